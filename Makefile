@@ -1,0 +1,56 @@
+# Every target is one line onto a real command; without make, run the line itself (README.md lists them).
+PYTHON ?= python3
+HOST ?= 127.0.0.1
+PORT ?= 8000
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
+
+.PHONY: guide serve site bench check test messages lock clean
+.DEFAULT_GOAL := guide
+
+guide: bench serve                ## measure the quick profile on this machine, then serve the guide
+
+bench: .venv/bench.done           ## measure the quick profile and stop
+	$(BIN)/python -m bench run --profile quick
+
+serve: .venv/site.done            ## serve the guide, without measuring
+	$(BIN)/mkdocs serve --dev-addr $(HOST):$(PORT)
+
+site: .venv/site.done             ## the static site, in site/
+	$(BIN)/mkdocs build --strict
+
+check: .venv/site.done            ## validate records, catalogs and pages
+	$(BIN)/python -m bench check && $(BIN)/python -m generator check
+
+test: .venv/test.done             ## lint, types, unit tests, a strict build, the browser
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/python -m pytest
+
+messages: .venv/site.done         ## refresh the translation catalogs from the pages
+	$(BIN)/python -m generator messages
+
+lock:                             ## pin the newest versions that pyproject.toml admits
+	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q pyproject.toml requirements/build.in -o requirements/site.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/bench.in -o requirements/bench.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q --extra test -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
+
+clean:                            ## remove everything that can be made again; measured records stay
+	rm -rf .venv .cache site staged build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# One environment, in three steps that build on each other. A step is done again when what it installs changed.
+.venv/bin/python:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Compile Atlas needs Python 3.11 or newer: make PYTHON=/path/to/python3.11')"
+	$(PYTHON) -m venv .venv
+
+.venv/site.done: .venv/bin/python requirements/site.txt pyproject.toml
+	$(PIP) --require-hashes -r requirements/site.txt
+	$(PIP) --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+.venv/bench.done: .venv/site.done requirements/bench.txt requirements/torch.txt
+	$(PIP) --require-hashes -r requirements/bench.txt
+	$(PIP) -r requirements/torch.txt
+	touch $@
+
+.venv/test.done: .venv/bench.done requirements/test.txt
+	$(PIP) --require-hashes -r requirements/test.txt
+	touch $@

@@ -1,0 +1,23 @@
+"""The one error a user of the atlas sees: what is wrong, where, and how to mend it."""
+
+from __future__ import annotations
+
+
+class AtlasError(Exception):
+    """A mistake in input that a person can mend.
+
+    `what` says what is wrong, `where` names the place (``file``, ``file:line``, or a field below it),
+    `remedy` says what to do next. Command lines print all three and exit with status 2; nothing
+    else about it is shown, and never a traceback.
+    """
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        super().__init__(what, where, remedy)
+        self.what = what
+        self.where = where
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        remedy = f"\n  remedy: {self.remedy}" if self.remedy else ""
+        return f"{place}{self.what}{remedy}"

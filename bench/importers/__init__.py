@@ -1,0 +1,1 @@
+"""Other people's published figures as records: one module per source, each with `read() -> Iterator[Record]`."""

@@ -1,0 +1,278 @@
+"""The values that travel from a measurement to a page, and their JSON Lines form.
+
+A `Record` is what one process learned about one `Cell` (or what a publication says about it). A run
+file holds one record a line and only ever grows; who reads it pools the processes of a cell.
+Units are in the names: ``_ms``, ``_s``, ``_gb`` (1e9 bytes). Medians, intervals and speedups are not stored:
+they are derived from the raw samples by `bench.statistics`, so a better statistic needs no new run.
+
+    python -m bench check bench/results
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from bench.errors import AtlasError
+
+SCHEMA = 1
+"""Version of the line format. Raise it when old readers would misread new lines, and convert old lines in `_upgrade`."""
+
+RESULTS = Path(__file__).parent / "results"
+"""Where committed records live: ``published/`` for imported figures, ``measured/`` for our own runs."""
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""A longer line is refused: the raw samples of the longest permitted cell need less than a tenth of it."""
+
+Task = Literal["image-classification", "object-detection", "image-segmentation"]
+Origin = Literal["measured", "published"]
+
+
+class Status(StrEnum):
+    """How a cell ended. Everything but `PASS` keeps its reason in `Record.reason`; none of them is a gap."""
+
+    PASS = "pass"
+    FAIL_ACCURACY = "fail_accuracy"
+    EAGER_TWO_RUNS_DIFFER = "eager_two_runs_differ"
+    FAIL_TO_RUN = "fail_to_run"
+    OOM = "oom"
+    EAGER_OOM = "eager_oom"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    THROTTLED = "throttled"
+    UNSTABLE = "unstable"
+    SKIPPED = "skipped"
+
+
+class _Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Frozen, compared by value, strict about unknown fields so that a typo in a record is found."""
+
+
+class Cell(_Value, frozen=True):
+    """One point of the grid: what is measured, apart from where and when."""
+
+    model: str  # the label in tables, such as "ViT"
+    checkpoint: str  # hub id, or the directory name of a local checkpoint
+    task: Task
+    device: str  # torch device type: cuda, xpu, mps, cpu
+    dtype: str  # float32, float16, bfloat16
+    batch_size: int
+    compile_mode: str  # default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs
+    dynamic: bool | None = None  # the `dynamic` argument of torch.compile; None lets Dynamo decide
+    weights: Literal["random", "pretrained"] = "random"
+    input_size: tuple[int, int] | None = None  # height and width in pixels
+
+
+class Environment(_Value, frozen=True):
+    """What a record was measured on. No host name, user, path or serial number."""
+
+    device_name: str  # "NVIDIA A100-SXM4-80GB"; on a CPU its model name
+    torch: str
+    transformers: str | None = None
+    python: str | None = None
+    platform: str | None = None  # such as "Linux x86_64"
+    memory_gb: float | None = None  # of the device; of the machine on a CPU
+    cores: int | None = None  # CPU cores available to the process
+    threads: int | None = None  # torch.get_num_threads()
+    accelerator: str | None = None  # CUDA, ROCm, XPU… with version, such as "CUDA 13.0"
+    driver: str | None = None
+    triton: str | None = None
+    commit: str | None = None  # of this project, with "-dirty" where the tree had changes
+    settings: dict[str, str] = {}  # allocator, TF32, cuDNN, matmul precision: whatever moves a latency
+
+
+class Arm(_Value, frozen=True):
+    """Eager, or compiled: the latency of ``forward → synchronize`` on the wall clock.
+
+    `rounds_ms` holds every call of every round, in order; round *i* of both arms was measured
+    back to back. A published arm has only the mean that its source printed.
+    """
+
+    rounds_ms: tuple[tuple[float, ...], ...] = ()
+    published_mean_ms: float | None = None
+    device_ms: tuple[float, ...] = ()  # CUDA events around an unsynchronised block, per call
+    peak_memory_gb: float | None = None  # allocated by the arm on an accelerator; resident set on a CPU
+    peak_reserved_gb: float | None = None
+    minor_faults_per_call: float | None = None  # CPU only
+
+
+class Compilation(_Value, frozen=True):
+    """What it costs until the compiled model is in steady state.
+
+    `time_to_ready_s` is the first compiled calls minus what they cost in steady state, with an empty
+    compile cache (cold) and in another process that finds the cache filled (warm).
+    """
+
+    cold_s: float | None = None
+    warm_s: float | None = None
+    phases_s: dict[str, float] = {}
+
+
+class GraphBreak(_Value, frozen=True):
+    """Why Dynamo ended a graph: its reason, and the line of model code."""
+
+    reason: str
+    location: str | None = None  # module path and line, below site-packages
+
+
+class Graphs(_Value, frozen=True):
+    """What Dynamo saw of the forward pass."""
+
+    graphs: int
+    breaks: tuple[GraphBreak, ...] = ()
+    recompiles: int = 0
+    cudagraph_skips: tuple[str, ...] = ()
+
+
+class Accuracy(_Value, frozen=True):
+    """The compiled output against eager and against a higher-precision reference, worst output tensor."""
+
+    max_relative_error: float
+    rmse_eager: float | None = None
+    rmse_compiled: float | None = None
+    reference_dtype: str | None = None
+
+
+class Measurement(_Value, frozen=True):
+    """What one process measured. Present whenever at least one arm has samples."""
+
+    eager: Arm
+    compiled: Arm | None = None
+    compilation: Compilation | None = None
+    graphs: Graphs | None = None
+    accuracy: Accuracy | None = None
+    warmup_calls: int | None = None
+    stop_reason: str | None = None  # precision, rounds, time, published
+    load_average: tuple[float, float] | None = None  # before and after, CPU only
+
+
+class Source(_Value, frozen=True):
+    """Where a published figure comes from."""
+
+    title: str
+    url: str
+    date: str  # ISO 8601, as exact as it is known: 2023, 2023-07, 2023-07-13
+    licence: str
+    note: str | None = None
+
+
+class Record(_Value, frozen=True):
+    """One line of a run file: one process of one cell."""
+
+    schema: int
+    run: str  # name of the run, and of its file
+    origin: Origin
+    profile: str
+    process: int  # 0-based; the processes of a cell are pooled by the reader
+    status: Status
+    cell: Cell
+    environment: Environment
+    measured_at: datetime | None = None  # UTC; published records have Source.date
+    reason: str | None = None  # one line, for every status but pass
+    measurement: Measurement | None = None
+    source: Source | None = None
+    command: str | None = None  # what reproduces this cell
+    flags: tuple[str, ...] = ()  # what its importer could not know or found wrong, as closed identifiers
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What may occur only once in a run: the cell on its environment, and the process."""
+        environment = self.environment
+        return (self.cell, environment.device_name, environment.torch, self.process)
+
+
+def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
+    """Convert a line of an older schema. There is none yet; each step goes here, oldest first."""
+    return line
+
+
+def decode(line: bytes, where: str) -> Record:
+    """One line as a `Record`; `where` is ``file:line`` for the message of the `AtlasError`."""
+    if len(line) > MAX_LINE_BYTES:
+        raise AtlasError(
+            f"the line has {len(line):,} bytes, more than {MAX_LINE_BYTES:,}",
+            where=where,
+            remedy="remove the line, or measure the cell again",
+        )
+    try:
+        raw = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise AtlasError(
+            f"not valid JSON: {error}",
+            where=where,
+            remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
+        ) from None
+    schema = raw.get("schema") if isinstance(raw, dict) else None
+    if schema != SCHEMA:
+        raise AtlasError(
+            f"schema version {schema!r} is not known; this version reads {SCHEMA}",
+            where=where,
+            remedy="update Compile Atlas, or measure the cell again with this version",
+        )
+    try:
+        return msgspec.convert(_upgrade(raw), Record)
+    except msgspec.ValidationError as error:
+        raise AtlasError(
+            f"not a record: {error}",
+            where=where,
+            remedy="correct the field named after `$.`, or measure the cell again",
+        ) from None
+
+
+def read(path: Path) -> Iterator[Record]:
+    """The records of one run file, in order.
+
+    Raises `AtlasError` at the first bad line. A last line without a newline is what an interrupted write
+    leaves behind: it is passed over, since `append` cuts it off before it writes again.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
+    lines = content.split(b"\n")
+    for number, line in enumerate(lines[:-1], start=1):
+        if line.strip():
+            yield decode(line, f"{path}:{number}")
+
+
+def encode(record: Record) -> bytes:
+    """One line, newline included: compact JSON with fields in their declared order."""
+    return msgspec.json.encode(record) + b"\n"
+
+
+def append(path: Path, records: Iterable[Record]) -> None:
+    """Add records to a run file so that a kill at any moment loses at most the line being written.
+
+    Each line is written whole and fsynced; the torn last line of an earlier, interrupted write is cut off first.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        _cut_torn_line(file)
+        for record in records:
+            file.write(encode(record))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _cut_torn_line(file: Any) -> None:
+    size = file.seek(0, os.SEEK_END)
+    keep = size
+    while keep > 0:
+        file.seek(keep - 1)
+        if file.read(1) == b"\n":
+            break
+        keep -= 1
+    if keep != size:
+        file.truncate(keep)
+    file.seek(0, os.SEEK_END)
+
+
+def run_files(results: Path) -> list[Path]:
+    """Every run file below `results`, in a stable order. An existing file stands for itself."""
+    return [results] if results.is_file() else sorted(results.rglob("*.jsonl"))
