@@ -1,0 +1,316 @@
+"""From raw samples to figures with intervals: pure functions of numpy arrays, deterministic, and no torch.
+
+Enter `Arm`s and `Measurement`s, one per process of a cell; leave `Summary` (one arm), `Estimate` (a value and its 95%
+interval) and a `Verdict`. Published arms have only a mean: they give values whose intervals are nan.
+
+Why no bootstrap. Processes differ by more than any one of them shows (6.5% against ±1% on ResNet-50, two cores), so an
+interval has to come from the differences *between* processes, and there are only three to eight of them. Resampling
+three values reaches ten different sets and covers far less than it claims; Student's t over the logarithms of the
+processes' own medians covers as it claims from two processes on (`tests/test_statistics.py` compares both), and what
+varies within a process is contained in how its median scatters. One process alone gives the order-statistics interval
+of its median: true of that process, not of the machine, and whoever shows it sees `processes == 1`.
+
+    python -c "from bench.statistics import student; print(student(2))"
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.record import Arm, Measurement
+
+Array = NDArray[np.float64]
+Verdict = Literal["faster", "slower", "same", "ambiguous", "unknown"]
+
+CONFIDENCE = 0.95
+"""Of every interval that is shown."""
+
+VERDICT_CONFIDENCE = 0.99
+"""Of the interval behind a verdict: an eager model compared with itself may be called different once in a hundred."""
+
+SAME = 0.01
+"""Differences that stay below 1% are called the same: no one chooses a mode for less."""
+
+PERCENTILE_FLOORS = {90: 64, 95: 130, 99: 662}
+"""Samples from which a percentile is given: fewer leave its upper 95% bound at the largest sample or beyond."""
+
+SMALLEST_SAMPLE = 6
+"""Rounds below which no 95% interval of a median exists: even the whole range of five covers only 93.75%."""
+
+OUTLIER_FENCE = 1.5
+"""Tukey's fence in interquartile ranges. What lies beyond is counted, and never removed."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and its 95% interval; nan where unknown. The interval may end in inf."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval as a share of the value: 0.01 is ±1%."""
+        return (self.high - self.low) / 2 / abs(self.value) if self.value else math.nan
+
+
+UNKNOWN = Estimate(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The latency of one arm, pooled over processes. Everything in ms but the counts.
+
+    `latency_ms` is the geometric mean of the processes' medians (the median itself, when there is one process), where
+    the median of a process is that of its rounds; `low_ms` and `high_ms` are its 95% interval. Quartiles, MAD, min, mean
+    and percentiles are those of all samples together; outliers are counted process by process, so that one slow process
+    does not make outliers of all its samples.
+    """
+
+    latency_ms: float
+    low_ms: float
+    high_ms: float
+    n: int
+    processes: int
+    q1: float
+    q3: float
+    mad: float
+    min: float
+    mean: float
+    outliers: int
+    p90: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+
+# ── What a cell says ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def summarize(processes: Sequence[Arm]) -> Summary:
+    """Pool the same arm of several processes. All figures are nan when no process has samples."""
+    samples = [_samples(arm) for arm in processes if arm.rounds_ms]
+    if not samples:
+        return _published_summary(processes)
+    pooled = np.concatenate(samples)
+    latency = over_processes([round_medians(arm) for arm in processes if arm.rounds_ms], log=True)
+    q1, median, q3 = np.percentile(pooled, (25, 50, 75))
+    percentiles = {f"p{p}": _percentile(pooled, p) for p in PERCENTILE_FLOORS}
+    return Summary(
+        latency_ms=latency.value,
+        low_ms=latency.low,
+        high_ms=latency.high,
+        n=pooled.size,
+        processes=len(samples),
+        q1=float(q1),
+        q3=float(q3),
+        mad=float(np.median(np.abs(pooled - median))),
+        min=float(pooled.min()),
+        mean=float(pooled.mean()),
+        outliers=sum(count_outliers(values) for values in samples),
+        **percentiles,
+    )
+
+
+def speedup(measurements: Sequence[Measurement], confidence: float = CONFIDENCE) -> Estimate:
+    """Eager ÷ compiled, over processes: each gives the median of its paired round ratios. nan without both arms."""
+    ratios = [paired_ratios(measurement) for measurement in measurements if _is_paired(measurement)]
+    if ratios:
+        return over_processes(ratios, log=True, confidence=confidence)
+    return _published_pair(measurements, lambda eager, compiled: eager / compiled)
+
+
+def saving_ms(measurements: Sequence[Measurement]) -> Estimate:
+    """What one compiled call saves, in ms: eager − compiled, paired by round. Negative where compiled is slower."""
+    savings = [paired_savings(measurement) for measurement in measurements if _is_paired(measurement)]
+    if savings:
+        return over_processes(savings, log=False)
+    return _published_pair(measurements, lambda eager, compiled: eager - compiled)
+
+
+def break_even_calls(measurements: Sequence[Measurement], *, warm: bool = False) -> Estimate:
+    """Calls after which compiling has paid back its time to ready, with an empty cache or (`warm`) a filled one.
+
+    inf means never: compiled isn't faster. nan means that no process measured the cost. An interval that ends in inf
+    holds a saving of nothing.
+    """
+    saving = saving_ms(measurements)
+    costs = [measurement.compilation for measurement in measurements if measurement.compilation]
+    seconds = [cost for each in costs if (cost := each.warm_s if warm else each.cold_s) is not None]
+    if not seconds or math.isnan(saving.value):
+        return UNKNOWN
+    cost_ms = statistics.median(seconds) * 1e3
+    return Estimate(*(_calls(cost_ms, per_call) for per_call in (saving.value, saving.high, saving.low)))
+
+
+def _calls(cost_ms: float, saving_per_call_ms: float) -> float:
+    if math.isnan(saving_per_call_ms):
+        return math.nan
+    return max(cost_ms, 0.0) / saving_per_call_ms if saving_per_call_ms > 0 else math.inf
+
+
+def verdict(measurements: Sequence[Measurement]) -> Verdict:
+    """Whether compiled is faster than eager, as far as the 99% interval of the speedup can tell."""
+    return judge(speedup(measurements, VERDICT_CONFIDENCE))
+
+
+def judge(ratio: Estimate) -> Verdict:
+    """What an interval of a ratio says: wholly within 1% of 1 is the same, wholly on one side is faster or slower."""
+    if math.isnan(ratio.low) or math.isnan(ratio.high):
+        return "unknown"
+    if ratio.low >= 1 / (1 + SAME) and ratio.high <= 1 + SAME:
+        return "same"
+    return "faster" if ratio.low > 1 else "slower" if ratio.high < 1 else "ambiguous"
+
+
+# ── Rounds ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def round_medians(arm: Arm) -> Array:
+    """The median of each round in ms, shape (rounds,)."""
+    lengths = {len(calls) for calls in arm.rounds_ms}
+    if len(lengths) == 1:
+        return np.median(np.array(arm.rounds_ms, dtype=np.float64), axis=1)
+    return np.array([statistics.median(calls) for calls in arm.rounds_ms if calls], dtype=np.float64)
+
+
+def paired_ratios(measurement: Measurement) -> Array:
+    """Eager ÷ compiled of each round, shape (rounds,): what slows the machine down for both arms cancels out."""
+    eager, compiled = _pair(measurement)
+    return eager / compiled
+
+
+def paired_savings(measurement: Measurement) -> Array:
+    """Eager − compiled of each round in ms, shape (rounds,)."""
+    eager, compiled = _pair(measurement)
+    return eager - compiled
+
+
+def _pair(measurement: Measurement) -> tuple[Array, Array]:
+    assert measurement.compiled is not None
+    eager, compiled = round_medians(measurement.eager), round_medians(measurement.compiled)
+    rounds = min(eager.size, compiled.size)
+    return eager[:rounds], compiled[:rounds]
+
+
+def _is_paired(measurement: Measurement) -> bool:
+    return bool(measurement.eager.rounds_ms and measurement.compiled and measurement.compiled.rounds_ms)
+
+
+# ── Intervals ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def over_processes(rounds: Sequence[Array], *, log: bool, confidence: float = CONFIDENCE) -> Estimate:
+    """The median of each process, averaged over processes, with Student's t interval.
+
+    `rounds` has one array a process, shape (rounds,); `log` averages logarithms, for what is positive and scatters by a
+    factor. One process: the interval of its median.
+    """
+    medians = np.array([np.median(each) for each in rounds])
+    if len(medians) == 1:
+        return Estimate(float(medians[0]), *median_interval(rounds[0], confidence))
+    scale = np.log(medians) if log else medians
+    centre = scale.mean()
+    reach = student(len(medians) - 1, confidence) * scale.std(ddof=1) / math.sqrt(len(medians))
+    ends = np.array([centre, centre - reach, centre + reach])
+    return Estimate(*(np.exp(ends) if log else ends).tolist())
+
+
+def median_interval(rounds: Array, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The interval of the median of one process's rounds, from order statistics: no shape of the noise is assumed.
+
+    How many samples fall below the true median is binomial, so the interval runs between the ranks n/2 ± z√n/2,
+    interpolated. nan for fewer than six rounds.
+    """
+    n = rounds.size
+    if n < SMALLEST_SAMPLE:
+        return math.nan, math.nan
+    reach = statistics.NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
+    low, high = np.interp((n / 2 - reach, n / 2 + reach), np.arange(n) + 0.5, np.sort(rounds))
+    return float(low), float(high)
+
+
+@lru_cache
+def student(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """The two-sided quantile of Student's t: 12.706 for one degree of freedom at 95%, 1.96 for many.
+
+    With t = √ν·tan θ the density over θ is cosᵛ⁻¹ θ, bounded and smooth, which a grid integrates to six digits.
+    """
+    theta = np.linspace(0.0, math.pi / 2, 20_001)
+    density = np.cos(theta) ** (freedom - 1)
+    area = np.concatenate(([0.0], np.cumsum(density[1:] + density[:-1])))
+    return math.sqrt(freedom) * math.tan(float(np.interp(confidence, area / area[-1], theta)))
+
+
+# ── While measuring ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Half-widths of the 95% interval within a process at which sampling may stop, as shares of the value."""
+
+    speedup: float = 0.005
+    latency: float = 0.01
+
+
+def is_precise(eager_ms: Array, compiled_ms: Array, target: Precision) -> bool:
+    """Whether the paired rounds so far, shape (rounds,) each, are as precise as `target`."""
+    series = ((eager_ms / compiled_ms, target.speedup), (eager_ms, target.latency), (compiled_ms, target.latency))
+    return all(_half_width(values) <= limit for values, limit in series)
+
+
+def _half_width(values: Array) -> float:
+    low, high = median_interval(values)
+    half = (high - low) / 2 / float(np.median(values))
+    return math.inf if math.isnan(half) else half
+
+
+def has_converged(latencies_ms: Sequence[float], window: int, tolerance: float) -> bool:
+    """Whether the last two windows of calls have the same median, within `tolerance`: warm-up is over."""
+    if len(latencies_ms) < 2 * window:
+        return False
+    before = statistics.median(latencies_ms[-2 * window : -window])
+    after = statistics.median(latencies_ms[-window:])
+    return abs(after - before) <= tolerance * before
+
+
+# ── Samples ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def count_outliers(values: Array) -> int:
+    """How many samples lie beyond Tukey's fences."""
+    q1, q3 = np.percentile(values, (25, 75))
+    fence = OUTLIER_FENCE * (q3 - q1)
+    return int(np.count_nonzero((values < q1 - fence) | (values > q3 + fence)))
+
+
+def _samples(arm: Arm) -> Array:
+    return np.fromiter((call for calls in arm.rounds_ms for call in calls), dtype=np.float64)
+
+
+def _percentile(values: Array, percent: int) -> float | None:
+    return float(np.percentile(values, percent)) if values.size >= PERCENTILE_FLOORS[percent] else None
+
+
+# ── Published figures ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _published_summary(processes: Iterable[Arm]) -> Summary:
+    means = [arm.published_mean_ms for arm in processes if arm.published_mean_ms is not None]
+    mean = statistics.median(means) if means else math.nan
+    nan = math.nan
+    return Summary(mean, nan, nan, n=0, processes=len(means), q1=nan, q3=nan, mad=nan, min=nan, mean=mean, outliers=0)
+
+
+def _published_pair(measurements: Sequence[Measurement], combine: Callable[[float, float], float]) -> Estimate:
+    eager = _published_summary(measurement.eager for measurement in measurements)
+    compiled = _published_summary(measurement.compiled for measurement in measurements if measurement.compiled)
+    return Estimate(combine(eager.latency_ms, compiled.latency_ms), math.nan, math.nan)
