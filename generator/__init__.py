@@ -1,0 +1,1 @@
+"""Records, authored pages and gettext catalogs become the Markdown and charts of one language at a time."""

@@ -1,0 +1,341 @@
+"""A `Language`: its catalog, plural forms, formats and direction.
+
+A language code and ``locales/<code>/LC_MESSAGES/messages.po`` enter; a frozen `Language` leaves, which translates
+messages and formats numbers, dates and lists. Fuzzy translations are never used. English needs no
+catalog. Two pseudo-locales exist for tests only: ``en-XA`` (accented, 40% longer) and ``ar-XB`` (right to left).
+
+    python -m generator status
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from types import MappingProxyType
+
+from babel import Locale
+from babel.dates import format_date, format_time
+from babel.lists import format_list
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import PoFileError, PoFileParser
+from babel.numbers import format_decimal, format_percent
+from babel.units import format_unit
+
+from bench.errors import AtlasError
+from generator import typography
+
+LOCALES = Path(__file__).resolve().parent.parent / "locales"
+"""Where catalogs live: ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml``."""
+
+LANGUAGES = ("en", "zh", "ja", "ar")
+"""The languages that are published, the source language first."""
+
+PSEUDO = ("en-XA", "ar-XB")
+"""Languages that only tests see."""
+
+UNKNOWN = "–"
+"""What a formatter shows for a value that is not known (None, not a number)."""
+
+_CLDR = {"zh": "zh_Hans_CN", "en-XA": "en", "ar-XB": "ar"}
+_GETTEXT = {"zh_Hans_CN": "zh_CN"}
+_PLURAL_HEADERS = {
+    # By the rule of CLDR, which is also `Locale.plural_form`; the table of Babel's catalogs swaps the last two forms.
+    "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);"
+}
+_PLURAL_ORDER = ("zero", "one", "two", "few", "many", "other")
+_NO_BREAK_SPACE = "\u00a0"
+
+Key = tuple[str | None, str]
+"""Context (None for most) and msgid, singular."""
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """One language of the site. `translate` looks a message up, and is the only part a pseudo-locale replaces."""
+
+    code: str
+    name: str
+    direction: str  # ltr or rtl
+    locale: Locale
+    prefix: str  # of the site's URLs: "" for English, else "zh/"
+    messages: Mapping[Key, tuple[str, ...]]  # a string per plural form; fuzzy and empty ones are left out
+    lines: Mapping[Key, int]  # of the catalog, for errors
+    catalog: Path | None = None
+    complete: bool = True  # declared in the catalog: nothing may be missing
+    fingerprint: str = ""  # changes whenever a translation does
+    pseudo: Callable[[str], str] | None = None
+
+    def translation(self, message: str, context: str | None = None) -> str | None:
+        """The translation of a page block or string, None where there is none yet. English translates to itself."""
+        if self.pseudo:
+            return self.pseudo(message)
+        if self.catalog is None:
+            return message
+        forms = self.messages.get((context, message))
+        return forms[0] if forms else None
+
+    def gettext(self, message: str) -> str:
+        """The translation of `message`, else `message`. The caller fills ``%(name)s``."""
+        return self.translation(message) or message
+
+    def pgettext(self, context: str, message: str) -> str:
+        """`gettext` where one English text has several meanings."""
+        return self.translation(message, context) or message
+
+    def ngettext(self, singular: str, plural: str, n: float) -> str:
+        """The form of the message for `n` things, by the plural rule of CLDR."""
+        if self.pseudo:
+            return self.pseudo(singular if n == 1 else plural)
+        forms = self.messages.get((None, singular))
+        if forms:
+            return forms[self.plural_index(n)]
+        return singular if n == 1 else plural
+
+    @cached_property
+    def plural_forms(self) -> tuple[str, ...]:
+        """CLDR names of the plural forms, in the order of ``msgstr[0]``, ``msgstr[1]``…"""
+        return tuple(form for form in _PLURAL_ORDER if form in {*self.locale.plural_form.tags, "other"})
+
+    def plural_index(self, n: float) -> int:
+        """Which ``msgstr[…]`` serves `n` things."""
+        return self.plural_forms.index(self.locale.plural_form(n))
+
+    def number(self, x: float | None, digits: int | None = None) -> str:
+        """``12,345.679``; exactly `digits` decimals where given."""
+        if x is None or math.isnan(x):
+            return UNKNOWN
+        pattern = None if digits is None else _fixed(self.locale.decimal_formats[None].pattern, digits)
+        return format_decimal(_whole_zero(x, digits), format=pattern, locale=self.locale, numbering_system="latn")
+
+    def milliseconds(self, x: float | None, digits: int = 3) -> str:
+        """``7.325 ms``, as exact as the published figures by default."""
+        return self._measure(x, digits, "ms")
+
+    def seconds(self, x: float | None, digits: int = 1) -> str:
+        """``41.5 s``."""
+        return self._measure(x, digits, "s")
+
+    def gigabytes(self, x: float | None, digits: int = 2) -> str:
+        """``15.36 GB`` of 1e9 bytes."""
+        return self._measure(x, digits, "GB")
+
+    def ratio(self, x: float | None, digits: int = 2) -> str:
+        """``1.54×``."""
+        text = self.number(x, digits)
+        return text if text == UNKNOWN else f"{text}×"
+
+    def percent(self, x: float | None, digits: int = 1, signed: bool = False) -> str:
+        """``45.0%`` of 0.45; with `signed`, ``+45.0%``."""
+        if x is None or math.isnan(x):
+            return UNKNOWN
+        x = _whole_zero(x, digits + 2)
+        pattern = _fixed(self.locale.percent_formats[None].pattern, digits)
+        text = format_percent(x, format=pattern, locale=self.locale, numbering_system="latn")
+        return f"+{text}" if signed and x > 0 else text
+
+    def unit(self, x: float | None, unit: str, digits: int | None = None) -> str:
+        """`x` with one of CLDR's units in words of this language: ``12 min`` for ``duration-minute``.
+
+        Raises `AtlasError` where CLDR has no name for the unit (Babel would show its identifier to readers).
+        """
+        if x is None or math.isnan(x):
+            return UNKNOWN
+        text = format_unit(self.number(x, digits), unit, length="short", locale=self.locale, numbering_system="latn")
+        if "duration-" in text or "digital-" in text:
+            raise AtlasError(
+                f"CLDR has no short name of the unit {unit!r} in {self.name}: it would read {text!r}",
+                where="generator/language.py",
+                remedy="use another unit, or an international symbol",
+            )
+        return self._spaced(text)
+
+    def date(self, d: date | datetime) -> str:
+        """``March 1, 2024``; a `datetime` is taken in UTC."""
+        if isinstance(d, datetime):
+            d = _utc(d).date()
+        return self._spaced(format_date(d, "long", locale=self.locale))
+
+    def datetime(self, d: datetime) -> str:
+        """``March 1, 2024 14:05 UTC``."""
+        return f"{self.date(d)} {format_time(_utc(d).time(), 'HH:mm', locale=self.locale)} UTC"
+
+    def names(self, items: Sequence[str]) -> str:
+        """``A, B, and C``, joined as the language joins a list."""
+        return self._spaced(format_list(list(items), locale=self.locale))
+
+    def isolate(self, text: str) -> str:
+        """HTML `text` (a number with its unit, a name, a version) that keeps its own order in right-to-left text."""
+        return f'<bdi dir="ltr">{text}</bdi>' if self.direction == "rtl" else text
+
+    def embed(self, text: str) -> str:
+        """`isolate` for plain text, such as an alternative text or a title: direction marks instead of an element."""
+        mark = typography.LEFT_TO_RIGHT_MARK
+        return f"{mark}{text}{mark}" if self.direction == "rtl" else text
+
+    def _measure(self, x: float | None, digits: int, symbol: str) -> str:
+        # International symbols stay as they are in every language (CLDR would write ms as ملي ث), and never
+        # stand alone on the next line.
+        text = self.number(x, digits)
+        return text if text == UNKNOWN else f"{text}{_NO_BREAK_SPACE}{symbol}"
+
+    def _spaced(self, text: str) -> str:
+        return typography.space_cjk(text) if self.locale.language in {"zh", "ja"} else text
+
+
+def load_language(code: str, locales: Path = LOCALES) -> Language:
+    """The language `code`, with its catalog from below `locales`.
+
+    Raises `AtlasError` for a code that is none, and for a catalog that is missing or broken.
+    """
+    locale = _locale(code)
+    if code == "en":
+        return _language(code, locale)
+    if code in PSEUDO:
+        from generator.pseudo import pseudo  # noqa: PLC0415  # only tests need it
+
+        return _language(code, locale, pseudo=pseudo(code))
+    path = catalog_path(code, locales)
+    if not path.is_file():
+        raise AtlasError(
+            f"the catalog of {locale.get_language_name('en')} ({code}) is missing",
+            where=str(path),
+            remedy=f"run `python -m generator messages --language {code}` and translate {path.name}",
+        )
+    content = path.read_bytes()
+    catalog = read_catalog(content, str(path), locale)
+    messages, lines = _usable(catalog)
+    return _language(
+        code,
+        locale,
+        messages=MappingProxyType(messages),
+        lines=MappingProxyType(lines),
+        catalog=path,
+        complete=catalog.complete,
+        fingerprint=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def catalog_path(code: str, locales: Path = LOCALES) -> Path:
+    """Where the catalog of a language lies."""
+    return locales / code / "LC_MESSAGES" / "messages.po"
+
+
+class AtlasCatalog(Catalog):
+    """A Babel catalog without volatile dates, and with our one header: whether the language is complete.
+
+    ``X-Complete: yes`` makes a fuzzy or missing translation an error of `generator check`.
+    """
+
+    complete = False
+
+    def _get_mime_headers(self) -> list[tuple[str, str]]:
+        headers = {
+            "Project-Id-Version": self.project,
+            "MIME-Version": "1.0",
+            "Content-Type": "text/plain; charset=UTF-8",
+            "Content-Transfer-Encoding": "8bit",
+        }
+        if self.locale:
+            headers["Language"] = _GETTEXT.get(str(self.locale), str(self.locale))
+            headers["Plural-Forms"] = _PLURAL_HEADERS.get(self.locale.language, self.plural_forms)
+            headers["X-Complete"] = "yes" if self.complete else "no"
+        return [*headers.items()]
+
+    def _set_mime_headers(self, headers: object) -> None:
+        pairs = [(str(name), str(value)) for name, value in headers]  # type: ignore[attr-defined]
+        self.complete = any(name.lower() == "x-complete" and value.strip().lower() == "yes" for name, value in pairs)
+        super()._set_mime_headers(pairs)
+
+    mime_headers = property(_get_mime_headers, _set_mime_headers)
+
+
+def read_catalog(content: bytes, where: str, locale: Locale | None = None) -> AtlasCatalog:
+    """The catalog in the bytes of a ``.po`` file. Raises `AtlasError` with the line of the first thing wrong in it."""
+    catalog = AtlasCatalog(locale=locale)
+    try:
+        PoFileParser(catalog, abort_invalid=True).parse(BytesIO(content))
+    except PoFileError as error:
+        raise _broken(f"{where}:{error.lineno + 1}", str(error)) from None
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise _broken(where, str(error)) from None
+    return catalog
+
+
+def _broken(where: str, why: str) -> AtlasError:
+    return AtlasError(
+        f"not a valid catalog: {why}",
+        where=where,
+        remedy="correct the line; `msgfmt --check` tells more, and gettext editors write valid files",
+    )
+
+
+def _usable(catalog: Catalog) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:
+    messages: dict[Key, tuple[str, ...]] = {}
+    lines: dict[Key, int] = {}
+    for message in catalog:
+        if not message.id:
+            continue
+        msgid = message.id if isinstance(message.id, str) else message.id[0]
+        forms = (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
+        lines[message.context, msgid] = message.lineno or 0
+        if forms and all(forms) and not message.fuzzy:
+            messages[message.context, msgid] = forms
+    return messages, lines
+
+
+def _language(
+    code: str,
+    locale: Locale,
+    messages: Mapping[Key, tuple[str, ...]] = MappingProxyType({}),
+    lines: Mapping[Key, int] = MappingProxyType({}),
+    catalog: Path | None = None,
+    complete: bool = True,
+    fingerprint: str = "",
+    pseudo: Callable[[str], str] | None = None,
+) -> Language:
+    return Language(
+        code=code,
+        name=locale.get_language_name(locale) or code,
+        direction="rtl" if locale.text_direction == "rtl" else "ltr",
+        locale=locale,
+        prefix="" if code == "en" else f"{code}/",
+        messages=messages,
+        lines=lines,
+        catalog=catalog,
+        complete=complete,
+        fingerprint=fingerprint,
+        pseudo=pseudo,
+    )
+
+
+def _locale(code: str) -> Locale:
+    try:
+        return Locale.parse(_CLDR.get(code, code), sep="-" if "-" in _CLDR.get(code, code) else "_")
+    except ValueError:
+        raise AtlasError(
+            f"{code!r} is not the code of a language",
+            where="language",
+            remedy=f"use one of {', '.join(LANGUAGES)}, or a code of CLDR such as ko",
+        ) from None
+
+
+def _whole_zero(x: float, digits: int | None) -> float:
+    # -0.04 with one decimal would read "-0.0".
+    return 0 if digits is not None and round(x, digits) == 0 else x
+
+
+def _fixed(pattern: str, digits: int) -> str:
+    """CLDR's number pattern with exactly `digits` decimals."""
+    decimals = f".{'0' * digits}" if digits else ""
+    return re.sub(r"0(?:\.[0#]+)?(?=[^0#]*$)", lambda _: f"0{decimals}", pattern)
+
+
+def _utc(d: datetime) -> datetime:
+    return d.astimezone(UTC) if d.tzinfo else d
