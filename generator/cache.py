@@ -1,0 +1,61 @@
+"""A store of bytes by the hash of what they were made from: charts and web fonts are made once.
+
+A key (any text that names all that the bytes depend on) and a function that makes them enter; the bytes leave. Safe
+to delete at any moment, and safe with several threads and several builds at once: a file appears whole or not at
+all, and two who make the same bytes write the same file.
+
+    rm -rf .cache
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+
+CACHE = Path(__file__).resolve().parent.parent / ".cache"
+"""Below it everything can be made again."""
+
+
+class Cache:
+    """One folder of the cache, such as ``charts``. Keeps in memory what this process asked for."""
+
+    def __init__(self, name: str, suffix: str = "", root: Path = CACHE) -> None:
+        self.folder = root / name
+        self.suffix = suffix
+        self._memory: dict[str, bytes] = {}
+        self._locks: defaultdict[str, Lock] = defaultdict(Lock)
+
+    def get(self, key: str, make: Callable[[], bytes]) -> bytes:
+        """The bytes of `key`, from memory, else from disk, else from `make`, which runs once a key in this process."""
+        name = hashlib.sha256(key.encode()).hexdigest()
+        if name not in self._memory:
+            with self._locks[name]:
+                if name not in self._memory:
+                    self._memory[name] = self._read(name) or self._write(name, make())
+        return self._memory[name]
+
+    def _path(self, name: str) -> Path:
+        return self.folder / name[:2] / f"{name[2:]}{self.suffix}"
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            return self._path(name).read_bytes()
+        except OSError:
+            return None
+
+    def _write(self, name: str, content: bytes) -> bytes:
+        path = self._path(name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            os.replace(temporary, path)  # noqa: PTH105  # atomic, unlike a write in place
+        except OSError:
+            pass  # a folder that cannot be written, or was deleted meanwhile, costs time and nothing else
+        return content

@@ -1,0 +1,278 @@
+"""The fonts of charts and pages: subsets of Noto that ship with the repository, and smaller ones of them for the web.
+
+A face covers one script; a language reads with its own face and falls back to the others. Charts load the faces into
+matplotlib (`families`); pages serve woff2 files with exactly the characters a language uses (`web_font`). No font of
+the machine or of another host is ever used, so that every build draws the same shapes.
+
+    python -m generator.fonts /usr/share/fonts     # make the shipped subsets again from the full Noto fonts
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Literal
+
+from fontTools import subset
+from fontTools.pens.ttGlyphPen import TTGlyphPen
+from fontTools.ttLib import TTFont
+from matplotlib import font_manager
+
+from bench.errors import AtlasError
+from generator.cache import Cache
+
+FONTS = Path(__file__).resolve().parent / "fonts"
+"""The shipped subsets and their licence."""
+
+Weight = Literal["regular", "bold"]
+WEIGHTS: tuple[Weight, ...] = ("regular", "bold")
+
+
+@dataclass(frozen=True)
+class Face:
+    """One script in two weights. `family` is its name in CSS and in matplotlib, and no installed font has it."""
+
+    name: str  # of the files: <name>-<weight>.<suffix>
+    family: str
+    suffix: str  # ttf or otf: outlines as the source has them
+    source: str  # file name of the full font, with the weight as {}
+    number: int = 0  # in a collection
+
+    def path(self, weight: Weight = "regular") -> Path:
+        """The shipped file."""
+        return FONTS / f"{self.name}-{weight}.{self.suffix}"
+
+
+LATIN = Face("latin", "Atlas Sans", "ttf", "NotoSans-{}.ttf")
+ARABIC = Face("arabic", "Atlas Sans Arabic", "ttf", "NotoSansArabic-{}.ttf")
+CHINESE = Face("chinese", "Atlas Sans SC", "otf", "NotoSansCJK-{}.ttc", number=2)
+JAPANESE = Face("japanese", "Atlas Sans JP", "otf", "NotoSansCJK-{}.ttc", number=0)
+
+FACES: dict[str, Face] = {"en": LATIN, "zh": CHINESE, "ja": JAPANESE, "ar": ARABIC}
+"""The face of each language, besides the Latin one that all of them use for names and digits."""
+
+_WEB = Cache("web-fonts", ".woff2")
+
+
+# ── For charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def families(language: str) -> list[str]:
+    """Names of the families in which matplotlib looks a character up, best first, for text in `language`."""
+    _register()
+    own = FACES.get(language.split("-", maxsplit=1)[0], LATIN)
+    return list(dict.fromkeys(face.family for face in (LATIN, own, *FACES.values())))
+
+
+@functools.cache
+def _register() -> None:
+    for face in FACES.values():
+        for weight in WEIGHTS:
+            font_manager.fontManager.addfont(_shipped(face, weight))
+
+
+@functools.cache
+def fingerprint() -> str:
+    """Changes whenever a shipped font does: part of the key of whatever is drawn with them."""
+    digest = hashlib.sha256()
+    for face in FACES.values():
+        for weight in WEIGHTS:
+            digest.update(_shipped(face, weight).read_bytes())
+    return digest.hexdigest()
+
+
+@functools.cache
+def coverage(language: str, weight: Weight = "regular") -> frozenset[str]:
+    """The characters that text in `language` can show with shipped fonts, fallbacks to other scripts left out."""
+    faces = {LATIN, FACES.get(language.split("-", maxsplit=1)[0], LATIN)}
+    return frozenset(chr(code) for face in faces for code in _characters(face, weight))
+
+
+# ── For pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def web_font(language: str, characters: Iterable[str], weight: Weight = "regular") -> bytes:
+    """A woff2 font with those of `characters` that the face of `language` has, and nothing else.
+
+    ``web_font("en", …)`` is the Latin face, which every language needs. Those of ``zh``, ``ja`` and ``ar`` hold only what
+    it lacks, and the few characters that look different in their script, so in CSS they stand before the Latin family.
+    The same characters give the same bytes.
+    """
+    face = FACES.get(language, LATIN)
+    codes = {ord(character) for text in characters for character in text} & _characters(face, weight)
+    if face is not LATIN:
+        codes -= _characters(LATIN, weight) - _OWN_FORMS[face.name]
+    source = _shipped(face, weight)
+    key = "\n".join((fingerprint(), source.name, ",".join(map(str, sorted(codes)))))
+    return _WEB.get(key, lambda: _woff2(source, codes))
+
+
+# Quotes, dashes and dots are as wide as an ideograph in Chinese and Japanese; Arabic letters join across joiners.
+_OWN_FORMS = {
+    "chinese": frozenset(map(ord, "“”‘’—…·")),
+    "japanese": frozenset(map(ord, "“”‘’—…")),
+    "arabic": frozenset(map(ord, " \u200c\u200d\u200e\u200f")),
+}
+
+
+def _woff2(source: Path, codes: Collection[int]) -> bytes:
+    font = _subset(TTFont(source), codes, features=["*"])
+    font.flavor = "woff2"
+    return _saved(font)
+
+
+@functools.cache
+def _characters(face: Face, weight: Weight) -> frozenset[int]:
+    with TTFont(_shipped(face, weight), lazy=True) as font:
+        return frozenset(font.getBestCmap())
+
+
+def _shipped(face: Face, weight: Weight) -> Path:
+    path = face.path(weight)
+    if not path.is_file():
+        raise AtlasError(
+            "a font of the atlas is missing",
+            where=str(path),
+            remedy="restore it from the repository, or run `python -m generator.fonts FOLDER` with the full Noto fonts",
+        )
+    return path
+
+
+# ── Making the shipped subsets ──────────────────────────────────────────────────────────────────────────────────────
+
+# Noto Sans has no minus, no arrows and no inequality signs; its siblings for symbols have, on the same design grid.
+GRAFTS = {
+    "NotoSansMath-Regular.ttf": "−←↑→↓↔≤≥≈≠∞√∝",
+    "NotoSansSymbols2-Regular.ttf": "▲△▼▽◆◇■□●○✓✗",
+}
+
+
+def make_all(sources: Path, out: Path = FONTS) -> list[Path]:
+    """Make every shipped subset from the full fonts anywhere below `sources`. Deterministic for the same sources."""
+    out.mkdir(parents=True, exist_ok=True)
+    made = []
+    for face in FACES.values():
+        for weight in WEIGHTS:
+            path = out / face.path(weight).name
+            path.write_bytes(make(face, weight, sources))
+            made.append(path)
+    return made
+
+
+def make(face: Face, weight: Weight, sources: Path) -> bytes:
+    """One shipped subset: the everyday characters of the script, no hinting, the face's own family name."""
+    source = _find(sources, face.source.format(weight.title()))
+    font = TTFont(source, fontNumber=face.number)
+    font = _subset(font, _everyday(face, weight), features=_features(face))
+    if face is LATIN:
+        for donor, symbols in GRAFTS.items():
+            _graft(font, TTFont(_find(sources, donor)), symbols)
+    _rename(font, face, weight)
+    return _saved(font)
+
+
+def _everyday(face: Face, weight: Weight) -> set[int]:
+    if face is LATIN:
+        # Latin with all its accents, Greek, spaces, punctuation, super- and subscripts, currencies, letter-like signs.
+        return _ranges((0x20, 0x24F), (0x300, 0x3FF), (0x1E00, 0x1EFF), (0x2000, 0x20BF), (0x2100, 0x214F))
+    if face is ARABIC:
+        # Arabic for all its languages, the presentation forms left out: shaping makes them.
+        return _ranges((0x20, 0x20), (0x600, 0x6FF), (0x750, 0x77F), (0x200C, 0x200F))
+    # Punctuation, kana and full-width forms, and the ideographs of the national standard: both its levels (6,763 in GB
+    # 2312, 6,355 in JIS X 0208) in regular, and in bold its first level, of the characters in everyday use.
+    codec = "gb2312" if face is CHINESE else "euc_jp"
+    last = 0xFE if weight == "regular" else 0xD7 if face is CHINESE else 0xCF
+    standard = {
+        code for lead in range(0xA1, last + 1) for trail in range(0xA1, 0xFF) for code in _decode(codec, lead, trail)
+    }
+    return standard | _ranges((0x20, 0x7E), (0x3000, 0x30FF), (0xFF01, 0xFF60), (0x2010, 0x2027))
+
+
+def _features(face: Face) -> list[str]:
+    # Forms for vertical writing, other regions and other widths would double a CJK font.
+    return ["ccmp", "kern"] if face in (CHINESE, JAPANESE) else ["*"]
+
+
+def _ranges(*bounds: tuple[int, int]) -> set[int]:
+    return {code for first, last in bounds for code in range(first, last + 1)}
+
+
+def _decode(codec: str, lead: int, trail: int) -> list[int]:
+    try:
+        return [ord(character) for character in bytes((lead, trail)).decode(codec)]
+    except UnicodeDecodeError:
+        return []
+
+
+def _find(sources: Path, name: str) -> Path:
+    found = sorted(sources.rglob(name))
+    if not found:
+        raise AtlasError(
+            f"{name} is not below this folder",
+            where=str(sources),
+            remedy="install the full fonts (Debian: apt install fonts-noto-core fonts-noto-cjk) and name their folder",
+        )
+    return found[0]
+
+
+def _subset(font: TTFont, codes: Iterable[int], features: list[str]) -> TTFont:
+    options = subset.Options(
+        hinting=False,
+        layout_features=features,
+        notdef_outline=True,
+        name_IDs=[0, 1, 2, 3, 4, 5, 6, 13, 14],
+        drop_tables=[*subset.Options().drop_tables, "VORG", "vhea", "vmtx", "BASE"],
+    )
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=codes)
+    subsetter.subset(font)
+    return font
+
+
+def _graft(font: TTFont, donor: TTFont, symbols: str) -> None:
+    """Copy the glyphs of `symbols` from `donor` into `font`, both with TrueType outlines, on the same grid."""
+    scale = font["head"].unitsPerEm / donor["head"].unitsPerEm
+    if scale != 1:
+        raise AtlasError(
+            "the fonts have different design grids", where="generator/fonts.py", remedy="graft from another"
+        )
+    glyphs, names = donor.getGlyphSet(), donor.getBestCmap()
+    for symbol in symbols:
+        pen = TTGlyphPen(None)
+        glyphs[names[ord(symbol)]].draw(pen)
+        name = f"uni{ord(symbol):04X}"
+        font.setGlyphOrder([*font.getGlyphOrder(), name])
+        font["glyf"][name] = pen.glyph()
+        font["hmtx"][name] = donor["hmtx"][names[ord(symbol)]]
+        for table in font["cmap"].tables:
+            if table.isUnicode():
+                table.cmap[ord(symbol)] = name
+
+
+def _rename(font: TTFont, face: Face, weight: Weight) -> None:
+    """Give the subset its own name: it is not the original, and no installed font may be taken for it."""
+    names: Any = font["name"]
+    texts = {1: face.family, 2: weight.title(), 3: f"{face.family} {weight}", 4: f"{face.family} {weight}".title()}
+    for number, text in {**texts, 6: f"{face.family.replace(' ', '')}-{weight.title()}"}.items():
+        names.removeNames(nameID=number)
+        names.setName(text, number, 3, 1, 0x409)
+
+
+def _saved(font: TTFont) -> bytes:
+    font.recalcTimestamp = False  # the source's own date: the same characters give the same bytes
+    content = BytesIO()
+    font.save(content)
+    return content.getvalue()
+
+
+if __name__ == "__main__":
+    try:
+        for path in make_all(Path(sys.argv[1] if len(sys.argv) > 1 else "/usr/share/fonts")):
+            print(f"{path.name}: {path.stat().st_size:,} bytes")  # noqa: T201  # a command line speaks
+    except AtlasError as error:
+        sys.exit(str(error))

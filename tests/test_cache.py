@@ -1,0 +1,46 @@
+"""The cache: makes once, survives deletion, damage by others and folders it may not write."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from generator.cache import Cache
+
+
+def test_makes_once_in_a_process_and_once_on_disk(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make() -> bytes:
+        made.append("made")
+        return b"bytes"
+
+    cache = Cache("charts", ".svg", tmp_path)
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(lambda _: cache.get("key", make), range(50))) == {b"bytes"}
+    assert Cache("charts", ".svg", tmp_path).get("key", make) == b"bytes"
+    assert made == ["made"]
+
+
+def test_keys_do_not_share_bytes(tmp_path: Path) -> None:
+    cache = Cache("charts", root=tmp_path)
+    assert (cache.get("a", lambda: b"1"), cache.get("b", lambda: b"2")) == (b"1", b"2")
+
+
+def test_may_be_deleted_at_any_moment(tmp_path: Path) -> None:
+    cache = Cache("charts", root=tmp_path)
+    cache.get("key", lambda: b"bytes")
+    shutil.rmtree(tmp_path / "charts")
+    assert Cache("charts", root=tmp_path).get("key", lambda: b"again") == b"again"
+
+
+def test_leaves_no_half_written_files(tmp_path: Path) -> None:
+    Cache("charts", ".svg", tmp_path).get("key", lambda: b"bytes")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.suffix for path in files] == [".svg"]
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
+    (tmp_path / "charts").write_text("a file where the folder should be")
+    assert Cache("charts", root=tmp_path).get("key", lambda: b"bytes") == b"bytes"
