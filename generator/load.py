@@ -1,0 +1,403 @@
+"""The only reader of results: run files enter, one tidy table leaves, with one row per cell and run.
+
+The processes of a cell are pooled here by `bench.statistics`; whoever comes after sees medians, intervals and
+statuses, never a record. A failure is a row like any other: it has a status and a reason, and no figures.
+
+    python -c "from generator.load import load; print(load().cells)"
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bench import record, statistics
+from bench.errors import AtlasError
+from bench.record import RESULTS, Arm, Measurement, Record, Status
+from generator.lint import Finding, lint
+
+# ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+COORDINATES = {
+    "device": "str",  # slug, safe as file name and in addresses
+    "model": "str",  # slug
+    "torch": "str",
+    "compile_mode": "str",
+    "dtype": "str",
+    "batch_size": "int64",
+    "dynamic": "str",  # auto, true, false
+    "weights": "str",  # random, pretrained
+    "input_size": "str",  # height×width in pixels, empty where not recorded
+    "threads": "Int64",  # of torch, on a CPU only: elsewhere they hardly matter
+    "origin": "str",  # measured, published
+}
+"""What tells one cell from another, whatever its run."""
+
+FIGURES = (
+    *("eager_ms", "eager_low_ms", "eager_high_ms", "compiled_ms", "compiled_low_ms", "compiled_high_ms"),
+    *("speedup", "speedup_low", "speedup_high", "change", "change_low", "change_high"),
+    *("compile_cold_s", "compile_warm_s", "break_even_warm_calls"),
+    *("break_even_calls", "break_even_calls_low", "break_even_calls_high"),
+    *("eager_peak_memory_gb", "compiled_peak_memory_gb", "max_relative_error"),
+)
+"""Numbers, nan where unknown. ``_low`` and ``_high`` bound the 95% interval over processes. `change` is compiled ÷
+eager − 1 (−0.45: the latency falls by 45%), the inverse of the speedup, so that both tell the same."""
+
+COUNTS = (
+    *("processes", "attempts", "eager_samples", "compiled_samples"),
+    *("graphs", "graph_breaks", "recompiles", "cudagraph_skips"),
+)
+"""Whole numbers, missing where unknown. `attempts` are records, `processes` those of them that have figures."""
+
+TEXTS = (
+    *("run", "profile", "status", "reason", "verdict", "stop_reason", "flags", "command"),
+    *("device_name", "device_type", "model_label", "checkpoint", "task"),
+    *("transformers", "python", "platform", "accelerator", "driver", "triton", "commit", "settings"),
+    *("source_title", "source_url", "source_date", "source_licence", "source_note"),
+)
+"""Text, empty where unknown. `flags` are separated by spaces, `settings` is JSON."""
+
+COLUMNS: dict[str, str] = {
+    **COORDINATES,
+    **dict.fromkeys(TEXTS, "str"),
+    **dict.fromkeys(FIGURES, "float64"),
+    **dict.fromkeys(COUNTS, "Int64"),
+    "cores": "Int64",
+    "memory_gb": "float64",
+    "measured_at": "datetime64[us, UTC]",  # NaT for published rows, which have source_date
+    "newest": "bool",  # no later run holds this cell: what pages show
+}
+"""Every column of `Results.cells` with its type."""
+
+COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
+"""Statuses whose speedup means something. A wrong or throttled result keeps its figures and counts in no comparison."""
+
+_WORST_FIRST = (
+    Status.EAGER_OOM,
+    Status.OOM,
+    Status.CRASH,
+    Status.TIMEOUT,
+    Status.FAIL_TO_RUN,
+    Status.FAIL_ACCURACY,
+    Status.THROTTLED,
+    Status.UNSTABLE,
+    Status.EAGER_TWO_RUNS_DIFFER,
+    Status.SKIPPED,
+    Status.PASS,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """All that pages can show. `cells` has `COLUMNS`; nobody changes it."""
+
+    cells: pd.DataFrame
+    records: int
+
+    @cached_property
+    def newest(self) -> pd.DataFrame:
+        """The rows that pages show: of each cell, that of its newest run."""
+        return self.cells.loc[self.cells["newest"]]
+
+    @cached_property
+    def problems(self) -> tuple[Finding, ...]:
+        """What the data lint finds in the newest rows."""
+        return lint(self.newest)
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the runs, by name."""
+        return tuple(sorted(self.cells["run"].unique()))
+
+
+def comparisons(cells: pd.DataFrame) -> pd.DataFrame:
+    """The rows in which eager and compiled can be compared."""
+    return cells.loc[cells["change"].notna() & cells["status"].isin(COMPARABLE)]
+
+
+# ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def load(results: Path = RESULTS) -> Results:
+    """Read every run file below `results`.
+
+    Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
+    duplicate of another line of its run.
+    """
+    rows: list[dict[str, Any]] = []
+    records = 0
+    owner: dict[str, Path] = {}
+    for path in record.run_files(results):
+        stat = path.stat()
+        of_file = _read(path, stat.st_mtime_ns, stat.st_size)
+        for run in sorted({row["run"] for row in of_file}):
+            if run in owner:
+                raise AtlasError(
+                    f"the run {run!r} is already in {owner[run]}",
+                    where=f"{path}: $.run",
+                    remedy="remove one of the two files, or give its records another run",
+                )
+            owner[run] = path
+        rows += of_file
+        records += sum(row["attempts"] for row in of_file)
+    return Results(_table(rows), records)
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _modified_ns: int, _size: int) -> list[dict[str, Any]]:
+    """The pooled rows of one file. While pages are served, only the file that has grown is read again."""
+    groups: defaultdict[tuple[Any, ...], list[Record]] = defaultdict(list)
+    seen: dict[tuple[Any, ...], int] = {}
+    for index, each in enumerate(record.read(path)):
+        key = (each.run, each.key)
+        if key in seen:
+            raise AtlasError(
+                f"process {each.process} of {_cell_name(each)} is already in line {_line(path, seen[key])}",
+                where=f"{path}:{_line(path, index)}: $.cell, $.environment, $.process",
+                remedy="remove one of the two lines",
+            )
+        if field := _impossible(each.measurement):
+            raise AtlasError(
+                "a latency is not a positive number",
+                where=f"{path}:{_line(path, index)}: $.measurement.{field}",
+                remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
+            )
+        seen[key] = index
+        groups[(each.run, *each.key[:-1])].append(each)
+    return [_pool(group) for group in groups.values()]
+
+
+def _line(path: Path, index: int) -> int:
+    """The line number of the record `index`: blank lines hold none."""
+    lines = path.read_bytes().split(b"\n")
+    return [number for number, line in enumerate(lines, start=1) if line.strip()][index]
+
+
+def _cell_name(each: Record) -> str:
+    cell, environment = each.cell, each.environment
+    return (
+        f"{cell.model} on {environment.device_name} "
+        f"(batch size {cell.batch_size}, {cell.compile_mode}, {cell.dtype}, torch {environment.torch})"
+    )
+
+
+def _impossible(measurement: Measurement | None) -> str | None:
+    for name in ("eager", "compiled"):
+        arm: Arm | None = getattr(measurement, name, None)
+        if arm and any(not math.isfinite(call) or call <= 0 for calls in arm.rounds_ms for call in calls):
+            return f"{name}.rounds_ms"
+        if arm and arm.published_mean_ms is not None and not 0 < arm.published_mean_ms < math.inf:
+            return f"{name}.published_mean_ms"
+    return None
+
+
+# ── Pooling ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _pool(group: Sequence[Record]) -> dict[str, Any]:
+    """One row of the table from the processes of a cell."""
+    group = sorted(group, key=lambda each: each.process)
+    worst = min(group, key=lambda each: _WORST_FIRST.index(each.status))
+    newest = max(group, key=lambda each: each.measured_at.timestamp() if each.measured_at else 0.0)
+    measurements = [each.measurement for each in group if each.measurement]
+    return {
+        "run": worst.run,
+        "profile": worst.profile,
+        "origin": worst.origin,
+        "status": worst.status.value,
+        "reason": worst.reason or "",
+        "flags": " ".join(sorted({flag for each in group for flag in each.flags})),
+        "attempts": len(group),
+        "measured_at": newest.measured_at,
+        "command": worst.command or "",
+        **_cell(worst),
+        **_environment(worst),
+        **_source(worst),
+        **_figures(measurements),
+    }
+
+
+def _cell(each: Record) -> dict[str, Any]:
+    cell = each.cell
+    return {
+        "model_label": cell.model,
+        "checkpoint": cell.checkpoint,
+        "task": cell.task,
+        "device_type": cell.device,
+        "dtype": cell.dtype,
+        "batch_size": cell.batch_size,
+        "compile_mode": cell.compile_mode,
+        "dynamic": "auto" if cell.dynamic is None else str(cell.dynamic).lower(),
+        "weights": cell.weights,
+        "input_size": "×".join(map(str, cell.input_size)) if cell.input_size else "",
+    }
+
+
+def _environment(each: Record) -> dict[str, Any]:
+    environment, on_cpu = each.environment, each.cell.device == "cpu"
+    texts = ("transformers", "python", "platform", "accelerator", "driver", "triton", "commit")
+    return {
+        "device_name": short_name(environment.device_name),
+        "torch": environment.torch,
+        "cores": environment.cores,
+        "threads": environment.threads if on_cpu else None,
+        "memory_gb": environment.memory_gb,
+        "settings": json.dumps(environment.settings, sort_keys=True, ensure_ascii=False),
+        **{name: getattr(environment, name) or "" for name in texts},
+    }
+
+
+def _source(each: Record) -> dict[str, str]:
+    names = ("title", "url", "date", "licence", "note")
+    return {f"source_{name}": getattr(each.source, name, None) or "" for name in names}
+
+
+def _figures(measurements: Sequence[Measurement]) -> dict[str, Any]:
+    if not measurements:
+        return {"processes": 0}
+    figures: dict[str, Any] = {"processes": len(measurements), "verdict": statistics.verdict(measurements)}
+    for arm in ("eager", "compiled"):
+        figures |= _arm(arm, [one for each in measurements if (one := getattr(each, arm))])
+    ratio = statistics.speedup(measurements)
+    figures |= {"speedup": ratio.value, "speedup_low": ratio.low, "speedup_high": ratio.high}
+    figures |= {"change": 1 / ratio.value - 1, "change_low": 1 / ratio.high - 1, "change_high": 1 / ratio.low - 1}
+    return figures | _compilation(measurements) | _graphs(measurements)
+
+
+def _arm(name: str, arms: Sequence[Arm]) -> dict[str, Any]:
+    if not arms:
+        return {}
+    summary = statistics.summarize(arms)
+    return {
+        f"{name}_ms": summary.latency_ms,
+        f"{name}_low_ms": summary.low_ms,
+        f"{name}_high_ms": summary.high_ms,
+        f"{name}_samples": summary.n or None,
+        f"{name}_peak_memory_gb": max((arm.peak_memory_gb for arm in arms if arm.peak_memory_gb), default=math.nan),
+    }
+
+
+def _compilation(measurements: Sequence[Measurement]) -> dict[str, Any]:
+    compilations = [each.compilation for each in measurements if each.compilation]
+    if not compilations:
+        return {}
+    calls = statistics.break_even_calls(measurements)
+    return {
+        "compile_cold_s": _median(each.cold_s for each in compilations),
+        "compile_warm_s": _median(each.warm_s for each in compilations),
+        "break_even_calls": calls.value,
+        "break_even_calls_low": calls.low,
+        "break_even_calls_high": calls.high,
+        "break_even_warm_calls": statistics.break_even_calls(measurements, warm=True).value,
+    }
+
+
+def _graphs(measurements: Sequence[Measurement]) -> dict[str, Any]:
+    """The worst that any process saw: a break in one process is a break."""
+    graphs = [each.graphs for each in measurements if each.graphs]
+    errors = [each.accuracy.max_relative_error for each in measurements if each.accuracy]
+    found: dict[str, Any] = {"max_relative_error": max(errors)} if errors else {}
+    if graphs:
+        found |= {
+            "graphs": max(each.graphs for each in graphs),
+            "graph_breaks": max(len(each.breaks) for each in graphs),
+            "recompiles": max(each.recompiles for each in graphs),
+            "cudagraph_skips": max(len(each.cudagraph_skips) for each in graphs),
+        }
+    return found
+
+
+def _median(values: Iterable[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else math.nan
+
+
+# ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name not in {"device", "model", "newest"}])
+    table["device"] = _slugs(table, ["device_type", "device_name", "cores"], _device_slug)
+    table["model"] = _slugs(table, ["model_label", "checkpoint"], lambda row: slugify(row["model_label"]))
+    table["model_label"] = _distinct_labels(table)
+    table["newest"] = False
+    for name in (*TEXTS, *(name for name, kind in COORDINATES.items() if kind == "str")):
+        table[name] = table[name].astype("str").fillna("")
+    table = table[list(COLUMNS)].astype(COLUMNS)
+    oldest_first = table.sort_values(["measured_at", "source_date", "run"], na_position="first", kind="stable")
+    newest = oldest_first.drop_duplicates(list(COORDINATES), keep="last").index
+    table.loc[newest, "newest"] = True
+    return table.take(_in_order(table)).reset_index(drop=True)
+
+
+def _in_order(table: pd.DataFrame) -> Any:
+    """Positions of the rows as pages show them: accelerators before CPUs, and within a task by model."""
+    keys = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "task", "model", "run"]
+    return np.lexsort([*(table[key] for key in reversed(keys)), table["device_type"] == "cpu"])
+
+
+def _slugs(table: pd.DataFrame, identity: list[str], slug: Callable[[Mapping[Any, Any]], str]) -> pd.Series[str]:
+    """One slug for each distinct `identity`. Of those that would share one the oldest keeps it: links stay valid."""
+    known = table.sort_values(["measured_at", "source_date", "run"], na_position="first", kind="stable")
+    known = known[identity].drop_duplicates()
+    taken: set[str] = set()
+    slugs: dict[tuple[Any, ...], str] = {}
+    for row in known.to_dict("records"):
+        key = tuple(None if pd.isna(row[name]) else row[name] for name in identity)
+        name = slug(row)
+        if name in taken or name in _RESERVED or not name:
+            name = "-".join(filter(None, (name, hashlib.sha256(repr(key).encode()).hexdigest()[:8])))
+        taken.add(name)
+        slugs[key] = name
+    keys = zip(*(table[name] for name in identity), strict=True)
+    values = [slugs[tuple(None if pd.isna(part) else part for part in key)] for key in keys]
+    return pd.Series(values, index=table.index, dtype="str")
+
+
+# Names of pages that are there anyway, and names that Windows keeps for itself.
+_RESERVED = {"index", "each", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+_MAX_SLUG = 80
+
+
+def slugify(text: str) -> str:
+    """`text` in lower-case ASCII letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_MAX_SLUG].rstrip("-")
+
+
+def _device_slug(row: Mapping[Any, Any]) -> str:
+    if row["device_type"] != "cpu":
+        return slugify(row["device_name"])
+    cores = "" if pd.isna(row["cores"]) else f" {row['cores']:.0f} cores"
+    return slugify(f"cpu {row['device_name']}{cores}")
+
+
+def _distinct_labels(table: pd.DataFrame) -> pd.Series[str]:
+    """The label of each model, with its checkpoint where several checkpoints go by one label."""
+    pairs = table[["model_label", "checkpoint"]].drop_duplicates()
+    shared = {label for label, count in Counter(pairs["model_label"]).items() if count > 1}
+    labels = [
+        f"{label} ({checkpoint})" if label in shared else label
+        for label, checkpoint in zip(table["model_label"], table["checkpoint"], strict=True)
+    ]
+    return pd.Series(labels, index=table.index, dtype="str")
+
+
+_NOISE = re.compile(r"\((?:R|TM|C)\)|\b(?:NVIDIA|Tesla|GeForce|CPU|Processor|\d+-Core)\b|[®™@]", re.IGNORECASE)
+
+
+def short_name(device_name: str) -> str:
+    """What people call a device: ``A100`` for "NVIDIA A100", ``T4`` for "Tesla T4", ``Intel Xeon 2.50 GHz`` for
+    "Intel(R) Xeon(R) Processor @ 2.50GHz". Only brands and filler go, so different products stay different."""
+    name = re.sub(r"(?<=\d)GHz", " GHz", _NOISE.sub(" ", device_name))
+    return " ".join(name.split()) or device_name.strip() or "?"

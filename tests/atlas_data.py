@@ -1,0 +1,85 @@
+"""Records for tests of the generator: short to write, true to the types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from bench.record import SCHEMA, Arm, Cell, Compilation, Environment, Graphs, Measurement, Record, Status, append
+
+PUBLISHED = Path("bench/results/published/huggingface-2023.jsonl")
+XEON = "Intel(R) Xeon(R) Processor @ 2.50GHz"
+
+
+def cell(**changes: Any) -> Cell:
+    """A ViT on a CUDA device, with `changes`."""
+    vit = Cell(
+        model="ViT",
+        checkpoint="google/vit-base-patch16-224",
+        task="image-classification",
+        device="cuda",
+        dtype="float32",
+        batch_size=1,
+        compile_mode="default",
+        input_size=(224, 224),
+    )
+    return msgspec.structs.replace(vit, **changes)
+
+
+def rounds(mean_ms: float, seed: int = 0, n: int = 40, spread: float = 0.02) -> tuple[tuple[float, ...], ...]:
+    """`n` rounds of two calls each around `mean_ms`."""
+    noise = np.random.default_rng(seed).normal(1, spread, (n, 2))
+    return tuple(tuple(map(float, row)) for row in mean_ms * noise)
+
+
+def measurement(eager_ms: float = 10.0, compiled_ms: float = 8.0, seed: int = 0, **changes: Any) -> Measurement:
+    """Both arms, with the cost of compiling and one graph."""
+    return Measurement(
+        eager=Arm(rounds_ms=rounds(eager_ms, seed), peak_memory_gb=0.5),
+        compiled=Arm(rounds_ms=rounds(compiled_ms, seed + 1), peak_memory_gb=0.4),
+        **{"compilation": Compilation(cold_s=20.0, warm_s=5.0), "graphs": Graphs(graphs=1), **changes},
+    )
+
+
+def measured(
+    *,
+    run: str = "run-1",
+    process: int = 0,
+    status: Status = Status.PASS,
+    device_name: str = "NVIDIA H200",
+    torch: str = "2.13.0",
+    day: int = 1,
+    environment: dict[str, Any] | None = None,
+    figures: Measurement | None = None,
+    reason: str | None = None,
+    **changes: Any,
+) -> Record:
+    """A measured record of `cell(**changes)`."""
+    return Record(
+        schema=SCHEMA,
+        run=run,
+        origin="measured",
+        profile="standard",
+        process=process,
+        status=status,
+        reason=reason,
+        cell=cell(**changes),
+        environment=Environment(
+            device_name=device_name, torch=torch, transformers="5.23.0", commit="abc1234", **environment or {}
+        ),
+        measured_at=datetime(2026, 7, day, 12, 0, process, tzinfo=UTC),
+        measurement=figures or (measurement(seed=process * 10) if status is Status.PASS else None),
+        command="python -m bench run --model ViT",
+    )
+
+
+def write(folder: Path, records: Sequence[Record]) -> Path:
+    """One file per run below `folder`, and `folder`."""
+    for record in records:
+        append(folder / f"{record.run}.jsonl", [record])
+    return folder

@@ -1,0 +1,249 @@
+"""Loading: pooled rows, the newest run of each cell, devices told apart, and a clear word about every broken line."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, write
+
+from bench.errors import AtlasError
+from bench.record import Arm, Measurement, Status
+from generator.load import COLUMNS, Results, comparisons, load, short_name, slugify
+
+
+def loaded(tmp_path: Path, *records: object) -> Results:
+    return load(write(tmp_path, records))  # type: ignore[arg-type]
+
+
+# ── Published rows ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_published_rows_keep_their_digits() -> None:
+    results = load(PUBLISHED)
+    assert (len(results.cells), results.records) == (136, 136)
+    row = results.cells.query("device == 'a100' and model == 'detr' and batch_size == 1 and torch == '2.0.1'").iloc[0]
+    assert (row["eager_ms"], row["compiled_ms"]) == (34.619, 19.040)
+    assert row["change"] == pytest.approx(19.040 / 34.619 - 1)
+    assert row["speedup"] == pytest.approx(34.619 / 19.040)
+    assert math.isnan(row["speedup_low"])
+
+
+def test_out_of_memory_is_a_row_with_status_and_reason() -> None:
+    cells = load(PUBLISHED).cells
+    failed = cells[cells["status"] != "pass"]
+    assert len(failed) == 4
+    assert set(failed["status"]) == {"eager_oom"}
+    assert failed["eager_ms"].isna().all()
+    assert failed["reason"].str.contains("OOM").all()
+
+
+# ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_columns_are_those_declared(tmp_path: Path) -> None:
+    for results in (load(PUBLISHED), loaded(tmp_path, measured())):
+        assert {name: str(kind) for name, kind in results.cells.dtypes.items()} == {
+            name: "str" if kind == "str" else kind for name, kind in COLUMNS.items()
+        }
+
+
+def test_no_records_are_an_empty_table(tmp_path: Path) -> None:
+    results = load(tmp_path)
+    assert list(results.cells.columns) == list(COLUMNS)
+    assert (len(results.cells), results.records, results.problems, results.runs) == (0, 0, (), ())
+
+
+def test_processes_are_pooled_with_an_interval_over_them(tmp_path: Path) -> None:
+    results = loaded(tmp_path, *(measured(process=process) for process in range(3)))
+    (row,) = results.cells.to_dict("records")
+    assert (row["processes"], row["attempts"], results.records) == (3, 3, 3)
+    assert row["eager_samples"] == 3 * 40 * 2
+    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
+    assert row["speedup"] == pytest.approx(1.25, rel=0.02)
+    assert (row["change"], row["change_low"]) == pytest.approx((1 / row["speedup"] - 1, 1 / row["speedup_high"] - 1))
+    assert (row["compile_cold_s"], row["graphs"], row["verdict"]) == (20.0, 1, "faster")
+    assert row["break_even_calls"] == pytest.approx(10_000, rel=0.05)
+    assert (row["eager_peak_memory_gb"], row["weights"], row["input_size"]) == (0.5, "random", "224×224")
+
+
+def test_a_process_that_failed_marks_its_cell_and_hides_no_figure(tmp_path: Path) -> None:
+    crash = measured(process=1, status=Status.CRASH, reason="exit code -11")
+    (row,) = loaded(tmp_path, measured(), crash).cells.to_dict("records")
+    assert (row["status"], row["reason"]) == ("crash", "exit code -11")
+    assert (row["attempts"], row["processes"]) == (2, 1)
+    assert row["eager_ms"] == pytest.approx(10, rel=0.02)
+
+
+def test_compiled_out_of_memory_keeps_the_eager_latency(tmp_path: Path) -> None:
+    eager_only = Measurement(eager=Arm(rounds_ms=rounds(10.0)))
+    (row,) = loaded(
+        tmp_path, measured(status=Status.OOM, reason="CUDA out of memory", figures=eager_only)
+    ).cells.to_dict("records")
+    assert row["eager_ms"] == pytest.approx(10, rel=0.02)
+    assert math.isnan(row["compiled_ms"])
+    assert math.isnan(row["speedup"])
+
+
+def test_wrong_results_are_shown_and_never_compared(tmp_path: Path) -> None:
+    wrong = measured(status=Status.FAIL_ACCURACY, figures=measurement(), model="BeiT", checkpoint="microsoft/beit")
+    results = loaded(tmp_path, measured(), wrong)
+    assert results.cells["change"].notna().sum() == 2
+    assert list(comparisons(results.cells)["model"]) == ["vit"]
+
+
+def test_the_newest_run_of_each_cell_is_shown(tmp_path: Path) -> None:
+    results = loaded(
+        tmp_path,
+        measured(run="b-older", day=1),
+        measured(run="a-newer", day=2),
+        measured(run="b-older", day=1, batch_size=4),
+        measured(run="c-other-version", day=1, torch="2.12.0"),
+    )
+    assert len(results.cells) == 4
+    shown = {(row["run"], row["batch_size"]) for row in results.newest.to_dict("records")}
+    assert shown == {("a-newer", 1), ("b-older", 4), ("c-other-version", 1)}
+
+
+def test_a_measured_run_does_not_hide_published_rows(tmp_path: Path) -> None:
+    (tmp_path / "published.jsonl").write_bytes(PUBLISHED.read_bytes())
+    records = [measured(device_name="NVIDIA A100", torch="2.0.1", weights="pretrained", input_size=None)]
+    results = load(write(tmp_path, records))
+    assert len(results.newest) == 137
+
+
+def test_order_does_not_depend_on_files_and_puts_accelerators_first(tmp_path: Path) -> None:
+    records = [
+        measured(run="r1", device="cpu", device_name="AMD EPYC 7763 64-Core Processor", environment={"cores": 8}),
+        measured(run="r2", device_name="NVIDIA V100"),
+        measured(run="r3", device_name="NVIDIA H200"),
+    ]
+    names = list(loaded(tmp_path, *records).cells["device"])
+    assert names == ["h200", "v100", "cpu-amd-epyc-7763-8-cores"]
+
+
+# ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("device_name", "expected"),
+    [
+        ("NVIDIA A100", "A100"),
+        ("NVIDIA A100-SXM4-80GB", "A100-SXM4-80GB"),
+        ("NVIDIA H200", "H200"),
+        ("Tesla T4", "T4"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("AMD Instinct MI300X", "AMD Instinct MI300X"),
+        (XEON, "Intel Xeon 2.50 GHz"),
+        ("Intel(R) Core(TM) i7-8650U CPU @ 1.90GHz", "Intel Core i7-8650U 1.90 GHz"),
+        ("AMD EPYC 7763 64-Core Processor", "AMD EPYC 7763"),
+        ("Apple M2", "Apple M2"),
+        ("CPU", "CPU"),
+    ],
+)
+def test_devices_go_by_the_name_that_people_use(device_name: str, expected: str) -> None:
+    assert short_name(device_name) == expected
+
+
+def test_slugs_are_safe_as_file_names(tmp_path: Path) -> None:
+    cpu = measured(device="cpu", device_name=XEON, environment={"cores": 2})
+    assert loaded(tmp_path, cpu).cells["device"][0] == "cpu-intel-xeon-2-50-ghz-2-cores"
+    assert slugify("../../etc/passwd: “x”") == "etc-passwd-x"
+    assert len(slugify("x" * 500)) <= 80
+
+
+def test_distinct_devices_never_share_a_page(tmp_path: Path) -> None:
+    names = ["Foo+", "Foo-", "foo", "摩尔线程", "寒武纪", "index", "NUL"]
+    records = [measured(device_name=name, run=f"r{day}", day=day) for day, name in enumerate(names, start=1)]
+    cpus = [
+        measured(run=f"c{cores}", device="cpu", device_name=XEON, environment={"cores": cores})
+        for cores in (2, 4, None)
+    ]
+    slugs = loaded(tmp_path, *records, *cpus).cells["device"]
+    assert slugs.nunique() == len(slugs) == 10
+    assert slugs.str.fullmatch(r"[a-z0-9][a-z0-9-]*").all()
+    assert not slugs.isin(["index", "nul"]).any()
+    assert "foo" in set(slugs)
+
+
+def test_a_newcomer_does_not_take_over_an_address(tmp_path: Path) -> None:
+    first = loaded(tmp_path, measured(device_name="Foo+", run="z", day=1)).cells
+    both = loaded(tmp_path, measured(device_name="Foo-", run="a", day=2)).cells
+    assert both.loc[both["device_name"] == "Foo+", "device"].to_list() == first["device"].to_list() == ["foo"]
+
+
+def test_the_same_device_under_two_brands_is_one(tmp_path: Path) -> None:
+    cells = loaded(tmp_path, measured(device_name="Tesla T4"), measured(device_name="NVIDIA T4", batch_size=4)).cells
+    assert set(cells["device"]) == {"t4"}
+
+
+def test_two_checkpoints_of_one_label_are_told_apart(tmp_path: Path) -> None:
+    cells = loaded(tmp_path, measured(), measured(checkpoint="me/vit-tiny")).cells
+    assert set(cells["model_label"]) == {"ViT (google/vit-base-patch16-224)", "ViT (me/vit-tiny)"}
+    assert cells["model"].nunique() == 2
+
+
+# ── Bad input ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_broken_line_is_named_with_file_line_and_remedy(tmp_path: Path) -> None:
+    path = write(tmp_path, [measured()]) / "run-1.jsonl"
+    path.write_bytes(path.read_bytes() + b'\n{"schema": 1, "run"\n')
+    with pytest.raises(AtlasError, match="not valid JSON") as raised:
+        load(tmp_path)
+    assert raised.value.where == f"{path}:3"
+    assert raised.value.remedy
+
+
+def test_an_unknown_schema_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"schema": 99}\n')
+    with pytest.raises(AtlasError, match="schema version 99"):
+        load(tmp_path)
+
+
+def test_a_duplicate_names_both_lines(tmp_path: Path) -> None:
+    path = write(tmp_path, [measured(), measured(batch_size=4)]) / "run-1.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\n\n", 1) + path.read_bytes().splitlines()[0] + b"\n")
+    with pytest.raises(AtlasError, match=r"process 0 of ViT on NVIDIA H200 .* is already in line 1") as raised:
+        load(tmp_path)
+    assert raised.value.where.startswith(f"{path}:4: $.cell")
+    assert "remove" in raised.value.remedy
+
+
+def test_a_run_in_two_files_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, [measured()]) / "run-1.jsonl"
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "copy.jsonl").write_bytes(path.read_bytes())
+    with pytest.raises(AtlasError, match=r"'run-1' is already in .*run-1\.jsonl"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arm", "field"),
+    [(Arm(rounds_ms=((1.0, 0.0),)), "eager.rounds_ms"), (Arm(published_mean_ms=-1.0), "eager.published_mean_ms")],
+)
+def test_a_latency_that_cannot_be_is_named(tmp_path: Path, arm: Arm, field: str) -> None:
+    write(tmp_path, [measured(figures=Measurement(eager=arm))])
+    with pytest.raises(AtlasError, match="not a positive number") as raised:
+        load(tmp_path)
+    assert raised.value.where == f"{tmp_path / 'run-1.jsonl'}:1: $.measurement.{field}"
+
+
+def test_a_line_that_is_still_being_written_is_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path, [measured()]) / "run-1.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"schema": 1, "ru')
+    assert load(tmp_path).records == 1
+
+
+def test_a_file_that_grows_is_read_again(tmp_path: Path) -> None:
+    assert loaded(tmp_path, measured()).records == 1
+    assert loaded(tmp_path, measured(batch_size=4)).records == 2
+
+
+def test_frames_are_pandas_and_untouched_by_newest() -> None:
+    results = load(PUBLISHED)
+    before = results.cells.copy()
+    assert len(results.newest) == 136
+    pd.testing.assert_frame_equal(results.cells, before)
