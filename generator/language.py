@@ -16,20 +16,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 
+import polib
 from babel import Locale
 from babel.dates import format_date, format_time
 from babel.lists import format_list
-from babel.messages.catalog import Catalog
-from babel.messages.pofile import PoFileError, PoFileParser
 from babel.numbers import format_decimal, format_percent
 from babel.units import format_unit
 
 from bench.errors import AtlasError
 from generator import typography
+from generator.pofile import Key, forms, is_complete, key, parse
 
 LOCALES = Path(__file__).resolve().parent.parent / "locales"
 """Where catalogs live: ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml``."""
@@ -44,16 +43,8 @@ UNKNOWN = "–"
 """What a formatter shows for a value that is not known (None, not a number)."""
 
 _CLDR = {"zh": "zh_Hans_CN", "en-XA": "en", "ar-XB": "ar"}
-_GETTEXT = {"zh_Hans_CN": "zh_CN"}
-_PLURAL_HEADERS = {
-    # By the rule of CLDR, which is also `Locale.plural_form`; the table of Babel's catalogs swaps the last two forms.
-    "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);"
-}
 _PLURAL_ORDER = ("zero", "one", "two", "few", "many", "other")
 _NO_BREAK_SPACE = "\u00a0"
-
-Key = tuple[str | None, str]
-"""Context (None for most) and msgid, singular."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +177,7 @@ class Language:
         return text if text == UNKNOWN else f"{text}{_NO_BREAK_SPACE}{symbol}"
 
     def _spaced(self, text: str) -> str:
-        return typography.space_cjk(text) if self.locale.language in {"zh", "ja"} else text
+        return typography.space_cjk(text) if self.locale.language in typography.CJK_LANGUAGES else text
 
 
 def load_language(code: str, locales: Path = LOCALES) -> Language:
@@ -205,11 +196,11 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
     if not path.is_file():
         raise AtlasError(
             f"the catalog of {locale.get_language_name('en')} ({code}) is missing",
-            where=str(path),
+            where=_shown(path),
             remedy=f"run `python -m generator messages --language {code}` and translate {path.name}",
         )
     content = path.read_bytes()
-    catalog = read_catalog(content, str(path), locale)
+    catalog = parse(content, _shown(path))
     messages, lines = _usable(catalog)
     return _language(
         code,
@@ -217,7 +208,7 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
         messages=MappingProxyType(messages),
         lines=MappingProxyType(lines),
         catalog=path,
-        complete=catalog.complete,
+        complete=is_complete(catalog),
         fingerprint=hashlib.sha256(content).hexdigest(),
     )
 
@@ -227,66 +218,19 @@ def catalog_path(code: str, locales: Path = LOCALES) -> Path:
     return locales / code / "LC_MESSAGES" / "messages.po"
 
 
-class AtlasCatalog(Catalog):
-    """A Babel catalog without volatile dates, and with our one header: whether the language is complete.
-
-    ``X-Complete: yes`` makes a fuzzy or missing translation an error of `generator check`.
-    """
-
-    complete = False
-
-    def _get_mime_headers(self) -> list[tuple[str, str]]:
-        headers = {
-            "Project-Id-Version": self.project,
-            "MIME-Version": "1.0",
-            "Content-Type": "text/plain; charset=UTF-8",
-            "Content-Transfer-Encoding": "8bit",
-        }
-        if self.locale:
-            headers["Language"] = _GETTEXT.get(str(self.locale), str(self.locale))
-            headers["Plural-Forms"] = _PLURAL_HEADERS.get(self.locale.language, self.plural_forms)
-            headers["X-Complete"] = "yes" if self.complete else "no"
-        return [*headers.items()]
-
-    def _set_mime_headers(self, headers: object) -> None:
-        pairs = [(str(name), str(value)) for name, value in headers]  # type: ignore[attr-defined]
-        self.complete = any(name.lower() == "x-complete" and value.strip().lower() == "yes" for name, value in pairs)
-        super()._set_mime_headers(pairs)
-
-    mime_headers = property(_get_mime_headers, _set_mime_headers)
+def _shown(path: Path) -> str:
+    """The path as a reader of an error knows it: from the folder they are in, where it is below it."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def read_catalog(content: bytes, where: str, locale: Locale | None = None) -> AtlasCatalog:
-    """The catalog in the bytes of a ``.po`` file. Raises `AtlasError` with the line of the first thing wrong in it."""
-    catalog = AtlasCatalog(locale=locale)
-    try:
-        PoFileParser(catalog, abort_invalid=True).parse(BytesIO(content))
-    except PoFileError as error:
-        raise _broken(f"{where}:{error.lineno + 1}", str(error)) from None
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise _broken(where, str(error)) from None
-    return catalog
-
-
-def _broken(where: str, why: str) -> AtlasError:
-    return AtlasError(
-        f"not a valid catalog: {why}",
-        where=where,
-        remedy="correct the line; `msgfmt --check` tells more, and gettext editors write valid files",
-    )
-
-
-def _usable(catalog: Catalog) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:
+def _usable(catalog: polib.POFile) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:
     messages: dict[Key, tuple[str, ...]] = {}
     lines: dict[Key, int] = {}
-    for message in catalog:
-        if not message.id:
-            continue
-        msgid = message.id if isinstance(message.id, str) else message.id[0]
-        forms = (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
-        lines[message.context, msgid] = message.lineno or 0
-        if forms and all(forms) and not message.fuzzy:
-            messages[message.context, msgid] = forms
+    for entry in catalog:
+        if not entry.obsolete:
+            lines[key(entry)] = entry.linenum or 0
+            if all(forms(entry)) and not entry.fuzzy:
+                messages[key(entry)] = forms(entry)
     return messages, lines
 
 

@@ -1,24 +1,43 @@
 """Pages of one language: authored Markdown, its translation and the figures of the records become finished Markdown.
 
 A `Language`, the loaded `Results` and the folder of authored pages enter; `SiteFile`s leave: pages, charts, downloads.
+Each page is split into blocks, each block replaced by its translation, and the whole rendered by Jinja. A block
+without a translation stays English, marked as such, and a notice on the page counts them.
 
     python -m generator build --out staged
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from generator.language import Language
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from bench.errors import AtlasError
+from generator import blocks, front_matter, typography
+from generator.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
+from generator.front_matter import EACH, FrontMatter
+from generator.language import UNKNOWN, Language
 
 if TYPE_CHECKING:
     from generator.load import Results
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 """The authored pages, in English."""
+
+NO_PAGES = ("assets", "theme")
+"""Folders of `DOCS` that hold no pages."""
+
+EACH_PAGE = "each.md"
+"""The file name of a page that is rendered once for each device or model."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +48,338 @@ class SiteFile:
     content: str | bytes
 
 
+@dataclass(frozen=True)
+class Page:
+    """What the expressions of a page know about it, as ``page``."""
+
+    uri: str  # relative to the root of the language
+    root: str  # from this page's folder to the root: "" or "../"
+
+
+@dataclass(frozen=True)
+class Source:
+    """An authored page."""
+
+    uri: str  # relative to the folder of authored pages
+    where: str  # as errors name it
+    document: blocks.Document
+    front: FrontMatter
+
+
 def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[SiteFile]:
-    """Every page, chart and download of one language."""
-    del language, results  # a first stand-in: English, without figures
+    """Every page, chart and download of one language, each file once.
+
+    Raises `AtlasError` with the line of a page where it names something that does not exist.
+    """
+    try:
+        from generator.vocabulary import vocabulary  # noqa: PLC0415  # it makes SiteFiles, and so imports this module
+    except ModuleNotFoundError:
+        for source in read_pages(docs):
+            if not source.front.for_each:
+                yield SiteFile(source.uri, blocks.join(source.document))
+        return
+    emitted: dict[str, SiteFile] = {}
+    names = vocabulary(results, language, lambda file: emitted.setdefault(file.uri, file))
+    yield from render_pages(language, names, docs)
+    yield from emitted.values()
+
+
+def render_pages(language: Language, names: Mapping[str, Any], docs: Path = DOCS) -> Iterator[SiteFile]:
+    """The pages alone, with `names` as what their expressions may use: objects, and functions that are also filters."""
+    environment = _environment(names)
+    for source in read_pages(docs):
+        translated = translate(source, language)
+        if source.front.for_each is None:
+            yield _finish(translated, environment, source.uri, {})
+            continue
+        name = EACH[source.front.for_each]
+        for item in _items(source, names):
+            yield _finish(translated, environment, source.uri.replace(EACH_PAGE, f"{item.slug}.md"), {name: item})
+
+
+def read_pages(docs: Path = DOCS) -> Iterator[Source]:
+    """The authored pages, split, in the order of their paths."""
     for path in sorted(docs.rglob("*.md")):
         uri = path.relative_to(docs).as_posix()
-        if not uri.startswith(("theme/", "assets/")) and path.name != "each.md":
-            yield SiteFile(uri, path.read_text(encoding="utf-8"))
+        if uri.split("/")[0] not in NO_PAGES:
+            try:
+                text = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                raise AtlasError(
+                    "the text is not UTF-8", where=f"{docs.name}/{uri}", remedy="save it as UTF-8"
+                ) from None
+            yield parse_page(uri, text, f"{docs.name}/{uri}")
+
+
+def parse_page(uri: str, text: str, where: str) -> Source:
+    """One authored page, split."""
+    document = blocks.split(text)
+    source = Source(uri, where, document, front_matter.parse(document.front, where))
+    if source.front.for_each and not uri.endswith(EACH_PAGE):
+        raise AtlasError(
+            "a page with `for_each` becomes many pages, and needs a name that says so",
+            where=where,
+            remedy=f"rename it to {EACH_PAGE}",
+        )
+    return source
+
+
+# --- Translation ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A page as a Jinja template in one language. Its lines are those of the authored page, less the front matter."""
+
+    source: Source
+    language: Language
+    template: str
+    front: Mapping[str, Any]
+    missing: int
+    total: int
+
+
+def translate(source: Source, language: Language) -> Translated:
+    """The page with every block replaced by its translation, or marked as untranslated."""
+    missing = total = 0
+
+    def place(block: Block) -> str | None:
+        nonlocal missing, total
+        total += 1
+        if language.code == "en":
+            return None
+        translation = language.translation(block.message)
+        if translation is None:
+            missing += 1
+            return _padded(_marked(block), block)
+        _refuse_other_expressions(block.message, translation, language)
+        return _padded(_typeset(translation, block, language), block)
+
+    body = blocks.join(source.document, place).removeprefix(source.document.front)
+    front = dict(source.front.passed_on)
+    for key, message in source.front.messages.items():
+        total += 1
+        translation = language.translation(message)
+        if translation is None:
+            missing += 1
+        else:
+            _refuse_other_expressions(message, translation, language)
+        front[key] = translation or message
+    return Translated(source, language, _template(body), front, missing, total)
+
+
+def _marked(block: Block) -> str:
+    if block.kind == "image alt":
+        return block.message
+    return f'<span class="untranslated" lang="en" dir="ltr">{block.message}</span>'
+
+
+def _typeset(translation: str, block: Block, language: Language) -> str:
+    if block.kind == "image alt":
+        return translation
+    if language.direction == "rtl":
+        return typography.isolate_latin(translation)
+    if language.locale.language in typography.CJK_LANGUAGES:
+        return typography.mark_seams(translation, EXPRESSION)
+    return translation
+
+
+def _padded(text: str, block: Block) -> str:
+    # A translation stands on one line where the English may have several: a Jinja comment holds the other lines, so
+    # that the lines in the errors of a template are those of the page.
+    lost = block.source.count("\n") - text.count("\n")
+    return text + "{#" + "\n" * lost + "+#}" if lost > 0 else text
+
+
+def _refuse_other_expressions(message: str, translation: str, language: Language) -> None:
+    if placeholders(message) != placeholders(translation):
+        line = language.lines.get((None, message), 0)
+        raise AtlasError(
+            f"the expressions of the translation differ from those of {message[:60]!r}",
+            where=f"{language.catalog}:{line}",
+            remedy=f"use each of these once: {' '.join(placeholders(message)) or 'none'}",
+        )
+
+
+def placeholders(message: str) -> list[str]:
+    """The Jinja expressions and statements of a message, sorted; their inner spaces do not count."""
+    found = [*EXPRESSION.findall(message), *STATEMENT.findall(ATTRIBUTES_WITH_ID.sub("", message))]
+    return sorted(re.sub(r"\s+", " ", expression) for expression in found)
+
+
+_INDENTED_EXPRESSION = re.compile(rf"(?m)^([ \t]+)({EXPRESSION.pattern})[ \t]*$", EXPRESSION.flags)
+
+
+def _template(body: str) -> str:
+    """Markdown that Jinja understands: ids are no comments, and tables within a list item stay in it."""
+    body = ATTRIBUTES_WITH_ID.sub(lambda attributes: "{: " + attributes[0][1:], body)
+    return _INDENTED_EXPRESSION.sub(lambda line: f"{line[1]}{{{{ ({line[2][2:-2]}) | indent({line[1]!r}) }}}}", body)
+
+
+# --- Rendering --------------------------------------------------------------------------------------------------------
+
+
+class _Unknown(jinja2.StrictUndefined):
+    """A name that does not exist: its error knows the name and where it was looked for."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        hint: str | None = None,
+        obj: Any = jinja2.utils.missing,
+        name: str | None = None,
+        exc: Callable[[str], Exception] = jinja2.UndefinedError,
+    ) -> None:
+        unknown = exc is jinja2.UndefinedError
+        raised = (lambda _: _UnknownNameError(str(name), obj)) if unknown else exc
+        super().__init__(hint, obj, name, raised)  # type: ignore[arg-type]  # it is called, nothing more
+
+
+class _UnknownNameError(jinja2.UndefinedError):
+    def __init__(self, name: str, owner: Any) -> None:
+        super().__init__(name)
+        self.name = name
+        self.owner = owner
+
+
+def _environment(names: Mapping[str, Any]) -> jinja2.Environment:
+    environment = _bare_environment(frozenset(name for name, value in names.items() if callable(value)))
+    environment = environment.overlay()
+    environment.globals = {**environment.globals, **names}
+    environment.filters = {**environment.filters, **{name: value for name, value in names.items() if callable(value)}}
+    return environment
+
+
+@lru_cache(maxsize=8)
+def _bare_environment(filters: frozenset[str]) -> jinja2.Environment:
+    environment = ImmutableSandboxedEnvironment(
+        undefined=_Unknown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # the output is Markdown; what needs escaping is escaped by the vocabulary
+        optimized=False,  # a constant may be formatted differently in each language, and the code is shared
+        finalize=lambda value: UNKNOWN if value is None else value,
+    )
+    environment.filters.update(dict.fromkeys(filters, _no_filter))
+    return environment
+
+
+def _no_filter(*_: Any) -> NoReturn:
+    raise NotImplementedError
+
+
+@lru_cache(maxsize=16384)
+def _compile(template: str, where: str, filters: frozenset[str]) -> CodeType:
+    return _bare_environment(filters).compile(template, filename=where)
+
+
+def _finish(page: Translated, environment: jinja2.Environment, uri: str, item: Mapping[str, Any]) -> SiteFile:
+    """The page `uri`, with its figures."""
+    depth = uri.count("/")
+    context = {"page": Page(uri, "../" * depth), "language": page.language, **item}
+    first_line = page.source.document.front.count("\n")
+    body = _evaluate(page.template, environment, context, page.source.where, first_line)
+    if page.language.direction == "rtl":
+        body = typography.plain_alternatives(body)
+    front = dict(page.front)
+    for key in page.source.front.messages:
+        line = page.source.front.lines[key] - 1
+        front[key] = typography.plain(_evaluate(front[key], environment, context, page.source.where, line)).strip()
+    return SiteFile(uri, front_matter.dump(front) + _with_notice(typography.close_seams(body), page))
+
+
+def _evaluate(
+    template: str, environment: jinja2.Environment, context: Mapping[str, Any], where: str, first_line: int
+) -> str:
+    """`template` with its expressions replaced. Raises `AtlasError` with the line of the page."""
+    if "{" not in template:
+        return template
+    own = frozenset(name for name in environment.filters if name in environment.globals)
+    try:
+        code = _compile(template, where, own)
+        return jinja2.Template.from_code(environment, code, environment.globals).render(context)
+    except jinja2.TemplateSyntaxError as error:
+        what, remedy = _syntax_error(error, environment)
+        raise AtlasError(what, where=f"{where}:{error.lineno + first_line}", remedy=remedy) from None
+    except AtlasError as error:
+        place = _line(error, where, first_line)
+        raise AtlasError(error.what, where=error.where or place, remedy=error.remedy) from None
+    except _UnknownNameError as error:
+        what, near = _unknown_name(error, {*environment.globals, *context})
+        remedy = f"did you mean {near}?" if near else "docs/ shows what pages use; generator/vocabulary.py defines it"
+        raise AtlasError(what, where=_line(error, where, first_line), remedy=remedy) from None
+    except (jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise AtlasError(
+            f"the expression cannot be evaluated: {error}",
+            where=_line(error, where, first_line),
+            remedy="correct its arguments; generator/vocabulary.py says what they are",
+        ) from error
+
+
+def _syntax_error(error: jinja2.TemplateSyntaxError, environment: jinja2.Environment) -> tuple[str, str]:
+    message = error.message or "the expression is not valid"
+    unknown = re.match(r"No (filter|test) named '(\w+)'", message)
+    if unknown is None:
+        return (
+            message,
+            "correct the expression; text that Jinja shall not read stands between {% raw %} and {% endraw %}",
+        )
+    known = environment.filters if unknown[1] == "filter" else environment.tests
+    near = _near(unknown[2], known)
+    return f"there is no {unknown[1]} {unknown[2]!r}", f"did you mean {near}?" if near else f"use one of {_list(known)}"
+
+
+def _unknown_name(error: _UnknownNameError, names: Iterable[str]) -> tuple[str, str]:
+    if error.owner is jinja2.utils.missing:
+        return f"there is no figure {error.name!r}", _near(error.name, names)
+    kind = type(error.owner).__name__
+    attributes = [name for name in dir(error.owner) if not name.startswith("_")]
+    return f"there is no figure {error.name!r} in {kind}", _near(error.name, attributes)
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    return ", ".join(difflib.get_close_matches(str(name), [*names], n=3, cutoff=0.5))
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _line(error: BaseException, where: str, first_line: int) -> str:
+    """``file:line`` of the innermost template line that an error passed through."""
+    line = 0
+    trace = error.__traceback__
+    while trace:
+        if trace.tb_frame.f_code.co_filename == where:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f"{where}:{line + first_line}" if line else where
+
+
+def _items(source: Source, names: Mapping[str, Any]) -> Iterable[Any]:
+    return getattr(names["atlas"], str(source.front.for_each))  # type: ignore[no-any-return]
+
+
+# --- Untranslated -----------------------------------------------------------------------------------------------------
+
+_TITLE = re.compile(r"(?m)\A(?:\s*\n)*# .*\n")
+
+
+def _with_notice(body: str, page: Translated) -> str:
+    """The page with a notice below its title that counts what is not translated yet. None where nothing is missing."""
+    if not page.missing:
+        return body
+    gettext: Callable[[str], str] = page.language.gettext
+    text = page.language.ngettext(
+        "%(missing)s of %(total)s text on this page is not translated yet and appears in English.",
+        "%(missing)s of %(total)s texts on this page are not translated yet and appear in English.",
+        page.missing,
+    )
+    isolate, number = page.language.isolate, page.language.number
+    text %= {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))}
+    notice = f'\n!!! info "{gettext("Translation in progress")}"\n    {text}\n\n'
+    title = _TITLE.match(body)
+    at = title.end() if title else 0
+    return body[:at] + notice + body[at:]

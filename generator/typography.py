@@ -25,6 +25,9 @@ CJK_PUNCTUATION = (
 ARABIC = r"\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc"
 """Character class of Arabic letters (not digits, not punctuation)."""
 
+CJK_LANGUAGES = frozenset({"zh", "ja"})
+"""Languages that put one space between CJK and Latin letters or digits; Japanese as in Microsoft's style guide."""
+
 LEFT_TO_RIGHT_MARK = "\u200e"
 
 _CJK_THEN_LATIN = re.compile(rf"(?<=[{CJK}])(?=[A-Za-z0-9+±\-−$@#`])")
@@ -34,3 +37,62 @@ _LATIN_THEN_CJK = re.compile(rf"(?<=[A-Za-z0-9%×+`])(?=[{CJK}])")
 def space_cjk(text: str) -> str:
     """`text` with one space wherever a CJK letter touches a Latin letter or a digit: ``2024 年 3 月``."""
     return _LATIN_THEN_CJK.sub(" ", _CJK_THEN_LATIN.sub(" ", text))
+
+
+# --- expressions in Chinese and Japanese ------------------------------------------------------------------------------
+
+_SEAM = "\ue002"  # private use: nobody writes it
+_SPACED_SEAM = re.compile(rf" ?{_SEAM}+ ?")
+_NO_SPACE = re.compile(rf"[{CJK}]{{2}}|.?[\s{CJK_PUNCTUATION}].?|.?", re.DOTALL)
+
+
+def mark_seams(text: str, expression: re.Pattern[str]) -> str:
+    """Mark where a Jinja expression in `text` meets a CJK letter: only its value tells whether a space belongs there.
+
+    `close_seams` decides when the value is known, so that translators need not.
+    """
+    text = re.sub(rf"(?<=[{CJK}])( ?)(?={expression.pattern})", rf"\1{_SEAM}", text, flags=expression.flags)
+    return re.sub(rf"({expression.pattern})( ?)(?=[{CJK}])", rf"\1{_SEAM}\2", text, flags=expression.flags)
+
+
+def close_seams(text: str) -> str:
+    """One space between CJK and Latin at each mark, none between CJK and CJK."""
+    return _SPACED_SEAM.sub(_closed, text) if _SEAM in text else text
+
+
+def _closed(seam: re.Match[str]) -> str:
+    beside = seam.string[max(seam.start() - 1, 0) : seam.start()] + seam.string[seam.end() : seam.end() + 1]
+    return "" if _NO_SPACE.fullmatch(beside) else " "
+
+
+# --- Latin in right-to-left text --------------------------------------------------------------------------------------
+
+_KEPT = (
+    r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"  # code
+    r"|<bdi\b.*?</bdi>|<[^<>]*>"
+    r"|!\[[^\]]*\]\([^()]*\)(?:\{[^{}]*\})?"  # images: their text is an attribute, which takes no element
+    r"|\]\([^()]*\)(?:\{[^{}]*\})?|\]\[[^\[\]]*\]|\[\^[^\]]*\]"  # link targets, footnote marks
+    r"|\{[^{}]*\}|:[\w+-]+:|&\w+;|https?://\S+"
+)
+_NAME = r"\{\{[^{}]*\|\s*name\s*\}\}"
+_LATIN = rf"[A-Za-z][A-Za-z0-9]*(?:[ ./_&'’+-]?[A-Za-z0-9]+)*\+*(?: {_NAME})*"
+_LATIN_RUN = re.compile(rf"(?P<latin>{_LATIN})|(?P<kept>\{{\{{.*?\}}\}}|\{{%.*?%\}}|{_KEPT})", re.DOTALL)
+
+
+def isolate_latin(text: str) -> str:
+    """Right-to-left Markdown with ``<bdi dir="ltr">`` around its Latin names, outside code, tags and link targets."""
+    return _LATIN_RUN.sub(lambda run: f'<bdi dir="ltr">{run[0]}</bdi>' if run["latin"] else run[0], text)
+
+
+_IMAGE = re.compile(r"!\[[^\]]*\](?=\()")
+_BDI = re.compile(r'<bdi dir="ltr">(.*?)</bdi>', re.DOTALL)
+
+
+def plain(text: str) -> str:
+    """Text without isolating elements, for a title or an attribute: direction marks instead."""
+    return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", text)
+
+
+def plain_alternatives(markdown: str) -> str:
+    """Markdown whose alternative texts hold no elements."""
+    return _IMAGE.sub(lambda image: plain(image[0]), markdown) if "<bdi" in markdown else markdown
