@@ -1,0 +1,220 @@
+"""Adapter 1: the editions of the guide into MkDocs, one build for each language.
+
+In: the editions of `generator.guide`, and ``mkdocs.yml``. Out: the site. MkDocs builds English; when that is done, the
+same configuration is loaded again for each other language and built into a folder below, so that every language has its
+own search index, navigation, sitemap and 404 page. Pages stay in memory: the authored ones' folder is only read.
+
+    mkdocs serve
+    mkdocs build --strict
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urljoin
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the `mkdocs` script does not look into its folder
+
+import jieba
+import jinja2
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import Abort, PluginError
+from mkdocs.livereload import LiveReloadServer
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+from mkdocs.utils.templates import url_filter
+
+from bench.errors import AtlasError
+from generator.guide import Edition, Guide, guide
+from generator.language import LANGUAGES, Language
+from generator.live import EMPTY_PAGE, check_address, preview
+from generator.web_fonts import STYLESHEET, web_fonts
+
+SOURCE = LANGUAGES[0]
+"""The language of the outer build, at the root of the site."""
+
+WORD_BREAKS = r'[\s\u200b\u3000\-,:!=\[\]()"/、。，．：；？！（）「」『』،؛؟]+|\.(?!\d)|&[lg]t;'
+"""Where search splits text in every language: within ``torch.compile``, not within ``2.0.1``. The zero-width space is
+what jieba leaves between Chinese words."""
+
+ARTICLE = r"|(?<=^|\s)(?:[وف]?[بك]?ال|[وف]?لل)(?=[\u0621-\u064a]{3})"
+"""The Arabic article is a break as well, with what is written onto it: a word is found with and without it."""
+
+SEARCH: dict[str, dict[str, Any]] = {
+    "en": {"lang": ["en"], "separator": WORD_BREAKS},
+    "zh": {"lang": ["en"], "separator": WORD_BREAKS},  # jieba cuts the words when the index is built
+    "ja": {"lang": ["en", "ja"], "separator": WORD_BREAKS},
+    "ar": {"lang": ["en"], "separator": WORD_BREAKS + ARTICLE},  # lunr's stemmer would merge words that differ
+}
+"""Settings of Material's search by language. English is kept in each, since every page has names and code in it."""
+
+PIPELINE = ["stopWordFilter"]
+"""No stemmer: Material searches for beginnings of words (``happens*``), which stems would not match."""
+
+jieba.setLogLevel("WARNING")
+
+
+def on_startup(*, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:  # noqa: ARG001
+    """Remember whether somebody is watching: then bad input is shown, where a build would fail."""
+    preview.serving = command == "serve"
+
+
+@event_priority(100)  # type: ignore[untyped-decorator]  # before the search plugin reads its settings
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Bring all editions up to date, once for all builds, and fit the configuration to the language that is built."""
+    if _is_source(config):
+        if preview.serving:
+            _prepare_serving(config)
+        try:
+            _guide(config).update()
+        except AtlasError as error:
+            if not preview.serving or preview.guarded:
+                raise PluginError(str(error)) from None
+            preview.problem, preview.complete = str(error), False
+            config.nav = []
+            return config
+    edition = _edition(config)
+    language = edition.language
+    config.plugins["material/search"].config.update(SEARCH[language.code], pipeline=PIPELINE)
+    config.extra_css.insert(0, STYLESHEET)
+    config.nav = _nav(config.nav or [], edition)
+    config.site_description = language.gettext("What torch.compile does to the latency of vision models, measured.")
+    config.mdx_configs["toc"]["permalink_title"] = language.gettext("Link to this section")
+    light, dark = config.theme["palette"]
+    light["toggle"]["name"] = language.gettext("Switch to dark mode")
+    dark["toggle"]["name"] = language.gettext("Switch to light mode")
+    return config
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Pages, charts and downloads of the edition instead of the authored Markdown."""
+    if not _guide(config).editions:
+        config.theme.static_templates.clear()
+        return Files([File.generated(config, "index.html", content=EMPTY_PAGE)])
+    kept = (file for file in files if not file.is_documentation_page() and (_is_source(config) or not _shared(file)))
+    edition = _edition(config)
+    made = (File.generated(config, file.uri, content=file.content) for file in (*edition.files, *web_fonts(edition)))
+    return Files([*kept, *made])
+
+
+def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> jinja2.Environment:  # noqa: ARG001
+    """Templates speak the language, know the others, and find the assets that all of them share."""
+    editions = _guide(config).editions
+    if not editions:
+        return env
+    language = _edition(config).language
+    env.install_gettext_callables(  # type: ignore[attr-defined]
+        language.gettext, language.ngettext, newstyle=True, pgettext=language.pgettext
+    )
+    env.filters["url"] = _url_filter(language)
+    env.globals.update(
+        language=language,
+        languages=[edition.language for edition in editions.values()],
+        to_root="../" if language.prefix else "",
+        root_url=(config.site_url or "").removesuffix(language.prefix),
+    )
+    return env
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Build the other languages into folders of the site that was just built."""
+    if _is_source(config) and _guide(config).editions:
+        for code in LANGUAGES[1:]:
+            build(_nested(config, code), serve_url=config.site_url if preview.serving else None)
+
+
+def on_build_error(*, error: Exception) -> None:
+    """A mistake in a template is bad input as well: its place and no traceback."""
+    if isinstance(error, jinja2.TemplateError):
+        place = f"{error.filename}:{error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
+        raise Abort(f"{place}{error.message}\n  remedy: correct the template below docs/theme") from None
+
+
+def on_serve(server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[[], None]) -> LiveReloadServer:
+    """From here on no rebuild may fail: see `generator.live`."""
+    del config
+    return preview.guard(server, builder) if preview.serving else server
+
+
+def on_shutdown() -> None:
+    """Leave nothing behind."""
+    preview.close()
+
+
+def _prepare_serving(config: MkDocsConfig) -> None:
+    if preview.guarded:
+        config.site_dir = preview.next_folder()
+        return
+    try:
+        check_address(*config.dev_addr)
+    except AtlasError as error:
+        raise PluginError(str(error)) from None
+
+
+def _nested(outer: MkDocsConfig, code: str) -> MkDocsConfig:
+    """The configuration of another language: `mkdocs.yml` once more, for a folder and an address below."""
+    config = load_config(
+        outer.config_file_path,
+        site_dir=str(Path(outer.site_dir, code)),
+        site_url=urljoin(outer.site_url, f"{code}/") if outer.site_url else None,
+        use_directory_urls=outer.use_directory_urls,
+        strict=False,  # the outer build counts the warnings of all languages, and fails at the end
+    )
+    config.theme["language"] = code
+    return config
+
+
+def _nav(items: Iterable[Any], edition: Edition) -> list[Any]:
+    """The navigation with translated titles, and with the pages below it in place of each ``folder/``."""
+    nav: list[Any] = []
+    for item in items:
+        if isinstance(item, dict):
+            nav += [{edition.language.gettext(title): _below(entry, edition)} for title, entry in item.items()]
+        else:
+            pages = _below(item, edition)
+            nav += pages if isinstance(pages, list) else [pages]
+    return nav
+
+
+def _below(entry: str | Sequence[Any], edition: Edition) -> str | list[Any]:
+    if not isinstance(entry, str):
+        return _nav(entry, edition)
+    if not entry.endswith("/"):
+        return entry
+    pages = [file.uri for file in edition.files if file.uri.startswith(entry) and file.uri.endswith(".md")]
+    return sorted(
+        pages, key=lambda uri: uri != f"{entry}index.md"
+    )  # the section's own page first, the others as rendered
+
+
+def _url_filter(language: Language) -> Callable[[Any, str], str]:
+    """MkDocs' filter ``url``, which leads every language to the assets at the root, published once for all."""
+
+    @jinja2.pass_context
+    def url(context: Any, value: str) -> str:
+        shared = bool(language.prefix) and str(value).startswith("assets/")
+        return str(url_filter(context, f"../{value}" if shared else value))
+
+    return url
+
+
+def _shared(file: File) -> bool:
+    return file.src_uri.startswith("assets/")
+
+
+def _is_source(config: MkDocsConfig) -> bool:
+    code: str = config.theme["language"]
+    return code == SOURCE
+
+
+def _guide(config: MkDocsConfig) -> Guide:
+    return guide(Path(config.config_file_path).parent)
+
+
+def _edition(config: MkDocsConfig) -> Edition:
+    return _guide(config).editions[config.theme["language"]]
