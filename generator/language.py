@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -63,6 +63,12 @@ class Language:
     fingerprint: str = ""  # changes whenever a translation does
     pseudo: Callable[[str], str] | None = None
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Language) and (self.code, self.fingerprint) == (other.code, other.fingerprint)
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.fingerprint))
+
     def translation(self, message: str, context: str | None = None) -> str | None:
         """The translation of a page block or string, None where there is none yet. English translates to itself."""
         if self.pseudo:
@@ -89,14 +95,9 @@ class Language:
             return forms[self.plural_index(n)]
         return singular if n == 1 else plural
 
-    @cached_property
-    def plural_forms(self) -> tuple[str, ...]:
-        """CLDR names of the plural forms, in the order of ``msgstr[0]``, ``msgstr[1]``…"""
-        return tuple(form for form in _PLURAL_ORDER if form in {*self.locale.plural_form.tags, "other"})
-
     def plural_index(self, n: float) -> int:
         """Which ``msgstr[…]`` serves `n` things."""
-        return self.plural_forms.index(self.locale.plural_form(n))
+        return plural_forms(self.locale).index(self.locale.plural_form(n))
 
     def number(self, x: float | None, digits: int | None = None) -> str:
         """``12,345.679``; exactly `digits` decimals where given."""
@@ -185,7 +186,7 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
 
     Raises `AtlasError` for a code that is none, and for a catalog that is missing or broken.
     """
-    locale = _locale(code)
+    locale = load_locale(code)
     if code == "en":
         return _language(code, locale)
     if code in PSEUDO:
@@ -211,6 +212,12 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
         complete=is_complete(catalog),
         fingerprint=hashlib.sha256(content).hexdigest(),
     )
+
+
+@cache
+def plural_forms(locale: Locale) -> tuple[str, ...]:
+    """CLDR names of the plural forms of a language, in the order of ``msgstr[0]``, ``msgstr[1]``…"""
+    return tuple(form for form in _PLURAL_ORDER if form in {*locale.plural_form.tags, "other"})
 
 
 def catalog_path(code: str, locales: Path = LOCALES) -> Path:
@@ -259,7 +266,8 @@ def _language(
     )
 
 
-def _locale(code: str) -> Locale:
+def load_locale(code: str) -> Locale:
+    """The locale of CLDR for a language code. Raises `AtlasError` where there is none."""
     try:
         return Locale.parse(_CLDR.get(code, code), sep="-" if "-" in _CLDR.get(code, code) else "_")
     except ValueError:
