@@ -24,6 +24,8 @@ from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from generator.typography import VERBATIM
+
 Kind = Literal["heading", "paragraph", "list item", "table cell", "title", "image alt"]
 
 
@@ -159,22 +161,12 @@ _LONE_IMAGES = re.compile(
     r"(?:\[?!\[(?:[^\[\]\\]|\\.)*\]\([^\s()]*\)(?:\{[^{}\n]*\})?(?:\]\([^\s()]*\))?(?:\{[^{}\n]*\})?\s*)+"
 )
 _ALTERNATIVE = re.compile(r"!\[(?P<alt>(?:[^\[\]\\]|\\.)+)\]\(")
-_WITHOUT_WORDS = re.compile(
-    r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"  # code
-    r"|<[^<>]*>"  # tags and automatic links
-    r"|\]\([^()]*\)|\]\[[^\[\]]*\]|\[\^[^\]]*\]"  # link targets, footnote marks
-    r"|\{[^{}]*\}"  # attribute lists
-    r"|:[\w+-]+:"  # emoji and icons
-    r"|&\w+;",
-    re.DOTALL,
-)
 _WORD = re.compile(r"[^\W\d_]")
 
 
 def has_words(text: str) -> bool:
     """Whether something is left to translate when expressions, code, tags and link targets are taken away."""
-    text = EXPRESSION.sub("", STATEMENT.sub("", text)).replace(_MASK, "").replace(_STATEMENT_MASK, "")
-    return bool(_WORD.search(_WITHOUT_WORDS.sub("", text)))
+    return bool(_WORD.search(VERBATIM.sub("", text)))
 
 
 def markdown() -> MarkdownIt:

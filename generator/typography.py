@@ -28,6 +28,16 @@ ARABIC = r"\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe
 CJK_LANGUAGES = frozenset({"zh", "ja"})
 """Languages that put one space between CJK and Latin letters or digits; Japanese as in Microsoft's style guide."""
 
+VERBATIM = re.compile(
+    r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"  # code
+    r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|%\(\w+\)[sd]"  # placeholders
+    r"|<[^<>]*>|https?://[^\s)]+"  # tags, addresses
+    r"|\]\([^()]*\)|\]\[[^\[\]]*\]|\[\^[^\]]*\]"  # link targets, footnote marks
+    r"|\{[^{}]*\}|:[a-z][\w+-]*:|&#?\w+;",  # attribute lists, icons, entities
+    re.DOTALL,
+)
+"""What stands in a message and is not text: a translation keeps it to the letter."""
+
 LEFT_TO_RIGHT_MARK = "\u200e"
 
 _CJK_THEN_LATIN = re.compile(rf"(?<=[{CJK}])(?=[A-Za-z0-9+±\-−$@#`])")
@@ -67,16 +77,12 @@ def _closed(seam: re.Match[str]) -> str:
 
 # --- Latin in right-to-left text --------------------------------------------------------------------------------------
 
-_KEPT = (
-    r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"  # code
-    r"|<bdi\b.*?</bdi>|<[^<>]*>"
-    r"|!\[[^\]]*\]\([^()]*\)(?:\{[^{}]*\})?"  # images: their text is an attribute, which takes no element
-    r"|\]\([^()]*\)(?:\{[^{}]*\})?|\]\[[^\[\]]*\]|\[\^[^\]]*\]"  # link targets, footnote marks
-    r"|\{[^{}]*\}|:[\w+-]+:|&\w+;|https?://\S+"
-)
 _NAME = r"\{\{[^{}]*\|\s*name\s*\}\}"
 _LATIN = rf"[A-Za-z][A-Za-z0-9]*(?:[ ./_&'’+-]?[A-Za-z0-9]+)*\+*(?: {_NAME})*"
-_LATIN_RUN = re.compile(rf"(?P<latin>{_LATIN})|(?P<kept>\{{\{{.*?\}}\}}|\{{%.*?%\}}|{_KEPT})", re.DOTALL)
+# The text of an image is an attribute, which takes no element.
+_LATIN_RUN = re.compile(
+    rf"(?P<latin>{_LATIN})|<bdi\b.*?</bdi>|!\[[^\]]*\]\([^()]*\)(?:\{{[^{{}}]*\}})?|{VERBATIM.pattern}", VERBATIM.flags
+)
 
 
 def isolate_latin(text: str) -> str:
