@@ -71,9 +71,9 @@ class Summary:
     """The latency of one arm, pooled over processes. Everything in ms but the counts.
 
     `latency_ms` is the geometric mean of the processes' medians (the median itself, when there is one process), where
-    the median of a process is that of its rounds; `low_ms` and `high_ms` are its 95% interval. Quartiles, MAD, min, mean
-    and percentiles are those of all samples together; outliers are counted process by process, so that one slow process
-    does not make outliers of all its samples.
+    the median of a process is that of its rounds; `low_ms` and `high_ms` are its 95% interval. Quartiles, MAD, min,
+    mean and percentiles are those of all samples together; outliers are counted process by process, so that one slow
+    process does not make outliers of all its samples.
     """
 
     latency_ms: float
@@ -261,10 +261,12 @@ class Precision:
     latency: float = 0.01
 
 
-def is_precise(eager_ms: Array, compiled_ms: Array, target: Precision) -> bool:
-    """Whether the paired rounds so far, shape (rounds,) each, are as precise as `target`."""
-    series = ((eager_ms / compiled_ms, target.speedup), (eager_ms, target.latency), (compiled_ms, target.latency))
-    return all(_half_width(values) <= limit for values, limit in series)
+def is_precise(arms: Sequence[Array], target: Precision) -> bool:
+    """Whether the rounds so far, shape (rounds,) for eager and for compiled or for one arm alone, meet `target`."""
+    ratios = [arms[0] / arms[1]] if len(arms) == 2 else []
+    return all(_half_width(each) <= target.latency for each in arms) and all(
+        _half_width(each) <= target.speedup for each in ratios
+    )
 
 
 def _half_width(values: Array) -> float:

@@ -170,10 +170,11 @@ def test_verdicts(low, high, expected):
 def test_sampling_stops_when_all_three_intervals_are_narrow():
     rng = np.random.default_rng(1)
     eager, compiled = rng.lognormal(0.0, 0.01, 200), rng.lognormal(-0.3, 0.01, 200)
-    assert is_precise(eager, compiled, Precision())
-    assert not is_precise(eager[:12], compiled[:12], Precision())
+    assert is_precise([eager, compiled], Precision())
+    assert is_precise([eager], Precision())
+    assert not is_precise([eager[:12], compiled[:12]], Precision())
     drifting = np.linspace(1.0, 1.3, 200)  # the ratio stays exact, the latencies do not
-    assert not is_precise(eager * drifting, compiled * drifting, Precision())
+    assert not is_precise([eager * drifting, compiled * drifting], Precision())
 
 
 def test_warm_up_ends_when_two_windows_agree():

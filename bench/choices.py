@@ -1,0 +1,28 @@
+"""Pick one of a closed set of names, or say which names come nearest.
+
+python -c "from bench.choices import pick; print(pick('device', 'cdua', ('cuda', 'cpu')))"
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+from bench.errors import AtlasError
+
+
+def pick(kind: str, name: str, known: Collection[str], *, remedy: str = "") -> str:
+    """The member of `known` that `name` means: case, spaces, `-` and `_` do not matter.
+
+    Raises `AtlasError` naming the nearest members, or all of them when nothing comes near.
+    """
+    by_form = {_form(each): each for each in known}
+    if _form(name) in by_form:
+        return by_form[_form(name)]
+    near = [by_form[form] for form in difflib.get_close_matches(_form(name), by_form, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(near)}?" if near else f"choose among {', '.join(known)}"
+    raise AtlasError(f"{kind} {name!r} is not known", where=f"--{kind}", remedy=f"{hint}{remedy}")
+
+
+def _form(name: str) -> str:
+    return "".join(character for character in name.lower() if character not in " -_")

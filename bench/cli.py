@@ -1,0 +1,316 @@
+"""The command line: run, list, check, import. Checks what was asked for, then leaves the work to other modules.
+
+Each command imports what it needs, so that `--help` and `list` answer at once; torch is imported by workers alone.
+
+    python -m bench --help
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import re
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn, cast, get_args
+
+import msgspec
+
+from bench.choices import pick
+from bench.errors import AtlasError
+from bench.job import Recipe, Weights
+from bench.models import MODELS, find
+from bench.profiles import COMPILE_MODES, DEVICES, DTYPES, PROFILES, Profile
+from bench.record import RESULTS, Task
+
+MEASURED, PUBLISHED = RESULTS / "measured", RESULTS / "published"
+
+OK, NOTHING_MEASURED, FOUND_FAULTS, BAD_INPUT, INTERRUPTED = 0, 1, 1, 2, 130
+
+LARGEST_BATCH = 4096
+LARGEST_COUNT = 100  # of processes
+
+HUB_ID = re.compile(r"[\w][\w.-]*/[\w][\w.-]*")
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and exit with its status; a mistake in the input is one message and status 2."""
+    options = _parser().parse_args(arguments)
+    options.arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.exit(options.command(options))
+    except AtlasError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has closed it, as `head` does
+        sys.stderr.close()
+        sys.exit(OK)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"error: {message}\n  remedy: {self.prog} --help\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m bench",
+        description="Measure vision models, eager against torch.compile, and keep the records.",
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
+
+    run = commands.add_parser(
+        "run",
+        help="measure the cells of a profile",
+        description="Measure the cells of a profile. The same command again resumes a run that was interrupted.",
+        epilog="An option that is not given takes the profile's value: see `python -m bench list`. Options that name "
+        "several things take them one after the other: --batch-size 1 4 16.",
+        allow_abbrev=False,
+    )
+    what = run.add_argument_group("what to measure")
+    what.add_argument("--profile", default="quick", metavar="NAME", help=f"{', '.join(PROFILES)} (default: quick)")
+    what.add_argument("--model", nargs="+", action="extend", metavar="NAME", help="labels of the model table")
+    what.add_argument("--checkpoint", metavar="ID_OR_DIR", help="any other checkpoint: a hub id or a local directory")
+    what.add_argument("--task", metavar="TASK", help=f"of the checkpoint: {', '.join(get_args(Task))}")
+    what.add_argument(
+        "--weights", metavar="KIND", help="random (default for the table) or pretrained (for a checkpoint)"
+    )
+    what.add_argument("--shrunken", action="store_true", help="models of one layer at 64×64, to try the harness out")
+    how = run.add_argument_group("how")
+    how.add_argument("--batch-size", nargs="+", action="extend", metavar="N")
+    how.add_argument("--compile-mode", nargs="+", action="extend", metavar="MODE", help=", ".join(COMPILE_MODES))
+    how.add_argument(
+        "--dtype", nargs="+", action="extend", metavar="TYPE", help=f"{', '.join(DTYPES)} (default: float32)"
+    )
+    how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best present)")
+    how.add_argument("--processes", metavar="N", help="fresh processes for each cell")
+    how.add_argument("--time-budget", metavar="TIME", help="stop in time, to be resumed later: 90s, 9m, 1h30m")
+    where = run.add_argument_group("where to")
+    where.add_argument(
+        "--out", type=Path, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
+    )
+    where.add_argument("--fresh", action="store_true", help="start a new run, although there is one to resume")
+    where.add_argument("--retry-failed", action="store_true", help="measure failed cells of the run again")
+    where.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes")
+    run.set_defaults(command=_run)
+
+    listing = commands.add_parser("list", help="show models, profiles and modes", allow_abbrev=False)
+    listing.set_defaults(command=_list)
+
+    check = commands.add_parser("check", help="validate record files", allow_abbrev=False)
+    check.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
+    check.set_defaults(command=_check)
+
+    importing = commands.add_parser("import", help="take over published figures", allow_abbrev=False)
+    importing.add_argument("source", metavar="SOURCE", help=", ".join(_importers()))
+    importing.add_argument(
+        "--out", type=Path, default=PUBLISHED, metavar="DIR", help="folder of the file (default: the atlas)"
+    )
+    importing.set_defaults(command=_import)
+    return parser
+
+
+# ── run ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _run(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from bench.executors import LocalProcesses
+    from bench.progress import BarReporter, PlainReporter, duration, results_table
+    from bench.sweep import Pace, find_run, make_plan, pending, run, survey
+
+    start = time.monotonic()
+    deadline = None if options.time_budget is None else start + _seconds(options.time_budget)
+    profile, recipes = _profile(options), _recipes(options)
+    device = None if options.device is None else pick("device", options.device, DEVICES)
+    console, executor = Console(soft_wrap=True, highlight=False), LocalProcesses()
+
+    console.print("Looking at the machine …")
+    machine = survey(executor, device, recipes)
+    environment = machine.environment
+    plan = make_plan(profile, recipes, machine.device)
+    ordinary = make_plan(PROFILES[profile.name], _table_recipes(PROFILES[profile.name].models), machine.device)
+    run_file = find_run(
+        plan,
+        machine,
+        options.out,
+        is_ordinary=plan == ordinary,
+        fresh=options.fresh,
+        reopen=options.retry_failed,
+    )
+    steps = pending(plan, run_file.records, forgotten=run_file.failed if options.retry_failed else ())
+    path = _shown(run_file.path)
+    console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
+    if not steps:
+        console.print(f"This plan is measured: {path} is complete. To measure it again: {_again(options)} --fresh")
+        console.print(results_table(run_file.records))
+        return OK
+    verb = f"going on with {len(run_file.records)} records in" if run_file.records else "measuring into"
+    left = duration(Pace(profile.sampling.max_s).total(steps))
+    console.print(f"{len(steps)} processes, about {left}; {verb} {path}")
+    if options.dry_run:
+        for step in steps:
+            console.print(f"  process {step.process + 1}: {step.planned.command}")
+        return OK
+
+    try:
+        with BarReporter(console) if console.is_terminal else PlainReporter(console) as reporter:
+            records = run(
+                plan, machine, run_file, executor, reporter, deadline=deadline, retry_failed=options.retry_failed
+            )
+    except KeyboardInterrupt:
+        console.print(f"Stopped; what was measured is in {path}. To go on: {_again(options)}")
+        return INTERRUPTED
+    console.print(results_table(records))
+    if unmeasured := pending(plan, records):
+        console.print(f"The time is up with {len(unmeasured)} processes to go. To go on: {_again(options)}")
+    console.print(f"Records: {path}")
+    return OK if any(record.measurement for record in records) else NOTHING_MEASURED
+
+
+def _profile(options: argparse.Namespace) -> Profile:
+    """The named profile, with what was given on the command line in place of its own."""
+    changes: dict[str, Any] = {}
+    if options.model or options.checkpoint:
+        changes["models"] = tuple(find(name).label for name in options.model or ())
+    if options.batch_size:
+        changes["batch_sizes"] = tuple(_count("--batch-size", text, LARGEST_BATCH) for text in options.batch_size)
+    if options.compile_mode:
+        changes["compile_modes"] = tuple(pick("compile-mode", name, COMPILE_MODES) for name in options.compile_mode)
+    if options.dtype:
+        changes["dtypes"] = tuple(pick("dtype", name, DTYPES) for name in options.dtype)
+    if options.processes:
+        processes = _count("--processes", options.processes, LARGEST_COUNT)
+        changes |= {"processes": processes, "max_processes": processes}
+    return msgspec.structs.replace(PROFILES[pick("profile", options.profile, PROFILES)], **changes)
+
+
+def _recipes(options: argparse.Namespace) -> list[Recipe]:
+    """What to build: the models of the profile or of the command line, and the checkpoint."""
+    weights = options.weights and cast(Weights, pick("weights", options.weights, get_args(Weights)))
+    recipes = [
+        msgspec.structs.replace(recipe, weights=weights or "random", shrunken=options.shrunken)
+        for recipe in _table_recipes(_profile(options).models)
+    ]
+    if options.checkpoint:
+        recipes.append(_checkpoint_recipe(options.checkpoint, options.task, weights or "pretrained"))
+    elif options.task:
+        raise AtlasError("--task is for a checkpoint", where="--task", remedy="add --checkpoint, or leave --task out")
+    return recipes
+
+
+def _table_recipes(labels: Sequence[str]) -> list[Recipe]:
+    return [Recipe(model=label, task=find(label).task) for label in labels]
+
+
+def _checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> Recipe:
+    known = [spec for spec in MODELS if spec.checkpoint == checkpoint]
+    if known:
+        return Recipe(model=known[0].label, task=known[0].task, weights=weights)
+    if not Path(checkpoint).is_dir() and not HUB_ID.fullmatch(checkpoint):
+        raise AtlasError(
+            f"{checkpoint!r} is neither a directory nor a hub id",
+            where="--checkpoint",
+            remedy="give an existing directory, or an id such as microsoft/resnet-18",
+        )
+    if task is None:
+        raise AtlasError(
+            "its task is not given", where="--checkpoint", remedy=f"add --task {' or '.join(get_args(Task))}"
+        )
+    return Recipe(checkpoint=checkpoint, task=cast(Task, pick("task", task, get_args(Task))), weights=weights)
+
+
+def _count(option: str, text: str, largest: int) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= largest:
+        raise AtlasError(f"{text!r} is not a number from 1 to {largest}", where=option, remedy="give a whole number")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    """90s, 9m, 1h30m, or a bare number of seconds."""
+    match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s?)?", text.strip().lower())
+    seconds = (
+        sum(int(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True)) if match else 0
+    )
+    if not seconds:
+        raise AtlasError(f"{text!r} is not a time", where="--time-budget", remedy="write 90s, 9m or 1h30m")
+    return float(seconds)
+
+
+def _again(options: argparse.Namespace) -> str:
+    return shlex.join(["python", "-m", "bench", *(each for each in options.arguments if each != "--fresh")])
+
+
+def _shown(path: Path) -> str:
+    """The path as a person would type it here."""
+    absolute = path.absolute()
+    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path)
+
+
+# ── list ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _list(_options: argparse.Namespace) -> int:
+    print("Models (--model)")
+    for spec in MODELS:
+        size = "×".join(map(str, spec.input_size))
+        print(f"  {spec.label:<17}{spec.parameters / 1e6:>7.1f} M  {size:>9}  {spec.task:<21} {spec.checkpoint}")
+    print("Any other checkpoint: --checkpoint ID_OR_DIR --task TASK\n\nProfiles (--profile)")
+    for profile in PROFILES.values():
+        sizes = ", ".join(map(str, profile.batch_sizes))
+        cells = len(profile.models) * len(profile.batch_sizes) * len(profile.compile_modes) * len(profile.dtypes)
+        print(f"  {profile.name:<12} {profile.summary}")
+        print(f"  {'':<12} batch size {sizes}; {', '.join(profile.compile_modes)}; {', '.join(profile.dtypes)}")
+        print(f"  {'':<12} {cells} cells, {profile.processes} to {profile.max_processes} processes each")
+    print(f"\nCompile modes (--compile-mode)\n  {', '.join(COMPILE_MODES)}")
+    print(f"\nData types (--dtype)\n  {', '.join(DTYPES)}")
+    return OK
+
+
+# ── check ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _check(options: argparse.Namespace) -> int:
+    from bench.check import check
+    from bench.record import run_files
+
+    paths = options.paths or [RESULTS]
+    findings = list(check(paths))
+    for finding in findings:
+        print(f"{'note' if finding.is_note else 'fault'}: {finding}")
+    files = sum(len(run_files(path)) for path in paths)
+    faults = sum(not finding.is_note for finding in findings)
+    print(f"{files} record file{'s' if files != 1 else ''}, {faults or 'no'} fault{'s' if faults != 1 else ''}")
+    return FOUND_FAULTS if faults else OK
+
+
+# ── import ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _import(options: argparse.Namespace) -> int:
+    from bench.record import encode
+
+    names = _importers()
+    module = importlib.import_module(f"bench.importers.{names[pick('source', options.source, names)]}")
+    records = list(module.read())
+    path = options.out / f"{module.RUN}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_suffix(".part")
+    staged.write_bytes(b"".join(map(encode, records)))
+    staged.replace(path)
+    print(f"{len(records)} records: {_shown(path)}")
+    return OK
+
+
+def _importers() -> dict[str, str]:
+    """Module names by source: every module of `bench.importers` is one."""
+    names = [module.name for module in pkgutil.iter_modules(importlib.import_module("bench.importers").__path__)]
+    return {name.replace("_", "-"): name for name in names}

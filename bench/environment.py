@@ -1,0 +1,254 @@
+"""What a record was measured on, and what the device and the process are doing meanwhile. Imports torch: workers only.
+
+Enter a device; leave an `Environment` without host name, user name, path or serial number. What a machine does not
+tell (no NVML, no /proc) is None, never guessed.
+
+    python -m bench run --dry-run
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import os
+import platform
+import resource
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+
+from bench.errors import AtlasError
+from bench.profiles import DEVICES
+from bench.record import Environment
+
+try:
+    import pynvml
+except ImportError:
+    pynvml = None
+
+ALLOCATOR_VARIABLES = (
+    "MALLOC_",
+    "GLIBC_TUNABLES",
+    "LD_PRELOAD",
+    "PYTORCH_",
+    "OMP_",
+    "KMP_",
+    "MKL_",
+    "GOMP_",
+    "TORCHINDUCTOR_",
+)
+"""Environment variables, by prefix, that move a latency; recorded without directories."""
+
+PRIVATE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR",)
+
+THROTTLE_REASONS = 0x08 | 0x20 | 0x40 | 0x80
+"""NVML's bits for slowdown: hardware, software thermal, hardware thermal, power brake. The power cap is no fault."""
+
+
+def choose_device(wanted: str | None) -> torch.device:
+    """The wanted device, or the best present. Raises `AtlasError` when it is not there."""
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    present = [accelerator.type, "cpu"] if accelerator else ["cpu"]
+    if wanted is None:
+        return torch.device(next((device for device in DEVICES if device in present), "cpu"))
+    if wanted not in present:
+        raise AtlasError(
+            f"torch {torch.__version__} finds no {wanted} device here",
+            where="--device",
+            remedy=f"present: {', '.join(present)}; for another, install the build of torch that serves it",
+        )
+    return torch.device(wanted)
+
+
+def describe(device: torch.device) -> Environment:
+    """The environment of a measurement on `device`, in this process."""
+    return Environment(
+        device_name=_device_name(device),
+        torch=str(torch.__version__),
+        transformers=_version("transformers"),
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        memory_gb=_memory_gb(device),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        threads=torch.get_num_threads(),
+        accelerator=_accelerator(device),
+        driver=nvml.driver() if device.type == "cuda" else None,
+        triton=_version("triton"),
+        commit=_commit(),
+        settings=_settings(device),
+    )
+
+
+def _device_name(device: torch.device) -> str:
+    if device.type == "cpu":
+        return _cpu_name()
+    if device.type in ("cuda", "xpu"):
+        return str(getattr(torch, device.type).get_device_name(device))
+    return f"{_cpu_name()} ({device.type})"
+
+
+def _cpu_name() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    names = [line.partition(":")[2].strip() for line in _lines(cpuinfo) if line.startswith("model name")]
+    if names:
+        return names[0]
+    if platform.system() == "Darwin":
+        return _output("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
+    return platform.processor() or platform.machine()
+
+
+def _memory_gb(device: torch.device) -> float | None:
+    if device.type in ("cuda", "xpu"):
+        return round(int(torch.accelerator.get_memory_info(device)[1]) / 1e9, 1)
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+
+
+def _accelerator(device: torch.device) -> str | None:
+    if device.type == "cuda":
+        return f"ROCm {torch.version.hip}" if torch.version.hip else f"CUDA {torch.version.cuda}"
+    return {"xpu": f"XPU {torch.version.xpu}", "mps": f"MPS, macOS {platform.mac_ver()[0]}"}.get(device.type)
+
+
+def _settings(device: torch.device) -> dict[str, str]:
+    settings = {
+        "float32_matmul_precision": torch.get_float32_matmul_precision(),
+        "interop_threads": str(torch.get_num_interop_threads()),
+        **{
+            name: ":".join(Path(part).name for part in value.split(":"))
+            for name, value in sorted(os.environ.items())
+            if name.startswith(ALLOCATOR_VARIABLES) and name not in PRIVATE_VARIABLES
+        },
+    }
+    huge_pages = "".join(_lines(Path("/sys/kernel/mm/transparent_hugepage/enabled")))
+    if "[" in huge_pages:
+        settings["transparent_hugepage"] = huge_pages.partition("[")[2].partition("]")[0]
+    if device.type == "cpu":
+        settings["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+        settings["libc"] = " ".join(platform.libc_ver()).strip() or "unknown"
+    if device.type == "cuda":
+        settings["cuda_matmul_allow_tf32"] = str(torch.backends.cuda.matmul.allow_tf32)
+        settings["cudnn_allow_tf32"] = str(torch.backends.cudnn.allow_tf32)
+        settings["cudnn_benchmark"] = str(torch.backends.cudnn.benchmark)
+        settings["cudnn"] = str(torch.backends.cudnn.version())  # type: ignore[no-untyped-call]
+    return settings
+
+
+def _commit() -> str | None:
+    """Short hash of this project's checkout, "-dirty" where the tree (records apart) has changes."""
+    root = Path(__file__).resolve().parents[1]
+    if _output("git", "-C", str(root), "rev-parse", "--show-toplevel") != str(root):
+        return None
+    commit = _output("git", "-C", str(root), "rev-parse", "--short=12", "HEAD")
+    changes = _output("git", "-C", str(root), "status", "--porcelain", "--", ":!bench/results")
+    return f"{commit}-dirty" if commit and changes else commit
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _output(*command: str) -> str | None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+# ── While measuring ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def minor_faults() -> int:
+    """Page faults of this process, all threads, that needed no disk."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def load_average() -> float | None:
+    """Of the last minute."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (AttributeError, OSError):
+        return None
+
+
+class PeakMemory:
+    """Peak memory of what runs in the `with` block, in GB: `allocated_gb` (resident on a CPU) and `reserved_gb`."""
+
+    allocated_gb: float | None = None
+    reserved_gb: float | None = None
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+
+    def __enter__(self) -> Self:
+        if self.device.type == "cpu":
+            self._resettable = _reset_peak_resident()
+        elif self.device.type in ("cuda", "xpu"):
+            torch.accelerator.empty_cache()
+            torch.accelerator.reset_peak_memory_stats(self.device)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.device.type == "cpu" and self._resettable:
+            self.allocated_gb = _peak_resident_gb()
+        elif self.device.type in ("cuda", "xpu"):
+            self.allocated_gb = torch.accelerator.max_memory_allocated(self.device) / 1e9
+            self.reserved_gb = torch.accelerator.max_memory_reserved(self.device) / 1e9
+
+
+def _reset_peak_resident() -> bool:
+    """Give freed memory back to the kernel, then start VmHWM anew. False where the system has no such thing."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def _peak_resident_gb() -> float | None:
+    peaks = [line.split() for line in _lines(Path("/proc/self/status")) if line.startswith("VmHWM")]
+    return int(peaks[0][1]) * 1024 / 1e9 if peaks else None
+
+
+class _Nvml:
+    """NVIDIA's management library, where pynvml is installed and finds a driver; otherwise it knows nothing."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._tried = False
+
+    def _device(self) -> Any:
+        """NVML's handle of the current CUDA device; None where nothing can be asked."""
+        if not self._tried and pynvml:
+            self._tried = True
+            with suppress(pynvml.NVMLError):
+                pynvml.nvmlInit()
+                uuid = torch.cuda.get_device_properties(torch.cuda.current_device()).uuid
+                self._handle = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
+        return self._handle
+
+    def driver(self) -> str | None:
+        """Version of the driver."""
+        return str(pynvml.nvmlSystemGetDriverVersion()) if self._device() else None
+
+    def is_throttled(self) -> bool:
+        """Whether the device is slowing itself down at this moment."""
+        handle = self._device()
+        return bool(handle and pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle) & THROTTLE_REASONS)
+
+
+nvml = _Nvml()

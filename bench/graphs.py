@@ -1,0 +1,75 @@
+"""What Dynamo saw: graphs, breaks with reasons, recompilations, CUDA-graph skips, and where compiling took its time.
+
+Reads torch's own counters after the fact. `forget` starts them anew; only a model that broke is traced a second time,
+for the places of its breaks. Imports torch: workers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch._dynamo as dynamo
+from torch._dynamo.utils import CompilationMetrics, clear_compilation_metrics, counters, get_compilation_metrics
+
+from bench.record import GraphBreak, Graphs
+from bench.scrub import one_line
+
+
+def forget() -> None:
+    """Drop what earlier compilations left behind, so that counts belong to the model compiled next."""
+    dynamo.reset()
+    clear_compilation_metrics()
+    counters.clear()
+
+
+def compiled_frames() -> int:
+    """How many frames have been compiled so far: when it stands still, compiling is over."""
+    return len(get_compilation_metrics())
+
+
+def inspect(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Graphs:
+    """What was compiled since `forget`. A recompilation is not counted as one more graph."""
+    metrics = get_compilation_metrics()
+    recompiles = sum(bool(each.recompile_reason) for each in metrics)
+    breaks = counters["graph_break"]
+    skips = {each.cudagraph_skip_reason: None for each in metrics if each.cudagraph_skip_reason}
+    return Graphs(
+        graphs=max(0, counters["stats"]["unique_graphs"] - recompiles),
+        breaks=_places(module, inputs) or tuple(GraphBreak(reason=one_line(reason)) for reason in breaks)
+        if breaks
+        else (),
+        recompiles=recompiles,
+        cudagraph_skips=tuple(one_line(reason) for reason in skips),
+    )
+
+
+def _places(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple[GraphBreak, ...]:
+    dynamo.reset()
+    explanation = dynamo.explain(module)(**inputs)
+    return tuple(
+        GraphBreak(reason=one_line(each.reason), location=_place(each.user_stack)) for each in explanation.break_reasons
+    )
+
+
+def _place(stack: Any) -> str | None:
+    return one_line(f"{stack[-1].filename}:{stack[-1].lineno}") if stack else None
+
+
+def phases_s() -> dict[str, float]:
+    """Seconds spent compiling since `forget`: tracing Python, lowering to a joint graph, and generating code."""
+    metrics = get_compilation_metrics()
+    frames, backend, inductor = (
+        _total(metrics, name)
+        for name in ("entire_frame_compile_time_s", "backend_compile_time_s", "inductor_compile_time_s")
+    )
+    return {
+        "dynamo": round(frames - backend, 3),
+        "aot_autograd": round(backend - inductor, 3),
+        "inductor": round(inductor, 3),
+    }
+
+
+def _total(metrics: list[CompilationMetrics], name: str) -> float:
+    return sum(getattr(each, name) or 0.0 for each in metrics)

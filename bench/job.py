@@ -1,0 +1,97 @@
+"""What crosses the pipe between the sweep and a worker process: one request in, messages out, each a line of JSON.
+
+Pure values: the sweep must not import torch to send a job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from bench.models import ModelSpec, find
+from bench.profiles import Sampling
+from bench.record import Cell, Environment, Measurement, Status, Task
+
+Weights = Literal["random", "pretrained"]
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    pass
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """What to make: `model` is a label of the table; without it, `checkpoint` (a hub id or a directory) says it all."""
+
+    task: Task
+    model: str | None = None
+    checkpoint: str | None = None
+    shrunken: bool = False
+    weights: Weights = "random"
+
+    @property
+    def spec(self) -> ModelSpec | None:
+        """The row of the model table, shrunken where asked for."""
+        spec = find(self.model) if self.model else None
+        return spec.shrink() if spec and self.shrunken else spec
+
+    @property
+    def needs_hub(self) -> bool:
+        """Whether building it may read the hub or its cache."""
+        return self.model is None or self.weights == "pretrained"
+
+
+class Survey(_Message, frozen=True):
+    """Request: choose a device and describe the machine; see that the checkpoints to be measured can be read."""
+
+    device: str | None = None
+    recipes: tuple[Recipe, ...] = ()
+
+
+class Job(_Message, frozen=True):
+    """Request: measure one cell in this process. `warm` says that the compile cache was filled by an earlier one."""
+
+    cell: Cell
+    recipe: Recipe
+    sampling: Sampling
+    warm: bool = False
+
+
+class Machine(_Message, frozen=True):
+    """Answer to a `Survey`."""
+
+    device: str
+    environment: Environment
+
+
+class Phase(_Message, frozen=True):
+    """What the worker is doing, with how far it is where that is known."""
+
+    name: str
+    done: int = 0
+    of: int = 0
+
+
+class Finding(_Message, frozen=True):
+    """Answer to a `Job`: how the cell ended, and what was measured."""
+
+    status: Status
+    reason: str | None = None
+    measurement: Measurement | None = None
+    input_size: tuple[int, int] | None = None
+
+
+class Refusal(_Message, frozen=True):
+    """Answer in place of another: an `AtlasError` to be raised by whoever asked."""
+
+    what: str
+    where: str = ""
+    remedy: str = ""
+
+
+Request = Survey | Job
+Answer = Machine | Finding | Refusal
+Message = Phase | Answer
+Tell = Callable[[Message], None]
+"""How a worker sends a message."""

@@ -1,0 +1,169 @@
+"""Tell a person how a sweep gets on: a progress bar on a terminal, plain lines elsewhere.
+
+python -m bench run --profile quick
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from bench.job import Phase
+from bench.record import Cell, Record
+from bench.statistics import break_even_calls, speedup, summarize
+from bench.sweep import Step
+
+
+class PlainReporter:
+    """A line as each process ends."""
+
+    on_second: Callable[[], None] | None = None  # nothing moves: the parent sleeps until the worker speaks
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._left = 0
+        self._left_s = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
+        """See `Reporter.begin`."""
+        self._left, self._left_s = left, left_s
+        text = f"[{done + 1}/{done + left}] {describe(step.planned.cell)}, process {step.process + 1} … "
+        self.console.print(text + f"about {duration(left_s)} left", markup=False)
+
+    def phase(self, phase: Phase) -> None:
+        """Phases are left out: a log grows long enough."""
+
+    def end(self, record: Record, seconds: float) -> None:
+        """See `Reporter.end`."""
+        self.console.print(f"    {outcome(record)} ({seconds:.0f} s)", markup=False)
+
+
+class BarReporter:
+    """A bar with the model, the phase and the time left, drawn when something happens and once a second."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        # No refresh thread: one that draws ten times a second takes time from what is being measured.
+        self._bar = Progress(
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            TextColumn("{task.fields[left]}", style="dim"),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+        )
+        self._task = self._bar.add_task("starting", total=None, left="")
+        self._name = ""
+        self._phase = ""
+        self._ends_at = 0.0
+        self.on_second: Callable[[], None] | None = self._draw
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
+        """See `Reporter.begin`."""
+        self._name = f"{describe(step.planned.cell)}, process {step.process + 1}"
+        self._phase = "starting"
+        self._ends_at = time.monotonic() + left_s
+        self._bar.update(self._task, completed=done, total=done + left)
+        self._draw()
+
+    def phase(self, phase: Phase) -> None:
+        """See `Reporter.phase`."""
+        self._phase = f"{phase.name} {phase.done}/{phase.of}" if phase.of else phase.name
+        self._draw()
+
+    def end(self, record: Record, seconds: float) -> None:
+        """See `Reporter.end`."""
+        self._bar.advance(self._task)
+        text = f"{describe(record.cell)}, process {record.process + 1}: {outcome(record)} ({seconds:.0f} s)"
+        self.console.print(text, markup=False)
+
+    def _draw(self) -> None:
+        left = f"about {duration(max(1.0, self._ends_at - time.monotonic()))} left"
+        self._bar.update(self._task, description=f"{self._name} · {self._phase}", left=left)
+        self._bar.refresh()
+
+
+def describe(cell: Cell) -> str:
+    """A cell in a few words."""
+    return f"{cell.model}, batch {cell.batch_size}, {cell.compile_mode}, {cell.dtype} on {cell.device}"
+
+
+def outcome(record: Record) -> str:
+    """What one process of a cell found."""
+    measurement = record.measurement
+    reason = f"{record.status}: {record.reason}" if record.reason else ""
+    if not measurement or not measurement.compiled:
+        return reason
+    eager, compiled = summarize([measurement.eager]), summarize([measurement.compiled])
+    text = (
+        f"eager {eager.latency_ms:.3f} ms, compiled {compiled.latency_ms:.3f} ms, "
+        f"{speedup([measurement]).value:.3f}×, {eager.n} + {compiled.n} calls"
+    )
+    return f"{text}; {reason}" if reason else text
+
+
+def results_table(records: Sequence[Record]) -> Table:
+    """What the run says about each cell, its processes pooled."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("model", "batch", "mode", "dtype"):
+        table.add_column(name, no_wrap=True)
+    for name in ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even calls", "processes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("outcome")
+    for cell in dict.fromkeys(record.cell for record in records):
+        own = [record for record in records if record.cell == cell]
+        table.add_row(cell.model, str(cell.batch_size), cell.compile_mode, cell.dtype, *_figures(own), _outcomes(own))
+    return table
+
+
+def _figures(records: Sequence[Record]) -> list[str]:
+    pairs = [each.measurement for each in records if each.measurement and each.measurement.compiled]
+    if not pairs:
+        return ["–"] * 7
+    eager = summarize([pair.eager for pair in pairs])
+    compiled = summarize([pair.compiled for pair in pairs if pair.compiled])
+    ratio, calls = speedup(pairs), break_even_calls(pairs)
+    ready = next((pair.compilation.cold_s for pair in pairs if pair.compilation), None)
+    return [
+        f"{eager.latency_ms:.3f}",
+        f"{compiled.latency_ms:.3f}",
+        f"{ratio.value:.3f}",
+        f"{ratio.low:.3f}–{ratio.high:.3f}",
+        f"{ready:.1f}" if ready is not None else "–",
+        "never" if calls.value == float("inf") else f"{calls.value:,.0f}",
+        str(len(pairs)),
+    ]
+
+
+def _outcomes(records: Sequence[Record]) -> str:
+    return ", ".join(dict.fromkeys(str(record.status) for record in records))
+
+
+def duration(seconds: float) -> str:
+    """40 s, 12 min, 1 h 05 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"

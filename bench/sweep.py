@@ -1,0 +1,464 @@
+"""Many cells, one after the other: plan them, run what is missing, append each as it ends, resume after anything.
+
+What is still to do is a pure function of the plan and of the records that there are (`pending`): a run that was
+interrupted, killed or stopped by its time budget goes on where its file ends, on any machine of the same kind.
+The processes of a cell are spread over the sweep, so that what the machine does in an hour shows in their scatter.
+
+    python -m bench run --profile standard
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import math
+import re
+import shlex
+import shutil
+import signal
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from bench.errors import AtlasError
+from bench.executors import Ended, Executor
+from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey
+from bench.profiles import Profile
+from bench.record import RESULTS, SCHEMA, Cell, Environment, Measurement, Record, Status, append, read
+from bench.statistics import speedup
+
+CACHE = RESULTS.parents[1] / ".cache" / "bench"
+"""Compile caches of unfinished runs, a folder a run and one below it a cell; removed when the run is finished."""
+
+SURVEY_TIMEOUT_S = 300.0
+"""Importing torch from a cold disk takes a minute; looking at a checkpoint on the hub as long again."""
+
+STARTUP_S, COMPILE_S = 12.0, 45.0
+"""What a process takes before it measures, and a cold compilation, as long as this run hasn't shown its own."""
+
+
+# ── Plans ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell to be measured, and how to build its model."""
+
+    cell: Cell
+    recipe: Recipe
+    command: str
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A profile's constants, and the cells that they are applied to."""
+
+    profile: Profile
+    planned: tuple[Planned, ...]
+
+    @property
+    def digest(self) -> str:
+        """Six hexadecimal digits that differ for plans that differ."""
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:6]
+
+
+def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
+    """Every combination of the profile's coordinates, all models of one combination before the next."""
+    return Plan(
+        profile=profile,
+        planned=tuple(
+            _planned(profile, recipe, device, dtype, batch_size, compile_mode)
+            for dtype in profile.dtypes
+            for batch_size in profile.batch_sizes
+            for compile_mode in profile.compile_modes
+            for recipe in recipes
+        ),
+    )
+
+
+def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_size: int, compile_mode: str) -> Planned:
+    spec = recipe.spec
+    # Of a local checkpoint only the directory's own name is told: where it lies is nobody's business.
+    checkpoint = spec.checkpoint if spec else _public_name(str(recipe.checkpoint))
+    cell = Cell(
+        model=spec.label if spec else checkpoint.rpartition("/")[2],
+        checkpoint=checkpoint,
+        task=recipe.task,
+        device=device,
+        dtype=dtype,
+        batch_size=batch_size,
+        compile_mode=compile_mode,
+        weights=recipe.weights,
+        input_size=spec.input_size if spec else None,
+    )
+    model = ["--model", recipe.model] if recipe.model else ["--checkpoint", checkpoint, "--task", recipe.task]
+    extras = [*(["--shrunken"] if recipe.shrunken else []), "--weights", recipe.weights]
+    coordinates = [
+        "--batch-size",
+        str(batch_size),
+        "--compile-mode",
+        compile_mode,
+        "--dtype",
+        dtype,
+        "--device",
+        device,
+    ]
+    words = ["python", "-m", "bench", "run", "--profile", profile.name, *model, *extras, *coordinates]
+    return Planned(cell=cell, recipe=recipe, command=shlex.join(words))
+
+
+def _public_name(checkpoint: str) -> str:
+    return Path(checkpoint).resolve().name if Path(checkpoint).is_dir() else checkpoint
+
+
+@dataclass(frozen=True)
+class Step:
+    """The next thing to do: one process of one cell."""
+
+    planned: Planned
+    process: int
+    is_first: bool  # of its cell: compiles with an empty cache
+
+
+def pending(plan: Plan, records: Sequence[Record], *, forgotten: Sequence[Record] = ()) -> list[Step]:
+    """What is still to be done, in order: the first process of every cell, the second …; then imprecise cells again.
+
+    A cell that gave nothing at all (out of memory, a crash, a time-out) is done, unless its records are `forgotten`.
+    """
+    profile = plan.profile
+    open_cells = [
+        progress for each in plan.planned if not (progress := _Progress.of(each, records, forgotten)).has_failed
+    ]
+    steps = [
+        Step(each.planned, each.next_process + ahead, is_first=number == 0)
+        for number in range(profile.processes)
+        for each in open_cells
+        if (ahead := number - each.done) >= 0
+    ]
+    if steps:
+        return steps
+    imprecise = [each for each in open_cells if each.done < profile.max_processes and each.half_width > profile.target]
+    imprecise.sort(key=lambda each: -each.half_width)
+    return [Step(each.planned, each.next_process, is_first=False) for each in imprecise]
+
+
+@dataclass(frozen=True)
+class _Progress:
+    """What the records say about one planned cell."""
+
+    planned: Planned
+    done: int  # processes
+    next_process: int
+    measurements: tuple[Measurement, ...]
+
+    @classmethod
+    def of(cls, planned: Planned, records: Sequence[Record], forgotten: Sequence[Record]) -> _Progress:
+        own = [record for record in records if identity(record.cell) == identity(planned.cell)]
+        counted = [record for record in own if record not in forgotten]
+        return cls(
+            planned=planned,
+            done=len(counted),
+            next_process=max((record.process for record in own), default=-1) + 1,
+            measurements=tuple(
+                record.measurement for record in counted if record.measurement and not _is_failed(record)
+            ),
+        )
+
+    @property
+    def has_failed(self) -> bool:
+        return self.done > 0 and not self.measurements
+
+    @property
+    def half_width(self) -> float:
+        """Of the interval of the speedup over processes, as a share; inf where there is none."""
+        half_width = speedup(self.measurements).half_width
+        return math.inf if math.isnan(half_width) else half_width
+
+
+def _is_failed(record: Record) -> bool:
+    """Whether the process gave no pair of latencies."""
+    return record.measurement is None or record.measurement.compiled is None
+
+
+def identity(cell: Cell) -> Cell:
+    """The cell apart from its input size, which for a foreign checkpoint is known only once it has been measured."""
+    return msgspec.structs.replace(cell, input_size=None)
+
+
+# ── Run files ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """Where a plan's records go, and those that are there already."""
+
+    path: Path
+    records: tuple[Record, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of the run: the file's name without its suffix."""
+        return self.path.stem
+
+    @property
+    def failed(self) -> tuple[Record, ...]:
+        """Records of processes that gave no pair of latencies."""
+        return tuple(filter(_is_failed, self.records))
+
+
+def find_run(
+    plan: Plan,
+    machine: Machine,
+    out: Path,
+    *,
+    is_ordinary: bool,
+    fresh: bool = False,
+    reopen: bool = False,
+    today: str | None = None,
+) -> RunFile:
+    """The newest unfinished run of this plan on this kind of machine; today's, if finished; or else a new one.
+
+    `is_ordinary` says that the plan is just what its profile's name promises; another has its digest in the name.
+    `fresh` asks for a new run in any case, `reopen` for the newest in any case.
+    """
+    today = today or datetime.now(UTC).date().isoformat()
+    environment = machine.environment
+    kind = "_".join(
+        (
+            slug(environment.device_name) + (f"-{environment.cores}-cores" if machine.device == "cpu" else ""),
+            f"torch-{slug(environment.torch.partition('+')[0])}",
+            plan.profile.name if is_ordinary else f"{plan.profile.name}-{plan.digest}",
+        )
+    )
+    pattern = re.compile(rf"(\d{{4}}-\d\d-\d\d)_{re.escape(kind)}(?:_(\d+))?")
+    found = sorted(
+        (match[1], int(match[2] or 1), path)
+        for path in out.glob("*.jsonl")
+        if (match := pattern.fullmatch(path.stem)) is not None
+    )
+    if found and not fresh:
+        date, _, path = found[-1]
+        run = RunFile(path, tuple(read(path)))
+        if is_same_kind(run.records, environment) and (reopen or date == today or pending(plan, run.records)):
+            return run
+    number = max((number for date, number, _ in found if date == today), default=0) + 1
+    return RunFile(out / f"{today}_{kind}{f'_{number}' if number > 1 else ''}.jsonl")
+
+
+def is_same_kind(records: Sequence[Record], environment: Environment) -> bool:
+    """Whether records of this environment may join those: the same device, versions, threads and settings."""
+    ignored = {"commit": None, "memory_gb": None}
+    wanted = msgspec.structs.replace(environment, **ignored)
+    return all(msgspec.structs.replace(record.environment, **ignored) == wanted for record in records[-1:])
+
+
+def slug(name: str) -> str:
+    """A device's name for a file: "Intel(R) Xeon(R) Processor @ 2.50GHz" is intel-xeon-2.50ghz."""
+    name = re.sub(r"\((?:r|tm|c)\)|\b(?:cpu|processor|gpu)\b", " ", name.lower())
+    return re.sub(r"[^a-z0-9.]+", "-", name).strip("-.")
+
+
+@contextmanager
+def _owned(path: Path) -> Iterator[None]:
+    """Nobody else writes to the run meanwhile. Raises `AtlasError` when somebody does."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise AtlasError(
+                "another process is measuring into this file",
+                where=str(path),
+                remedy="wait for it, or start a separate run with --fresh",
+            ) from None
+        try:
+            yield
+        finally:
+            if path.stat().st_size == 0:
+                path.unlink()
+
+
+# ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Reporter(Protocol):
+    """Who is told how the sweep gets on."""
+
+    on_second: Callable[[], None] | None
+
+    def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
+        """A process starts, with so many done and left, itself included."""
+
+    def phase(self, phase: Phase) -> None:
+        """It has come to this phase."""
+
+    def end(self, record: Record, seconds: float) -> None:
+        """It has ended, and its record is on disk."""
+
+
+@dataclass
+class Pace:
+    """How long steps take: by what the same cell took, or the others, or a guess."""
+
+    sampling_s: float
+    seconds: dict[tuple[Cell, bool], float] = field(default_factory=dict)
+
+    def note(self, step: Step, seconds: float) -> None:
+        """A step of this cell took so long."""
+        self.seconds[step.planned.cell, step.is_first] = seconds
+
+    def of(self, step: Step) -> float:
+        """How long the step will take, in seconds."""
+        own = self.seconds.get((step.planned.cell, step.is_first))
+        if own is not None:
+            return own
+        alike = [seconds for (_, is_first), seconds in self.seconds.items() if is_first == step.is_first]
+        return statistics.mean(alike) if alike else STARTUP_S + self.sampling_s + step.is_first * COMPILE_S
+
+    def total(self, steps: Sequence[Step]) -> float:
+        """How long all of them will take, in seconds."""
+        return sum(map(self.of, steps))
+
+
+def survey(executor: Executor, device: str | None, recipes: Sequence[Recipe] = ()) -> Machine:
+    """The machine that a worker finds itself on. Raises `AtlasError` for a missing device or checkpoint."""
+    wanted = tuple(recipe for recipe in recipes if recipe.model is None)
+    request = Survey(device=device, recipes=wanted)
+    ended = executor.run(request, variables=_offline(wanted), timeout_s=SURVEY_TIMEOUT_S, on_phase=lambda _: None)
+    match ended.answer:
+        case Machine() as machine:
+            return machine
+        case Refusal(what=what, where=where, remedy=remedy):
+            raise AtlasError(what, where=where, remedy=remedy)
+    remedy = 'install what measuring needs: pip install -e ".[bench]"' if "No module" in ended.last_words else ""
+    raise AtlasError(f"torch cannot be used here: {ended.last_words or ended.cause}", remedy=remedy)
+
+
+def run(
+    plan: Plan,
+    machine: Machine,
+    run_file: RunFile,
+    executor: Executor,
+    reporter: Reporter,
+    *,
+    deadline: float | None = None,
+    retry_failed: bool = False,
+) -> list[Record]:
+    """Do what is pending and return all records of the run. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all
+    that was measured on disk.
+
+    `deadline` is a time of `time.monotonic()`: no step begins that would end after it, and one that does is stopped.
+    """
+    records, pace = list(run_file.records), Pace(plan.profile.sampling.max_s)
+    forgotten = run_file.failed if retry_failed else ()
+    with _owned(run_file.path), _interruptible() as held:
+        while steps := pending(plan, records, forgotten=forgotten):
+            step = steps[0]
+            if deadline is not None and time.monotonic() + pace.of(step) > deadline:
+                break
+            reporter.begin(step, len(records), len(steps), pace.total(steps))
+            ended = _measure(step, plan, run_file, executor, reporter, deadline)
+            if ended.timed_out and ended.seconds < plan.profile.timeout_s:
+                break  # the budget ended, not the cell
+            record = _record(step, plan, machine, run_file, ended)
+            with held():
+                append(run_file.path, [record])
+            records.append(record)
+            pace.note(step, ended.seconds)
+            reporter.end(record, ended.seconds)
+        else:
+            shutil.rmtree(CACHE / run_file.name, ignore_errors=True)
+    return records
+
+
+def _measure(
+    step: Step, plan: Plan, run_file: RunFile, executor: Executor, reporter: Reporter, deadline: float | None
+) -> Ended:
+    planned = step.planned
+    cache = CACHE / run_file.name / hashlib.sha256(msgspec.json.encode(planned.cell)).hexdigest()[:12]
+    if step.is_first:
+        shutil.rmtree(cache, ignore_errors=True)
+    job = Job(cell=planned.cell, recipe=planned.recipe, sampling=plan.profile.sampling, warm=cache.exists())
+    folders = {"TORCHINDUCTOR_CACHE_DIR": cache / "inductor", "TRITON_CACHE_DIR": cache / "triton"}
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    left = math.inf if deadline is None else deadline - time.monotonic()
+    return executor.run(
+        job,
+        variables={name: str(folder) for name, folder in folders.items()} | _offline([planned.recipe]),
+        timeout_s=min(plan.profile.timeout_s, left),
+        on_phase=reporter.phase,
+        on_second=reporter.on_second,
+    )
+
+
+def _offline(recipes: Sequence[Recipe]) -> dict[str, str]:
+    """Nothing is asked of the network, unless a checkpoint may have to come from there."""
+    return {} if any(recipe.needs_hub for recipe in recipes) else {"HF_HUB_OFFLINE": "1"}
+
+
+def _record(step: Step, plan: Plan, machine: Machine, run_file: RunFile, ended: Ended) -> Record:
+    finding = _finding(ended)
+    cell = step.planned.cell
+    return Record(
+        schema=SCHEMA,
+        run=run_file.name,
+        origin="measured",
+        profile=plan.profile.name,
+        process=step.process,
+        status=finding.status,
+        cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
+        environment=machine.environment,
+        measured_at=datetime.now(UTC).replace(microsecond=0),
+        reason=finding.reason,
+        measurement=finding.measurement,
+        command=step.planned.command,
+    )
+
+
+def _finding(ended: Ended) -> Finding:
+    """What the worker found, or what became of it."""
+    match ended.answer:
+        case Finding() as finding:
+            return finding
+        case Refusal(what=what, where=where):
+            return Finding(status=Status.FAIL_TO_RUN, reason=f"{where}: {what}" if where else what)
+    words = f"; its last words: {ended.last_words}" if ended.last_words else ""
+    if ended.timed_out:
+        return Finding(status=Status.TIMEOUT, reason=f"{ended.cause}{words}")
+    if ended.out_of_memory and ended.returncode == -signal.SIGKILL:
+        return Finding(status=Status.OOM, reason="the kernel ended the process for want of memory")
+    return Finding(status=Status.CRASH, reason=f"{ended.cause}{words}")
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """SIGINT and SIGTERM raise `KeyboardInterrupt`, but inside the given context only at its end."""
+    is_held, is_wanted = False, False
+
+    def interrupt(_number: int, _frame: Any) -> None:
+        nonlocal is_wanted
+        is_wanted = True
+        if not is_held:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def held() -> Iterator[None]:
+        nonlocal is_held
+        is_held = True
+        yield
+        is_held = False
+        if is_wanted:
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield held
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

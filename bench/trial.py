@@ -1,0 +1,276 @@
+"""One cell, measured in this process from building to verdict. Imports torch: workers only.
+
+Enter a `Job`; leave a `Finding`. Read `run` for the protocol; what fails keeps what was found before it.
+
+    python -m bench run --model ViT
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import random
+import time
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+
+from bench import accuracy, graphs
+from bench.build import Inputs, Loaded, load
+from bench.environment import PeakMemory, load_average, minor_faults, nvml
+from bench.job import Finding, Job, Phase, Tell
+from bench.measure import Round, Subject, expected_rounds, sample, timed, warm_up
+from bench.record import Accuracy, Arm, Compilation, Measurement, Status
+from bench.scrub import one_line
+from bench.statistics import median_interval
+
+FIRST_CALLS = 3
+"""Calls that make a compiled model ready: one compiles; with CUDA graphs the second warms up and the third records."""
+
+WARM_UPS = 3
+"""Times that a compiled model is warmed up at most, should it still compile meanwhile."""
+
+UNSTABLE = 0.10
+"""Half-width of the 95% interval of a latency within the process, as a share, from which it is called unstable."""
+
+PEAK_CALLS = 2
+"""Calls in the pass for peak memory: the second would show what the first left behind."""
+
+EVENT_BLOCKS, EVENT_CALLS = 10, 10
+"""Blocks of unsynchronised calls between two CUDA events, for the time that the device itself is busy."""
+
+TELL_EVERY_S = 1.0
+"""Between reports of progress while sampling: each wakes the parent."""
+
+MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc")
+
+
+@torch.no_grad()
+def run(job: Job, tell: Tell) -> Finding:
+    """Measure the cell of the job.
+
+    Eager runs before anything is compiled, since buffers made on a first call would show as graph breaks. Compiling is
+    timed until the model is ready; then both arms are warm and take turns. Memory and graphs come last: looking at them
+    disturbs.
+    """
+    tell(Phase(name="building"))
+    size = None
+    try:
+        arms = Arms(job, _load(job))
+        size = arms.loaded.input_size
+        outputs = [arms.output(arms.eager) for _ in range(2)]
+        warm_up(arms.eager, job.sampling)
+    except Exception as error:  # noqa: BLE001 - whatever a model raises is how its cell ended
+        return _failure(error, Status.EAGER_OOM, size)
+
+    try:
+        tell(Phase(name="compiling"))
+        first_calls_ms = arms.compile()
+        outputs.append(arms.output(arms.compiled))
+        tell(Phase(name="warming up"))
+        arms.warm_up_compiled()
+        both, throttled = _sample(arms, (arms.eager, arms.compiled), tell)
+        tell(Phase(name="memory and graphs"))
+        measurement = msgspec.structs.replace(
+            both,
+            eager=arms.weigh(arms.eager, both.eager),
+            compiled=arms.weigh(arms.compiled, both.compiled),
+            compilation=_compilation(job, first_calls_ms, arms.compiled),
+            graphs=graphs.inspect(arms.loaded.module, arms.loaded.batches[0]),
+            accuracy=_accuracy(arms, *outputs[1:]),
+        )
+    except Exception as error:  # noqa: BLE001 - as above
+        return _failure(error, Status.OOM, size, _eager_alone(arms, tell))
+    repeats = accuracy.are_identical(*outputs[:2])
+    status, reason = _verdict(arms, measurement, repeats=repeats, throttled=throttled)
+    return Finding(status=status, reason=reason, measurement=measurement, input_size=size)
+
+
+def _load(job: Job) -> Loaded:
+    return load(
+        job.recipe,
+        batch_size=job.cell.batch_size,
+        batches=job.sampling.inputs,
+        dtype=getattr(torch, job.cell.dtype),
+        device=torch.device(job.cell.device),
+    )
+
+
+class Arms:
+    """Eager and compiled, each a `Subject`: the same module and batches, called the one way and the other."""
+
+    def __init__(self, job: Job, loaded: Loaded) -> None:
+        self.job = job
+        self.loaded = loaded
+        self.device = torch.device(job.cell.device)
+        self._compiled_module: Any = None
+        self.eager = Subject(lambda number: self._call(loaded.module, number))
+        self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
+
+    def _call(self, module: Any, number: int) -> Any:
+        """Forward, and wait for the device."""
+        output = module(**self.loaded.batches[number % len(self.loaded.batches)])
+        self.synchronize()
+        return output
+
+    def synchronize(self) -> None:
+        """Wait until the device has done all it was given; a CPU has."""
+        if self.device.type != "cpu":
+            torch.accelerator.synchronize(self.device)
+
+    def output(self, subject: Subject) -> accuracy.Tensors:
+        """What the arm computes of the first batch, copied: CUDA graphs reuse the memory of their outputs."""
+        return accuracy.tensors(subject.call(0))
+
+    def compile(self) -> tuple[float, ...]:
+        """Compile; the latencies in ms of the calls that make the model ready."""
+        graphs.forget()
+        cell = self.job.cell
+        self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
+        return timed(self.compiled, FIRST_CALLS)
+
+    def warm_up_compiled(self) -> None:
+        """Warm up until nothing more is compiled."""
+        for _ in range(WARM_UPS):
+            frames = graphs.compiled_frames()
+            self.compiled.warmup_ms.clear()
+            warm_up(self.compiled, self.job.sampling)
+            if graphs.compiled_frames() == frames:
+                return
+
+    def weigh(self, subject: Subject, arm: Arm | None) -> Arm:
+        """The arm with its peak memory, in a pass of its own, and on CUDA with the time that the device is busy."""
+        with PeakMemory(self.device) as memory:
+            timed(subject, PEAK_CALLS)
+        return msgspec.structs.replace(
+            arm or Arm(),
+            peak_memory_gb=memory.allocated_gb,
+            peak_reserved_gb=memory.reserved_gb,
+            device_ms=self._device_ms(subject) if self.device.type == "cuda" else (),
+        )
+
+    def _device_ms(self, subject: Subject) -> tuple[float, ...]:
+        """Milliseconds a call between two CUDA events around calls that do not wait for each other, for each block."""
+        module = self.loaded.module if subject is self.eager else self._compiled_module
+        latencies = []
+        for _ in range(EVENT_BLOCKS):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+            start.record()
+            for number in range(EVENT_CALLS):
+                module(**self.loaded.batches[number % len(self.loaded.batches)])
+            end.record()
+            end.synchronize()
+            latencies.append(round(start.elapsed_time(end) / EVENT_CALLS, 6))
+        return tuple(latencies)
+
+
+# ── Sampling ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Measurement, int]:
+    """Rounds of the subjects (eager first) until they are precise enough or time is up; and how many were throttled."""
+    on_cpu = arms.device.type == "cpu"
+    expected = expected_rounds(subjects, arms.job.sampling)
+    gc.collect()
+    gc.freeze()  # what exists by now stays: a collection within a call need not look through it
+    before, last, told = load_average(), Round(0), -math.inf
+    for last in sample(
+        subjects,
+        arms.job.sampling,
+        rng=random.Random(),
+        faults=minor_faults if on_cpu else lambda: 0,
+        is_throttled=nvml.is_throttled if arms.device.type == "cuda" else lambda: False,
+    ):
+        if time.monotonic() - told >= TELL_EVERY_S:
+            told = time.monotonic()
+            tell(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
+    after = load_average()
+    samples = [
+        Arm(
+            rounds_ms=tuple(tuple(round(call, 6) for call in calls) for calls in subject.rounds_ms),
+            minor_faults_per_call=round(subject.faults / subject.samples, 1) if on_cpu else None,
+        )
+        for subject in subjects
+    ]
+    measurement = Measurement(
+        eager=samples[0],
+        compiled=samples[1] if len(samples) > 1 else None,
+        warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
+        stop_reason=last.stop_reason,
+        load_average=(before, after) if on_cpu and before is not None and after is not None else None,
+    )
+    return measurement, last.throttled
+
+
+def _eager_alone(arms: Arms, tell: Tell) -> Measurement | None:
+    """Rounds of eager where the compiled arm failed; None when eager, too, can't go on."""
+    arms.eager.rounds_ms.clear()
+    try:
+        return _sample(arms, (arms.eager,), tell)[0]
+    except Exception:  # noqa: BLE001 - the failure that brought us here is the one to report
+        return None
+
+
+def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject) -> Compilation:
+    """Time to ready: the first calls minus what they cost in steady state."""
+    steady_ms = float(np.median(compiled.medians_ms()))
+    ready_s = round(max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3, 3)
+    return Compilation(
+        cold_s=None if job.warm else ready_s,
+        warm_s=ready_s if job.warm else None,
+        phases_s=graphs.phases_s(),
+    )
+
+
+# ── Judging ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _failure(error: Exception, oom: Status, size: tuple[int, int] | None, found: Measurement | None = None) -> Finding:
+    text = one_line(f"{type(error).__name__}: {error}")
+    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
+        words in str(error).lower() for words in MEMORY_WORDS
+    )
+    return Finding(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, measurement=found, input_size=size)
+
+
+def _accuracy(arms: Arms, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
+    """Compiled against eager; where that alone settles nothing, both against eager in a higher precision."""
+    dtype = getattr(torch, arms.job.cell.dtype)
+    found = accuracy.compare(eager, compiled)
+    if accuracy.is_within_tolerance(found, dtype):
+        return found
+    higher = torch.float32 if dtype.itemsize < 4 else torch.float64
+    try:
+        reference = _reference(arms.loaded, higher)
+    except (RuntimeError, MemoryError):  # too large, or the model insists on its own dtype: eager has to do
+        return found
+    return accuracy.compare(eager, compiled, reference, str(higher).removeprefix("torch."))
+
+
+def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
+    module = deepcopy(loaded.module).to(dtype)
+    inputs: Inputs = {
+        name: value.to(dtype) if value.is_floating_point() else value for name, value in loaded.batches[0].items()
+    }
+    return accuracy.tensors(module(**inputs))
+
+
+def _verdict(arms: Arms, measurement: Measurement, *, repeats: bool, throttled: int) -> tuple[Status, str | None]:
+    """How the cell ended, the gravest first."""
+    found = measurement.accuracy
+    if found and not accuracy.is_within_tolerance(found, getattr(torch, arms.job.cell.dtype)):
+        return Status.FAIL_ACCURACY, accuracy.describe(found)
+    if not repeats:
+        return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
+    if throttled:
+        return Status.THROTTLED, f"the device slowed itself down in {throttled} of the rounds"
+    for name, subject in (("eager", arms.eager), ("compiled", arms.compiled)):
+        medians = subject.medians_ms()
+        low, high = median_interval(medians)
+        reach = (high - low) / 2 / float(np.median(medians))
+        if reach > UNSTABLE:  # nan, for fewer rounds than have an interval, is not
+            return Status.UNSTABLE, f"{name} latency is known only to ±{reach:.0%} after {medians.size} rounds"
+    return Status.PASS, None
