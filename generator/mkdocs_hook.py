@@ -11,7 +11,7 @@ own search index, navigation, sitemap and 404 page. Pages stay in memory: the au
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urljoin
@@ -30,9 +30,10 @@ from mkdocs.structure.files import File, Files
 from mkdocs.utils.templates import url_filter
 
 from bench.errors import AtlasError
-from generator.guide import Edition, Guide, guide
+from generator.guide import Edition, Guide, guide_of
 from generator.language import LANGUAGES, Language
 from generator.live import EMPTY_PAGE, check_address, preview
+from generator.load import Results
 from generator.web_fonts import STYLESHEET, web_fonts
 
 SOURCE = LANGUAGES[0]
@@ -82,8 +83,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     language = edition.language
     config.plugins["material/search"].config.update(SEARCH[language.code], pipeline=PIPELINE)
     config.extra_css.insert(0, STYLESHEET)
-    config.nav = _nav(config.nav or [], edition)
-    config.site_description = language.gettext("What torch.compile does to the latency of vision models, measured.")
+    config.nav = edition.navigation(config.nav or [])
+    config.site_name = language.gettext(config.site_name)
+    config.site_description = language.gettext(config.site_description)
     config.mdx_configs["toc"]["permalink_title"] = language.gettext("Link to this section")
     light, dark = config.theme["palette"]
     light["toggle"]["name"] = language.gettext("Switch to dark mode")
@@ -104,8 +106,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> jinja2.Environment:  # noqa: ARG001
     """Templates speak the language, know the others, and find the assets that all of them share."""
-    editions = _guide(config).editions
-    if not editions:
+    guide = _guide(config)
+    if guide.results is None:
         return env
     language = _edition(config).language
     env.install_gettext_callables(  # type: ignore[attr-defined]
@@ -114,7 +116,8 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
     env.filters["url"] = _url_filter(language)
     env.globals.update(
         language=language,
-        languages=[edition.language for edition in editions.values()],
+        languages=[edition.language for edition in guide.editions.values()],
+        newest=_newest(guide.results),
         to_root="../" if language.prefix else "",
         root_url=(config.site_url or "").removesuffix(language.prefix),
     )
@@ -156,6 +159,12 @@ def _prepare_serving(config: MkDocsConfig) -> None:
         raise PluginError(str(error)) from None
 
 
+def _newest(results: Results) -> Mapping[Hashable, Any] | None:
+    """The newest measured row, for the footer: date, versions, commit. None while there are only published ones."""
+    measured = results.newest.dropna(subset=["measured_at"]).sort_values("measured_at").to_dict("records")
+    return measured[-1] if measured else None
+
+
 def _nested(outer: MkDocsConfig, code: str) -> MkDocsConfig:
     """The configuration of another language: `mkdocs.yml` once more, for a folder and an address below."""
     config = load_config(
@@ -167,29 +176,6 @@ def _nested(outer: MkDocsConfig, code: str) -> MkDocsConfig:
     )
     config.theme["language"] = code
     return config
-
-
-def _nav(items: Iterable[Any], edition: Edition) -> list[Any]:
-    """The navigation with translated titles, and with the pages below it in place of each ``folder/``."""
-    nav: list[Any] = []
-    for item in items:
-        if isinstance(item, dict):
-            nav += [{edition.language.gettext(title): _below(entry, edition)} for title, entry in item.items()]
-        else:
-            pages = _below(item, edition)
-            nav += pages if isinstance(pages, list) else [pages]
-    return nav
-
-
-def _below(entry: str | Sequence[Any], edition: Edition) -> str | list[Any]:
-    if not isinstance(entry, str):
-        return _nav(entry, edition)
-    if not entry.endswith("/"):
-        return entry
-    pages = [file.uri for file in edition.files if file.uri.startswith(entry) and file.uri.endswith(".md")]
-    return sorted(
-        pages, key=lambda uri: uri != f"{entry}index.md"
-    )  # the section's own page first, the others as rendered
 
 
 def _url_filter(language: Language) -> Callable[[Any, str], str]:
@@ -204,16 +190,15 @@ def _url_filter(language: Language) -> Callable[[Any, str], str]:
 
 
 def _shared(file: File) -> bool:
-    return file.src_uri.startswith("assets/")
+    return str(file.src_uri).startswith("assets/")
 
 
 def _is_source(config: MkDocsConfig) -> bool:
-    code: str = config.theme["language"]
-    return code == SOURCE
+    return bool(config.theme["language"] == SOURCE)
 
 
 def _guide(config: MkDocsConfig) -> Guide:
-    return guide(Path(config.config_file_path).parent)
+    return guide_of(Path(config.config_file_path).parent)
 
 
 def _edition(config: MkDocsConfig) -> Edition:

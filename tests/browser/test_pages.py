@@ -1,0 +1,215 @@
+"""Every page in a real browser: nothing fails, nothing comes from elsewhere, nothing is wider than the screen."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import BuiltSite
+from playwright.sync_api import Browser, Page, expect
+
+from browser.watching import watched
+from generator.language import LANGUAGES, load_language
+
+pytestmark = pytest.mark.browser
+
+PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
+SCREEN, PHONE = 1280, 390
+
+
+@pytest.fixture
+def page(browser: Browser, hosted_site: str) -> Iterator[Page]:
+    """A fresh page, after which nothing may have gone wrong."""
+    context = browser.new_context(viewport={"width": SCREEN, "height": 900})
+    page = context.new_page()
+    with watched(page, hosted_site) as problems:
+        yield page
+        assert problems == []
+    context.close()
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_page_loads_without_a_fault_and_fits_screen_and_phone(
+    code: str, page: Page, site: BuiltSite, hosted_site: str
+) -> None:
+    too_wide = []
+    for address in site.pages(PREFIXES[code]):
+        page.goto(f"{hosted_site}{PREFIXES[code]}{address}")
+        for width in (SCREEN, PHONE):
+            page.set_viewport_size({"width": width, "height": 900})
+            overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            if overflow:
+                too_wide.append((address, width, overflow))
+    assert too_wide == []
+
+
+@pytest.mark.parametrize("path", ["zh/no-such-page/", "ar/devices/no-such-device/", "no-such-page/"])
+def test_a_missing_page_is_told_in_the_language_of_its_address(path: str, browser: Browser, hosted_site: str) -> None:
+    page = browser.new_page()
+    response = page.goto(hosted_site + path)
+    assert response is not None
+    assert response.status == 404
+    code = path.partition("/")[0] if path.partition("/")[0] in LANGUAGES else "en"
+    expect(page.locator("section[data-prefix]:visible")).to_have_count(1)
+    expect(page.locator("section[data-prefix]:visible")).to_have_attribute("lang", code)
+    assert page.evaluate("document.documentElement.lang") == code
+    page.locator("section[data-prefix]:visible a").click()
+    page.wait_for_url(hosted_site + PREFIXES[code])
+    page.close()
+
+
+# ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def switch(page: Page, code: str) -> None:
+    page.locator(".md-select button").hover()
+    page.locator(f".md-select__link[hreflang={code}]").click()
+    page.wait_for_function(f"document.documentElement.lang === '{code}'")
+
+
+def test_the_switch_keeps_page_and_place(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}methodology/#limits")
+    for code in ("zh", "ar", "ja", "en"):
+        switch(page, code)
+        assert page.url == f"{hosted_site}{PREFIXES[code]}methodology/#limits"
+        expect(page.locator("#limits")).to_be_in_viewport()
+
+
+def test_the_switch_follows_instant_navigation(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}ja/")
+    page.evaluate("window.sameDocument = true")
+    page.locator(".md-tabs__link").nth(1).click()
+    page.wait_for_url(f"{hosted_site}ja/devices/")
+    expect(page.locator("#devices")).to_be_visible()
+    assert page.evaluate("window.sameDocument"), "the page was loaded anew"
+    switch(page, "ar")
+    assert page.url == f"{hosted_site}ar/devices/"
+
+
+def test_arabic_runs_from_right_to_left(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}ar/devices/a100/")
+    assert page.evaluate("getComputedStyle(document.body).direction") == "rtl"
+    content = page.locator(".md-content h1").bounding_box()
+    navigation = page.locator(".md-sidebar--primary").bounding_box()
+    assert content is not None
+    assert navigation is not None
+    assert navigation["x"] > content["x"], "the navigation stands right of the content"
+    table = page.locator(".table table").first
+    first, last = (table.locator(f"thead th:{side}-child").bounding_box() for side in ("first", "last"))
+    assert first is not None
+    assert last is not None
+    assert first["x"] > last["x"], "columns run from right to left"
+
+
+# ── Search ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def search(page: Page, query: str) -> list[str]:
+    """Addresses of the pages found."""
+    field = page.locator(".md-search__input")
+    field.click()
+    field.fill(query)
+    page.keyboard.press("End")
+    expect(page.locator(".md-search-result__meta")).to_contain_text(re.compile(r"\d|one", re.IGNORECASE))
+    return list(page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.href)"))
+
+
+def middle_of_a_sentence(site: BuiltSite, code: str, word: str) -> str:
+    """A match of the expression `word` from the middle of the method page's first long section."""
+    index = json.loads((site.folder / PREFIXES[code] / "search" / "search_index.json").read_text(encoding="utf-8"))
+    texts = (entry["text"] for entry in index["docs"] if entry["location"].startswith("methodology/#"))
+    words = [found for text in texts for found in re.findall(word, re.sub("<[^>]+>", " ", text))]
+    return str(words[len(words) // 2])
+
+
+WORDS = {
+    "en": r"(?<=[a-z] )[a-z]{7,}(?= [a-z])",
+    "zh": "(?<=\u200b)[\u4e00-\u9fff]{2,4}(?=\u200b)",
+    "ja": "[\u30a1-\u30fc]{4,}",
+    "ar": r"(?<= )ال[\u0621-\u064a]{4,}(?= )",
+}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_search_finds_words_and_names_on_pages_of_its_language_only(
+    code: str, page: Page, site: BuiltSite, hosted_site: str
+) -> None:
+    home = hosted_site + PREFIXES[code]
+    page.goto(home)
+    word = middle_of_a_sentence(site, code, WORDS[code])
+    queries = {
+        word: "methodology/",
+        "ConvNeXT": "models/convnext/",
+        "convnext": "models/convnext/",
+        "inference_mode": "compile/",
+    }
+    if code == "ar":
+        queries[word.removeprefix("ال")] = "methodology/"
+    for query, expected in queries.items():
+        found = search(page, query)
+        assert any(address.startswith(home + expected) for address in found), (query, found)
+        addresses = {re.split(r"[?#]", address)[0].removeprefix(home) for address in found}
+        assert addresses <= site.pages(PREFIXES[code]).keys(), query
+
+
+# ── Appearance ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_dark_toggle_changes_page_and_charts_and_is_remembered(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}devices/a100/")
+    body, light, dark = (
+        page.locator("body"),
+        'figure.chart img[src$="#only-light"]',
+        'figure.chart img[src$="#only-dark"]',
+    )
+    expect(body).to_have_attribute("data-md-color-scheme", "default")
+    expect(page.locator(light).first).to_be_visible()
+    expect(page.locator(dark).first).to_be_hidden()
+    page.locator("label[for=__palette_1]").click()
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+    expect(page.locator(dark).first).to_be_visible()
+    expect(page.locator(light).first).to_be_hidden()
+    page.goto(f"{hosted_site}zh/")
+    expect(body).to_have_attribute("data-md-color-scheme", "slate")
+
+
+def test_pages_can_be_read_without_scripts(browser: Browser, hosted_site: str) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport={"width": SCREEN, "height": 900})
+    page = context.new_page()
+    page.goto(f"{hosted_site}ja/devices/a100/")
+    expect(page.locator(".table table").first).to_be_visible()
+    expect(page.locator("figure.chart img:visible").first).to_be_visible()
+    assert page.locator(".table thead button").count() == 0
+    page.locator(".md-select__link[hreflang=en]").evaluate("link => link.href")
+    context.close()
+
+
+# ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def column(table: Any, number: int) -> list[str]:
+    return list(table.locator(f"tbody tr > :nth-child({number})").all_inner_texts())
+
+
+def test_tables_sort_by_mouse_and_keyboard_also_after_instant_navigation(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}devices/")
+    page.locator("article a[href$='devices/a100/']").first.click()
+    page.wait_for_url("**/devices/a100/")
+    table = page.locator("table[data-sortable]").first
+    header = table.locator("thead th").nth(1)
+    header.locator("button").click()
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    ascending = [float(text) for text in column(table, 2)]
+    assert ascending == sorted(ascending)
+    assert len(set(ascending)) > 3
+    page.keyboard.press("Enter")
+    expect(header).to_have_attribute("aria-sort", "descending")
+    assert [float(text) for text in column(table, 2)] == ascending[::-1]
+    table.locator("thead th").nth(0).locator("button").focus()
+    page.keyboard.press("Space")
+    expect(header).not_to_have_attribute("aria-sort", re.compile(".*"))
+    names = column(table, 1)
+    assert names == sorted(names, key=str.lower)

@@ -1,0 +1,246 @@
+"""The built site: four languages with the same pages, links that lead somewhere, and builds that fail with a reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import xml.etree.ElementTree as ET  # our own files
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+from conftest import ROOT, BuiltSite
+from html_page import HtmlPage, read
+
+from generator.language import LANGUAGES, load_language
+from generator.load import load
+
+PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
+Pages = dict[str, dict[str, HtmlPage]]
+HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
+
+
+@pytest.fixture(scope="module")
+def pages(site: BuiltSite) -> Pages:
+    """Address → parsed page, by language."""
+    return {
+        code: {address: read(path) for address, path in site.pages(prefix).items()} for code, prefix in PREFIXES.items()
+    }
+
+
+# ── Every language has everything ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_language_has_the_same_pages(pages: Pages) -> None:
+    for code in LANGUAGES:
+        assert pages[code].keys() == pages["en"].keys()
+
+
+def test_there_is_a_page_for_each_authored_page_and_for_each_device_and_model(pages: Pages) -> None:
+    authored = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    addresses = {f"{uri}/".removesuffix("index/") for uri in authored if not uri.endswith("each")}
+    cells = load().newest
+    addresses |= {f"devices/{slug}/" for slug in cells["device"]} | {f"models/{slug}/" for slug in cells["model"]}
+    assert pages["en"].keys() == addresses
+
+
+def test_pages_declare_their_language_and_direction(site: BuiltSite, pages: Pages) -> None:
+    for code, prefix in PREFIXES.items():
+        language = load_language(code)
+        found = [*pages[code].values(), read(site.folder / prefix / "404.html")]
+        assert {(page.lang, page.direction) for page in found} == {(code, language.direction)}
+
+
+def test_headings_and_titles_are_in_the_language_of_the_page(pages: Pages) -> None:
+    for code, script in {"zh": HAN, "ja": f"{HAN}|{KANA}", "ar": ARABIC}.items():
+        for address in ("", "compile/", "devices/", "models/", "methodology/", "data/"):
+            page = pages[code][address]
+            assert re.search(script, page.h1), (code, address, page.h1)
+            assert re.search(script, page.title), (code, address, page.title)
+
+
+def test_heading_ids_are_the_same_in_every_language(pages: Pages) -> None:
+    for code in LANGUAGES[1:]:
+        for address, page in pages[code].items():
+            assert page.ids == pages["en"][address].ids, (code, address)
+
+
+# ── Links ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_link_leads_somewhere_inside_the_site(site: BuiltSite) -> None:
+    missing = []
+    for path in sorted(site.folder.rglob("*.html")):
+        page = read(path)
+        here = urljoin(site.address, path.relative_to(site.folder).as_posix())
+        for link in page.links:
+            if link.startswith(("data:", "javascript:", "#")):
+                continue
+            target = urlsplit(urljoin(here, link))
+            relative = unquote(target.path).removeprefix(urlsplit(site.address).path)
+            file = site.folder / relative
+            file = file / "index.html" if target.path.endswith("/") else file
+            if not file.is_file():
+                missing.append((path.relative_to(site.folder).as_posix(), link))
+    assert missing == []
+
+
+def test_nothing_is_fetched_from_another_host(site: BuiltSite) -> None:
+    external = {address for path in site.folder.rglob("*.html") for address in read(path).external}
+    assert external == set()
+    for path in site.folder.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?(?:https?:)?//", path.read_text(encoding="utf-8")), path
+
+
+def test_assets_are_published_once(site: BuiltSite) -> None:
+    assert (site.folder / "assets" / "stylesheets" / "atlas.css").is_file()
+    assert not list(site.folder.glob("*/assets"))
+    assert not list(site.folder.rglob("theme")), "templates are no part of the site"
+
+
+# ── Search, sitemap ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_search_index_holds_the_pages_of_its_language_and_no_other(site: BuiltSite, pages: Pages) -> None:
+    for code, prefix in PREFIXES.items():
+        index = json.loads((site.folder / prefix / "search" / "search_index.json").read_text(encoding="utf-8"))
+        titles = {entry["location"]: entry["title"] for entry in index["docs"] if "#" not in entry["location"]}
+        assert titles.keys() == pages[code].keys()
+        plain = {location: re.sub(r"<[^>]+>|\u200b", "", title) for location, title in titles.items()}
+        for location, title in plain.items():
+            assert title == pages[code][location].h1.replace("¶", "").strip(), (code, location)
+
+
+def test_the_chinese_index_is_cut_into_words(site: BuiltSite) -> None:
+    docs = json.loads((site.folder / "zh" / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    runs = re.findall(f"{HAN}+", " ".join(entry["text"] for entry in docs))
+    assert len(runs) > 500
+    assert sum(len(run) <= 4 for run in runs) / len(runs) > 0.95
+
+
+def test_sitemaps_list_every_page_with_its_translations(site: BuiltSite, pages: Pages) -> None:
+    names = {"s": "http://www.sitemaps.org/schemas/sitemap/0.9", "x": "http://www.w3.org/1999/xhtml"}
+    for code, prefix in PREFIXES.items():
+        urls = ET.parse(site.folder / prefix / "sitemap.xml").findall("s:url", names)
+        listed: dict[str, dict[str, str]] = {}
+        for url in urls:
+            alternates = {link.attrib["hreflang"]: link.attrib["href"] for link in url.findall("x:link", names)}
+            listed[url.findtext("s:loc", "", names)] = alternates
+        assert listed.keys() == {f"{site.address}{prefix}{address}" for address in pages[code]}
+        for location, alternates in listed.items():
+            address = location.removeprefix(f"{site.address}{prefix}")
+            expected = {other: f"{site.address}{below}{address}" for other, below in PREFIXES.items()}
+            assert alternates == {**expected, "x-default": f"{site.address}{address}"}
+
+
+def test_the_404_page_of_the_root_speaks_every_language_and_the_others_their_own(site: BuiltSite) -> None:
+    root = read(site.folder / "404.html")
+    assert all(re.search(script, root.text) for script in (HAN, KANA, ARABIC, "Page not found"))
+    assert re.search(ARABIC, read(site.folder / "ar" / "404.html").text)
+    assert not re.search(HAN, read(site.folder / "ar" / "404.html").text)
+
+
+# ── Bad input ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of what a build reads."""
+    for name in ("bench", "docs", "generator", "locales"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    return tmp_path
+
+
+def mkdocs(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(project)}
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", *arguments],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+Mistake = Callable[[Path], list[str]]
+"""Breaks a project and tells what the message about it has to contain."""
+
+
+def break_record(project: Path) -> list[str]:
+    path = project / "bench/results/published/huggingface-2023.jsonl"
+    path.write_text(path.read_text().replace('"batch_size":1,', '"batch_size":"one",', 1))
+    return ["huggingface-2023.jsonl:1", "batch_size", "remedy"]
+
+
+def break_catalog(project: Path) -> list[str]:
+    path = project / "locales/zh/LC_MESSAGES/messages.po"
+    path.write_text(path.read_text() + '\nmsgid "unfinished\n')
+    return ["locales/zh/LC_MESSAGES/messages.po", "remedy"]
+
+
+def remove_catalog(project: Path) -> list[str]:
+    (project / "locales/ja/LC_MESSAGES/messages.po").unlink()
+    return ["locales/ja/LC_MESSAGES/messages.po", "python -m generator messages", "remedy"]
+
+
+def name_unknown_figure(project: Path) -> list[str]:
+    path = project / "docs/data.md"
+    path.write_text(path.read_text() + "\n{{ atlas.no_such_figure }}\n")
+    return ["data.md:", "no_such_figure", "remedy"]
+
+
+def break_template(project: Path) -> list[str]:
+    path = project / "docs/theme/main.html"
+    path.write_text(path.read_text() + "\n{% endif %}\n")
+    return ["main.html:", "remedy"]
+
+
+@pytest.mark.parametrize("mistake", [break_record, break_catalog, remove_catalog, name_unknown_figure, break_template])
+def test_bad_input_ends_a_build_with_its_place_and_a_remedy(project: Path, mistake: Mistake) -> None:
+    expected = mistake(project)
+    done = mkdocs(project, "build", "--strict")
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert all(part in output for part in expected), output
+    assert "Traceback" not in output
+
+
+def test_a_broken_link_fails_a_strict_build(project: Path) -> None:
+    path = project / "docs/methodology.md"
+    path.write_text(path.read_text().replace("(models/index.md)", "(models/no-such-page.md)"))
+    done = mkdocs(project, "build", "--strict")
+    assert done.returncode != 0
+    assert "models/no-such-page.md" in done.stderr
+
+
+def test_a_taken_port_is_said_before_anything_is_built(project: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = mkdocs(project, "serve", "--dev-addr", f"127.0.0.1:{port}")
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert f"127.0.0.1:{port}" in output
+    assert f"make serve PORT={port + 1}" in output
+    assert "Traceback" not in output
+
+
+def test_a_build_writes_nothing_into_the_authored_pages(site: BuiltSite) -> None:
+    assert site.log
+    done = subprocess.run(
+        ["git", "status", "--porcelain", "--ignored", "--", "docs"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "!!" not in done.stdout
