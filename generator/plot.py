@@ -1,0 +1,549 @@
+"""A `Plot`, all words and numbers decided, becomes SVG bytes: what a chart looks like, and nothing of what it means.
+
+Everything is placed in pixels of a canvas `WIDTH` wide, so that no two texts can meet, and mirrored as a whole for
+right-to-left languages. The same plot gives the same bytes on every machine: own fonts, text as paths, no date, a fixed
+salt for ids. Matplotlib shapes Arabic itself.
+
+    python -m pytest tests/test_plot.py
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from threading import RLock
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from matplotlib.transforms import IdentityTransform
+
+from bench.errors import AtlasError
+from generator import fonts
+
+WIDTH = 600
+"""Of every chart, in pixels. On a phone of 390 pixels a letter of `LABEL` size is still more than nine pixels high."""
+
+LABEL = 16.0
+SMALL = 14.5
+
+Role = Literal["text", "muted", "grid", "zero", "eager", "compiled", "first", "second", "third", "fourth", "fifth"]
+
+LIGHT: dict[Role, str] = {
+    "text": "#16202a",
+    "muted": "#4a5764",
+    "grid": "#dfe4e9",
+    "zero": "#6b7885",
+    "eager": "#0072b2",
+    "compiled": "#d55e00",
+    "first": "#a36fc4",
+    "second": "#7a3f9d",
+    "third": "#4b1b69",
+    "fourth": "#9a4f78",
+    "fifth": "#612746",
+}
+"""Eager is blue and compiled is orange wherever they appear (after Okabe and Ito: told apart by colour-blind readers).
+Batch sizes are steps of one purple, and have a shape each as well."""
+
+DARK: dict[Role, str] = {
+    "text": "#e3e9ef",
+    "muted": "#a9b5c1",
+    "grid": "#293845",
+    "zero": "#8a97a4",
+    "eager": "#56b4e9",
+    "compiled": "#e69f00",
+    "first": "#9d6cc0",
+    "second": "#c49ae0",
+    "third": "#ecd9fb",
+    "fourth": "#cf8db0",
+    "fifth": "#f3cfe0",
+}
+"""What takes the place of each colour on a dark page."""
+
+BACKGROUNDS = {"light": "#ffffff", "dark": "#111a22"}
+"""Of the pages. The charts themselves are transparent."""
+
+SHAPES = ("o", "s", "D", "^", "v")
+STEPS: tuple[Role, ...] = ("first", "second", "third", "fourth", "fifth")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One value of a row, with its interval where it is known, and how the chart writes it."""
+
+    value: float
+    text: str = ""
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a plot: a mark per series (None where there is no figure), and words in its place."""
+
+    label: str
+    marks: tuple[Mark | None, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows under one heading."""
+
+    rows: tuple[Row, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One chart.
+
+    ``bars``: bars from zero, one per series, side by side. ``dots``: the marks of a row as dots on one line, for log
+    scales and for several series. ``change``: one bar from zero in the colour of the winner, which is compiled below
+    zero and eager above, and grey where the interval holds zero. ``strip``: all marks of a row as a swarm, in the same
+    colours; the first one is their median and carries its text.
+    """
+
+    kind: Literal["bars", "dots", "change", "strip"]
+    language: str
+    right_to_left: bool
+    panels: tuple[Panel, ...]
+    legend: tuple[tuple[str, Role], ...]
+    axis: str  # what the numbers along it are
+    ticks: tuple[tuple[float, str], ...]
+    log: bool = False
+    shapes: bool = False  # each entry of the legend has a shape as well as a colour
+
+
+# ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def darken(svg: bytes) -> bytes:
+    """The chart for a dark page: the same drawing in other colours."""
+    dark = {LIGHT[role].encode(): DARK[role].encode() for role in LIGHT}
+    return re.sub(rb"#[0-9a-f]{6}", lambda match: dark.get(match[0], match[0]), svg)
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of two colours, as WCAG defines it."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = np.array([int(colour[start : start + 2], 16) for start in (1, 3, 5)]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+# ── Text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_DRAWING = RLock()  # matplotlib's settings, font cache and warnings belong to the whole process
+
+
+@lru_cache(maxsize=64)
+def _font(language: str, size: float, *, bold: bool = False) -> FontProperties:
+    return FontProperties(family=fonts.families(language), size=size, weight="bold" if bold else "normal")
+
+
+@lru_cache(maxsize=4096)
+def text_width(text: str, language: str, size: float, *, bold: bool = False) -> float:
+    """The width of `text` in pixels."""
+    with _DRAWING:
+        font = _font(language, size, bold=bold)
+        return float(_measuring().get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+@lru_cache(maxsize=1)
+def _measuring() -> RendererAgg:
+    return RendererAgg(10, 10, 72)
+
+
+def check_glyphs(texts: Iterable[str]) -> None:
+    """Raise `AtlasError` naming the characters that no shipped font has."""
+    known = frozenset[str]().union(*(fonts.coverage(language) for language in fonts.FACES))
+    if missing := sorted({character for text in texts for character in text} - known):
+        names = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing)
+        raise AtlasError(
+            f"no font of the charts has {names}",
+            where="generator/fonts",
+            remedy="use other words, or widen the character sets in generator/fonts.py and run it with the full fonts",
+        )
+
+
+# ── Drawing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_SETTINGS = {
+    "svg.hashsalt": "compile-atlas",
+    "svg.fonttype": "path",
+    "axes.unicode_minus": False,
+    "path.simplify": False,
+}
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+
+
+def draw(plot: Plot) -> bytes:
+    """The plot as SVG in the colours of a light page. Raises `AtlasError` where a font lacks a character."""
+    with _DRAWING, mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = compose(plot)
+        content = BytesIO()
+        FigureCanvasSVG(figure).print_svg(content, metadata=_NO_METADATA)
+    svg = re.sub(rb'(width|height)="([0-9.]+)pt"', rb'\1="\2"', content.getvalue(), count=2)
+    return re.sub(rb"<!-- .*? -->\n? *", b"", svg)
+
+
+def height(plot: Plot) -> int:
+    """The height of the drawing in pixels."""
+    return math.ceil(_Layout.of(plot).height)
+
+
+def compose(plot: Plot) -> Figure:
+    """The drawing as a matplotlib figure of one pixel a point."""
+    check_glyphs(_texts(plot))
+    layout = _Layout.of(plot)
+    canvas = _Canvas(plot, layout.height)
+    _draw_legend(canvas, plot)
+    y = layout.top
+    for panel in plot.panels:
+        y = _draw_panel(canvas, plot, layout, panel, y)
+    _draw_axis(canvas, plot, layout, y)
+    return canvas.figure
+
+
+def _texts(plot: Plot) -> Iterator[str]:
+    yield plot.axis
+    yield from (text for _, text in plot.ticks)
+    yield from (text for text, _ in plot.legend)
+    for panel in plot.panels:
+        yield panel.title
+        for row in panel.rows:
+            yield from (row.label, row.note, *(mark.text for mark in row.marks if mark))
+
+
+class _Canvas:
+    """Places shapes by pixels from the top and from where the language starts to read."""
+
+    def __init__(self, plot: Plot, height: float) -> None:
+        self.language = plot.language
+        self.mirrored = plot.right_to_left
+        self.height = math.ceil(height)
+        self.figure = Figure(figsize=(WIDTH / 72, self.height / 72), dpi=72, frameon=False)
+
+    def text(self, x: float, y: float, text: str, role: Role = "text", size: float = LABEL, **how: Any) -> None:
+        """Text with its middle at `y`; `side` says which end of it is at `x`."""
+        side = how.get("side", "start")
+        across: dict[str, Any] = {"start": "left", "end": "right"}
+        if self.mirrored:
+            across = {"start": "right", "end": "left"}
+        artist = Text(
+            self._x(x),
+            self.height - y - 0.36 * size,
+            text,
+            color=LIGHT[role],
+            fontproperties=_font(self.language, size, bold=how.get("bold", False)),
+            horizontalalignment=across.get(side, "center"),
+            verticalalignment="baseline",
+            parse_math=False,
+        )
+        self._add(artist, 3)
+
+    def bar(self, x: float, y: float, width: float, height: float, role: Role) -> None:
+        """A rectangle from `x` on, its middle at `y`."""
+        left = min(self._x(x), self._x(x + width))
+        self._add(
+            Rectangle((left, self.height - y - height / 2), abs(width), height, facecolor=LIGHT[role], linewidth=0), 2
+        )
+
+    def line(
+        self, x: float, y: float, to_x: float, to_y: float, role: Role, width: float = 1, layer: float = 1
+    ) -> None:
+        """A straight line."""
+        ends = [self._x(x), self._x(to_x)], [self.height - y, self.height - to_y]
+        self._add(Line2D(*ends, color=LIGHT[role], linewidth=width, solid_capstyle="butt"), layer)
+
+    def dot(self, x: float, y: float, role: Role, size: float = 12, shape: str = "o") -> None:
+        """A mark of `size` pixels."""
+        style: dict[str, Any] = {"marker": shape, "markersize": size, "markeredgewidth": 0, "linestyle": "none"}
+        self._add(Line2D([self._x(x)], [self.height - y], color=LIGHT[role], **style), 4)
+
+    def _x(self, x: float) -> float:
+        return WIDTH - x if self.mirrored else x
+
+    def _add(self, artist: Artist, layer: float) -> None:
+        artist.set_transform(IdentityTransform())
+        artist.set_zorder(layer)
+        self.figure.add_artist(artist)
+
+
+# ── Layout ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_GAP = 10.0
+_BAR = 16.0
+_DOT = 12.0
+_PITCH = {"bars": 48.0, "dots": 34.0, "change": 32.0, "strip": 78.0}
+_TITLE = 40.0
+_LEGEND_LINE = 26.0
+_THICKNESS = {"bars": 34.0, "dots": 18.0, "change": 22.0, "strip": 78.0}
+_STACKED_GAP = 40.0
+_MAX_LABEL_SHARE = 0.36
+_SWARM_LANES = 2  # on each side of the line
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where things are: a value, or its logarithm, lies at ``origin + scale · value``; the plot begins at `start`."""
+
+    start: float
+    origin: float
+    scale: float
+    log: bool
+    stacked: bool  # labels stand above their rows, being too long to stand beside them
+    pitch: float
+    top: float
+    height: float
+
+    @classmethod
+    def of(cls, plot: Plot) -> _Layout:
+        """Fit labels, values and legend of `plot` into its width."""
+        rows = [row for panel in plot.panels for row in panel.rows]
+        label = max((_label_width(plot, row) for row in rows), default=0.0)
+        stacked = label > _MAX_LABEL_SHARE * WIDTH
+        start = 0.0 if stacked else label + _GAP
+        origin, scale = _fit(start, *_ends(plot, rows), log=plot.log)
+        pitch = _THICKNESS[plot.kind] + _STACKED_GAP if stacked else _PITCH[plot.kind]
+        top = _LEGEND_LINE * len(_legend_lines(plot)) + _GAP
+        titles = sum(_TITLE for panel in plot.panels if panel.title)
+        height = top + titles + pitch * len(rows) + 2 * _LEGEND_LINE + 4
+        return cls(start, origin, scale, plot.log, stacked, pitch, top, height)
+
+    def x(self, value: float) -> float:
+        """Where a value is."""
+        return self.origin + self.scale * (math.log(value) if self.log else value)
+
+    @property
+    def edge(self) -> float:
+        """Where words stand in place of marks: at zero, or at the start of a scale without zero."""
+        return self.start if self.log else self.x(0)
+
+
+def _label_width(plot: Plot, row: Row) -> float:
+    below = text_width(row.note, plot.language, SMALL) if plot.kind == "strip" else 0.0
+    return max(text_width(row.label, plot.language, LABEL), below)
+
+
+End = tuple[float, float]
+"""A value that must find place, and the pixels of text beyond it."""
+
+
+def _ends(plot: Plot, rows: Sequence[Row]) -> tuple[list[End], list[End]]:
+    """What must find place towards the start and towards the end of the scale."""
+    lows: list[End] = [] if plot.log else [(0.0, 0.0 if plot.kind == "bars" else _DOT)]
+    highs: list[End] = [] if plot.log else [(0.0, _DOT + 4)]
+    for row in rows:
+        marks = sorted((mark for mark in row.marks if mark), key=lambda mark: mark.value)
+        for mark in marks:
+            first, last = _reach(mark)
+            text = text_width(mark.text, plot.language, SMALL) + 7 if mark.text and plot.kind != "strip" else 0.0
+            falls = mark is marks[0] and len(marks) > 1 if plot.kind == "dots" else mark.value < 0
+            lows.append((first, _DOT / 2 + (text if falls else 0.0)))
+            highs.append((last, _DOT / 2 + (0.0 if falls else text)))
+    return lows, highs
+
+
+def _reach(mark: Mark) -> tuple[float, float]:
+    """From where to where a mark and its interval go."""
+    ends = [end for end in (mark.value, mark.low, mark.high) if math.isfinite(end)]
+    return min(ends), max(ends)
+
+
+def _fit(start: float, lows: Sequence[End], highs: Sequence[End], *, log: bool) -> tuple[float, float]:
+    """Origin and the largest scale with which every end and the text beyond it lie between `start` and `WIDTH`."""
+    if not (lows and highs):
+        return start, 1.0
+    (low, low_room), (high, high_room) = np.array(lows).T, np.array(highs).T
+    low, high = (np.log(low), np.log(high)) if log else (low, high)
+    room = WIDTH - start - low_room[:, None] - high_room[None, :]
+    span = high[None, :] - low[:, None]
+    scale = float(np.min(room[span > 0] / span[span > 0])) if (span > 0).any() else 1.0
+    scale = max(scale, 1e-9)
+    return float(np.max(start + low_room - scale * low)), scale
+
+
+def _legend_lines(plot: Plot) -> list[list[tuple[float, str, Role, str]]]:
+    """Entries of the legend with their place, wrapped to the width: x, text, colour, shape."""
+    lines: list[list[tuple[float, str, Role, str]]] = [[]]
+    x = 0.0
+    for position, (text, role) in enumerate(plot.legend):
+        width = 22 + text_width(text, plot.language, SMALL) + 20
+        if x + width - 20 > WIDTH and lines[-1]:
+            lines.append([])
+            x = 0.0
+        lines[-1].append((x, text, role, SHAPES[position % len(SHAPES)] if plot.shapes else "s"))
+        x += width
+    return [line for line in lines if line]
+
+
+# ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _draw_legend(canvas: _Canvas, plot: Plot) -> None:
+    for number, line in enumerate(_legend_lines(plot)):
+        y = 14 + number * _LEGEND_LINE
+        for x, text, role, shape in line:
+            canvas.dot(x + 7, y, role, 13, shape)
+            canvas.text(x + 22, y, text, size=SMALL)
+
+
+def _draw_panel(canvas: _Canvas, plot: Plot, layout: _Layout, panel: Panel, y: float) -> float:
+    """Draw one panel from `y` down, and return where it ends."""
+    if panel.title:
+        canvas.text(0, y + _TITLE - 17, panel.title, size=LABEL, bold=True)
+        y += _TITLE
+    bottom = y + layout.pitch * len(panel.rows)
+    for value, _ in plot.ticks:
+        canvas.line(layout.x(value), y, layout.x(value), bottom, "grid")
+    if not plot.log:
+        canvas.line(layout.x(0), y, layout.x(0), bottom, "zero", 1.5, layer=2.5)
+    draw_row = {"bars": _draw_bars, "dots": _draw_dots, "change": _draw_change, "strip": _draw_strip}[plot.kind]
+    for row in panel.rows:
+        middle = y + layout.pitch / 2
+        if layout.stacked:
+            canvas.text(0, y + 16, row.label)
+            middle = y + 26 + _THICKNESS[plot.kind] / 2
+        else:
+            below = plot.kind == "strip" and row.note
+            canvas.text(0, middle - (10 if below else 0), row.label)
+        draw_row(canvas, plot, layout, row, middle)
+        y += layout.pitch
+    return y
+
+
+def _draw_axis(canvas: _Canvas, plot: Plot, layout: _Layout, y: float) -> None:
+    taken = -math.inf
+    for value, text in sorted(plot.ticks):
+        x, half = layout.x(value), text_width(text, canvas.language, SMALL) / 2
+        if x - half > taken and x - half >= -0.5 and x + half <= WIDTH + 0.5:
+            canvas.text(x, y + 14, text, "muted", SMALL, side="middle")
+            taken = x + half + 8
+    width = text_width(plot.axis, canvas.language, SMALL)
+    canvas.text(max(0.0, min(layout.start, WIDTH - width)), y + 14 + 24, plot.axis, "muted", SMALL)
+
+
+def _draw_bars(canvas: _Canvas, plot: Plot, layout: _Layout, row: Row, middle: float) -> None:
+    bar = _BAR + 1
+    for position, (mark, (_, role)) in enumerate(zip(row.marks, plot.legend, strict=True)):
+        y = middle + (position - (len(row.marks) - 1) / 2) * bar
+        if mark:
+            canvas.bar(layout.x(0), y, layout.x(mark.value) - layout.x(0), _BAR, role)
+            end = _draw_interval(canvas, layout, mark, y)
+            canvas.text(end + 6, y, mark.text, size=SMALL)
+        elif any(row.marks):
+            canvas.text(layout.x(0) + 8, y, row.note, "muted", SMALL)
+    if not any(row.marks):
+        canvas.text(layout.x(0) + 8, middle, row.note, "muted", SMALL)
+
+
+def _draw_interval(canvas: _Canvas, layout: _Layout, mark: Mark, y: float) -> float:
+    """An error bar, where the interval is known and finite; returns where mark and interval end."""
+    if not (math.isfinite(mark.low) and math.isfinite(mark.high)):
+        return layout.x(mark.value)
+    low, high = layout.x(mark.low), layout.x(mark.high)
+    canvas.line(low, y, high, y, "text", 1.6, layer=5)
+    for x in (low, high):
+        canvas.line(x, y - 4, x, y + 4, "text", 1.6, layer=5)
+    return max(high, layout.x(mark.value))
+
+
+def _draw_dots(canvas: _Canvas, plot: Plot, layout: _Layout, row: Row, middle: float) -> None:
+    marks = [
+        (mark, role, shape)
+        for mark, (_, role), shape in zip(row.marks, plot.legend, _shapes(plot), strict=False)
+        if mark
+    ]
+    if not marks:
+        canvas.text(layout.edge + 8, middle, row.note, "muted", SMALL)
+        return
+    xs = [layout.x(mark.value) for mark, _, _ in marks]
+    canvas.line(min(xs), middle, max(xs), middle, "zero", 2)
+    for mark, role, shape in marks:
+        canvas.dot(layout.x(mark.value), middle, role, _DOT, shape)
+        _draw_interval(canvas, layout, mark, middle)
+    if any(mark.text for mark, _, _ in marks):
+        first, last = min(marks, key=lambda each: each[0].value)[0], max(marks, key=lambda each: each[0].value)[0]
+        left = min(layout.x(_reach(mark)[0]) for mark, _, _ in marks)
+        right = max(layout.x(_reach(mark)[1]) for mark, _, _ in marks)
+        if len(marks) > 1:
+            canvas.text(min(left, min(xs) - _DOT / 2) - 5, middle, first.text, size=SMALL, side="end")
+        canvas.text(max(right, max(xs) + _DOT / 2) + 5, middle, last.text, size=SMALL)
+
+
+def _shapes(plot: Plot) -> Sequence[str]:
+    return SHAPES if plot.shapes else ("o",) * len(plot.legend)
+
+
+def _draw_change(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Row, middle: float) -> None:
+    (mark,) = row.marks
+    if mark is None:
+        # The words stand on the side of zero that has more room.
+        after = WIDTH - layout.x(0) > layout.x(0) - layout.start
+        canvas.text(
+            layout.x(0) + (8 if after else -8), middle, row.note, "muted", SMALL, side="start" if after else "end"
+        )
+        return
+    role = _winner(mark)
+    zero, end = layout.x(0), layout.x(mark.value)
+    canvas.bar(min(zero, end), middle, abs(end - zero), _BAR + 4, role)
+    outer = _draw_interval(canvas, layout, mark, middle)
+    if mark.value < 0:
+        canvas.text(layout.x(_reach(mark)[0]) - 6, middle, mark.text, size=SMALL, side="end")
+    else:
+        canvas.text(outer + 6, middle, mark.text, size=SMALL)
+
+
+def _winner(mark: Mark) -> Role:
+    """Whose colour a change has: grey where its interval holds zero."""
+    if mark.low <= 0 <= mark.high:
+        return "zero"
+    return "compiled" if mark.value < 0 else "eager"
+
+
+def _draw_strip(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Row, middle: float) -> None:
+    median, *marks = row.marks
+    if not layout.stacked:
+        canvas.text(0, middle + 11, row.note, "muted", SMALL)
+    if median is None:
+        return
+    known = sorted((mark for mark in marks if mark), key=lambda mark: mark.value)
+    lanes = _lanes([layout.x(mark.value) for mark in known], 8.5)
+    for mark, lane in zip(known, lanes, strict=True):
+        canvas.dot(layout.x(mark.value), middle + 8.5 * lane + 8, _winner(mark), 8)
+    x = layout.x(median.value)
+    canvas.line(x, middle - 17, x, middle + 33, "text", 3, layer=5)
+    half = text_width(median.text, canvas.language, SMALL) / 2
+    canvas.text(min(max(x, layout.start + half), WIDTH - half), middle - 27, median.text, size=SMALL, side="middle")
+
+
+def _lanes(xs: Sequence[float], size: float) -> list[int]:
+    """A lane for each of the sorted `xs`, so that dots of `size` pixels do not touch while there are lanes left."""
+    order = sorted(range(-_SWARM_LANES, _SWARM_LANES + 1), key=lambda lane: (abs(lane), lane))
+    last = dict.fromkeys(order, -math.inf)
+    lanes = []
+    for x in xs:
+        free = next((lane for lane in order if x - last[lane] >= size), min(order, key=lambda lane: last[lane]))
+        last[free] = x
+        lanes.append(free)
+    return lanes

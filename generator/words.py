@@ -1,0 +1,474 @@
+"""The words around the figures: headings, statuses, names, captions and findings, in one language.
+
+Values enter, text leaves: HTML for tables and captions, plain text for charts and their text alternatives. Every
+sentence is one message with placeholders, so that a translator can turn it round.
+
+    python -m generator messages
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup, escape
+
+from bench.record import Status
+from generator import typography
+from generator.language import Language
+from generator.lint import Finding
+
+PRIMARY = ("device", "model", "torch", "compile_mode", "batch_size", "origin")
+"""Coordinates that a reader chooses by: told in the caption where a table has one value, else a column."""
+
+SECONDARY = ("dtype", "weights", "dynamic", "input_size", "threads")
+"""Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
+
+_RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
+
+
+def is_same(column: pd.Series[Any]) -> bool:
+    """Whether all rows have one value."""
+    return len(column.unique()) == 1
+
+
+def varying(frame: pd.DataFrame) -> list[str]:
+    """The coordinates that tell the rows of `frame` apart."""
+    columns = [column for column in PRIMARY if not is_same(frame[column])]
+    return columns + [column for column in SECONDARY if _splits(frame, column)]
+
+
+def _splits(frame: pd.DataFrame, column: str) -> bool:
+    """Whether rows with the same primary coordinates have different values of `column`."""
+    return len(frame.drop_duplicates([*PRIMARY, column])) > len(frame.drop_duplicates(list(PRIMARY)))
+
+
+def row_coordinate(frame: pd.DataFrame, without: Sequence[str] = ()) -> str:
+    """The coordinate that names a row: the model, or what varies where there is only one model."""
+    preferred = ("model", "batch_size", "device", "compile_mode", "torch", "origin", *SECONDARY)
+    found = set(varying(frame)) - set(without)
+    return next((column for column in preferred if column in found), "model")
+
+
+class Words:
+    """What to call things in `language`; `html` says what kind of text leaves."""
+
+    def __init__(self, language: Language, *, html: bool) -> None:
+        self.language = language
+        self.html = html
+
+    # ── Text ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def value(self, text: str) -> str:
+        """A name, number or version that keeps its own order inside right-to-left text."""
+        if isinstance(text, Markup) or text.startswith(typography.LEFT_TO_RIGHT_MARK):
+            return text  # was isolated before
+        text = escape(text) if self.html else text
+        if self.language.direction != "rtl" or _RIGHT_TO_LEFT.search(text):
+            return text
+        return Markup(self.language.isolate(text)) if self.html else self.language.embed(text)  # noqa: S704  # escaped
+
+    def say(self, message: str, **values: str) -> str:
+        """`message`, already translated, with its placeholders filled. Values are isolated, and escaped in HTML."""
+        text = (Markup(message) if self.html else message) % {  # noqa: S704  # messages may hold markup
+            name: self.value(value) for name, value in values.items()
+        }
+        return self._spaced(text)
+
+    def sentences(self, parts: Iterable[str]) -> str:
+        """Whole sentences in a row. Where one ends with a full-width stop, as in Chinese, no space follows."""
+        spaced = [part if part.endswith(("。", "！", "？")) else f"{part} " for part in parts if part]
+        return self._join("", spaced).strip()
+
+    def facts(self, parts: Iterable[str]) -> str:
+        """Short facts in a row."""
+        return self._join(" · ", parts)
+
+    def names(self, names: Sequence[str]) -> str:
+        """A list as the language joins it."""
+        marked = [str(self.value(name)) for name in names]
+        text = self.language.names(marked)
+        return Markup(text) if self.html else text  # noqa: S704  # escaped
+
+    def _join(self, space: str, parts: Iterable[str]) -> str:
+        text = space.join(str(part) for part in parts if part)
+        return Markup(text) if self.html else text  # noqa: S704  # joined from escaped parts
+
+    def _spaced(self, text: str) -> str:
+        if self.language.locale.language not in {"zh", "ja"}:
+            return text
+        spaced = typography.space_cjk(text)
+        return Markup(spaced) if self.html else spaced  # noqa: S704  # was markup before
+
+    # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def device(self, row: Any) -> str:
+        """A device by its name; a CPU with its number of cores."""
+        if row["device_type"] != "cpu" or pd.isna(row["cores"]):
+            return self.value(row["device_name"])
+        cores = int(row["cores"])
+        message = self.language.ngettext("%(name)s, %(count)s core", "%(name)s, %(count)s cores", cores)
+        return self.say(message, name=row["device_name"], count=self.language.number(cores))
+
+    def task(self, task: str) -> str:
+        """What a model does."""
+        gettext = self.language.gettext
+        return {
+            "image-classification": gettext("image classification"),
+            "object-detection": gettext("object detection"),
+            "image-segmentation": gettext("image segmentation"),
+        }.get(task, task)
+
+    def origin(self, origin: str) -> str:
+        """Who measured."""
+        gettext = self.language.gettext
+        return {"measured": gettext("measured here"), "published": gettext("published")}.get(origin, origin)
+
+    def weights(self, weights: str) -> str:
+        """What the parameters of a model were."""
+        gettext = self.language.gettext
+        return {"random": gettext("random weights"), "pretrained": gettext("pretrained weights")}.get(weights, weights)
+
+    def dynamic(self, dynamic: str) -> str:
+        """The `dynamic` argument of torch.compile."""
+        gettext = self.language.gettext
+        return {"auto": gettext("automatic"), "true": gettext("yes"), "false": gettext("no")}.get(dynamic, dynamic)
+
+    def device_type(self, kind: str) -> str:
+        """What a torch device type is."""
+        return {"cuda": "GPU", "xpu": "GPU (XPU)", "mps": "GPU (MPS)", "cpu": "CPU"}.get(kind, kind)
+
+    def date(self, text: str) -> str:
+        """An ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
+        return self.language.date(date.fromisoformat(text)) if len(text) == len("2023-07-13") else text
+
+    def heading(self, column: str) -> str:
+        """The heading of a column."""
+        return self._headings[column]
+
+    @cached_property
+    def _headings(self) -> dict[str, str]:
+        gettext = self.language.gettext
+        return {
+            "model": gettext("Model"),
+            "device": gettext("Device"),
+            "torch": "PyTorch",
+            "transformers": "Transformers",
+            "compile_mode": gettext("Mode"),
+            "batch_size": gettext("Batch size"),
+            "origin": gettext("Source"),
+            "dtype": gettext("Data type"),
+            "weights": gettext("Weights"),
+            "dynamic": gettext("Dynamic shapes"),
+            "input_size": gettext("Input (pixels)"),
+            "threads": gettext("Threads"),
+            "eager_ms": gettext("Eager (ms)"),
+            "compiled_ms": gettext("Compiled (ms)"),
+            "speedup": gettext("Speedup"),
+            "interval": gettext("95% interval"),
+            "change": gettext("Change in latency"),
+            "models": gettext("Models"),
+            "devices": gettext("Devices"),
+            "comparisons": gettext("Comparisons"),
+            "median_change": gettext("Median change"),
+            "best": gettext("Largest gain"),
+            "slower": gettext("Slower when compiled"),
+            "kind": gettext("Kind"),
+            "modes": gettext("Modes"),
+            "batch_sizes": gettext("Batch sizes"),
+            "task": gettext("Task"),
+            "checkpoint": gettext("Checkpoint"),
+            "compile_cold_s": gettext("Cold cache (s)"),
+            "compile_warm_s": gettext("Warm cache (s)"),
+            "break_even_calls": gettext("Break-even (calls)"),
+            "graphs": gettext("Graphs"),
+            "graph_breaks": gettext("Graph breaks"),
+            "run": gettext("Run"),
+            "date": gettext("Date"),
+            "records": gettext("Records"),
+            "commit": gettext("Commit"),
+            "licence": gettext("Licence"),
+            "fault": gettext("Fault"),
+            "finding": gettext("What was found"),
+            "property": gettext("Property"),
+            "python": "Python",
+            "platform": gettext("Platform"),
+            "accelerator": gettext("Accelerator library"),
+            "driver": gettext("Driver"),
+            "triton": "Triton",
+            "cores": gettext("CPU cores"),
+            "memory_gb": gettext("Memory (GB)"),
+            "settings": gettext("Settings"),
+        }
+
+    def coordinate(self, column: str, row: Any) -> str:  # noqa: PLR0911  # one return a kind of value
+        """The value of a coordinate as a cell of a table."""
+        match column:
+            case "device":
+                return self.device(row)
+            case "model":
+                return self.value(row["model_label"])
+            case "origin":
+                return self.origin(row["origin"])
+            case "weights":
+                return self.weights(row["weights"])
+            case "dynamic":
+                return self.dynamic(row["dynamic"])
+            case "batch_size" | "threads":
+                return "" if pd.isna(row[column]) else self.value(self.language.number(int(row[column])))
+            case _:
+                return self.value(str(row[column]))
+
+    def fact(self, column: str, row: Any) -> str:  # noqa: PLR0911  # one return a kind of value
+        """The value of a coordinate where it stands alone, such as in a caption: "batch size 4"."""
+        gettext = self.language.gettext
+        match column:
+            case "batch_size":
+                return self.say(gettext("batch size %(size)s"), size=self.language.number(int(row["batch_size"])))
+            case "compile_mode":
+                return self.say(gettext("mode %(mode)s"), mode=row["compile_mode"])
+            case "torch":
+                return self.value(f"PyTorch {row['torch']}")
+            case "threads":
+                threads = int(row["threads"])
+                message = self.language.ngettext("%(count)s thread", "%(count)s threads", threads)
+                return self.say(message, count=self.language.number(threads))
+            case "dynamic":
+                return self.say(gettext("dynamic shapes: %(choice)s"), choice=self.dynamic(row["dynamic"]))
+            case "input_size":
+                return self.say(gettext("input of %(size)s pixels"), size=row["input_size"])
+            case _:
+                return self.coordinate(column, row)
+
+    # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def selection(self, frame: pd.DataFrame, skip: Sequence[str] = ()) -> str:
+        """What all rows of `frame` have in common, with the number of processes and the date: facts for a caption."""
+        row = frame.iloc[0]
+        columns = [column for column in PRIMARY if column != "origin" and column not in skip]
+        facts = [self.fact(column, row) for column in columns if is_same(frame[column])]
+        if is_same(frame["dtype"]) and not frame["flags"].str.contains("dtype-not-stated").any():
+            facts.append(self.value(row["dtype"]))
+        if is_same(frame["origin"]):
+            facts += [self.when(frame), *self.processes(frame)]
+        return self.facts(facts)
+
+    def when(self, frame: pd.DataFrame) -> str:
+        """When the rows, all of one origin, were published or measured."""
+        gettext = self.language.gettext
+        if frame["origin"].iloc[0] == "published":
+            return self.say(gettext("published in %(date)s"), date=self.date(frame["source_date"].max()))
+        newest = frame["measured_at"].max()
+        return "" if pd.isna(newest) else self.say(gettext("measured on %(date)s"), date=self.language.date(newest))
+
+    def processes(self, frame: pd.DataFrame) -> list[str]:
+        """How many processes stand behind each measured row."""
+        counts = frame.loc[(frame["origin"] == "measured") & (frame["processes"] > 0), "processes"]
+        if counts.empty:
+            return []
+        fewest, most = int(counts.min()), int(counts.max())
+        if fewest == most:
+            message = self.language.ngettext("%(count)s process a cell", "%(count)s processes a cell", most)
+            return [self.say(message, count=self.language.number(most))]
+        message = self.language.ngettext(
+            "%(fewest)s to %(most)s process a cell", "%(fewest)s to %(most)s processes a cell", most
+        )
+        return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
+
+    def one_process(self) -> str:
+        """A warning below figures from a single process."""
+        return self.language.gettext(
+            "With one process a cell, the intervals describe that process, and are too narrow for the machine."
+        )
+
+    # ── Statuses ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def status(self, status: str) -> str:
+        """A status in a table: short. OOM is a term of its own."""
+        gettext = self.language.gettext
+        return {
+            Status.OOM: self.value("OOM"),
+            Status.EAGER_OOM: self.value("OOM"),
+            Status.CRASH: gettext("crash"),
+            Status.TIMEOUT: gettext("time-out"),
+            Status.FAIL_TO_RUN: gettext("failed"),
+            Status.FAIL_ACCURACY: gettext("wrong result"),
+            Status.EAGER_TWO_RUNS_DIFFER: gettext("not repeatable"),
+            Status.THROTTLED: gettext("throttled"),
+            Status.UNSTABLE: gettext("unstable"),
+            Status.SKIPPED: gettext("skipped"),
+        }.get(Status(status), "")
+
+    def status_in_words(self, status: str) -> str:
+        """A status where there is room, such as in a chart."""
+        if status in {Status.OOM, Status.EAGER_OOM}:
+            return self.language.gettext("out of memory")
+        return self.status(status)
+
+    def status_explained(self, status: str) -> str:
+        """A status as a sentence."""
+        gettext = self.language.gettext
+        return {
+            Status.OOM: gettext("Out of memory: the compiled model needed more than the device has."),
+            Status.EAGER_OOM: gettext("Out of memory: the model needed more than the device has, even in eager mode."),
+            Status.CRASH: gettext("The process died."),
+            Status.TIMEOUT: gettext("The cell took longer than its time limit and was stopped."),
+            Status.FAIL_TO_RUN: gettext("The model raised an error."),
+            Status.FAIL_ACCURACY: gettext("The compiled model computed something else than the eager model."),
+            Status.EAGER_TWO_RUNS_DIFFER: gettext(
+                "Two eager runs gave different outputs, so the compiled output could not be checked."
+            ),
+            Status.THROTTLED: gettext("The device lowered its clock while it was measured."),
+            Status.UNSTABLE: gettext("Latency kept changing, so the figures are less certain than others."),
+            Status.SKIPPED: gettext("The cell was left out on purpose."),
+        }.get(Status(status), "")
+
+    # ── Findings of the data lint ─────────────────────────────────────────────────────────────────────────────────────
+
+    def fault(self, finding: Finding) -> str:
+        """What kind of fault a finding is."""
+        gettext = self.language.gettext
+        return {
+            "repeated": gettext("Repeated row"),
+            "device_order": gettext("Slower device ahead"),
+            "batch_order": gettext("Larger batch ahead"),
+            "version_jump": gettext("Jump between versions"),
+            "implausible": gettext("Implausible speedup"),
+            "gap": gettext("Missing rows"),
+            "flag": gettext("Not stated"),
+        }[finding.kind]
+
+    def finding(self, finding: Finding, cells: pd.DataFrame) -> str:
+        """A finding as sentences, told with its figures. `cells` holds its rows."""
+        tell: Callable[[Any, Sequence[Any]], str] = getattr(self, f"_{finding.kind}")
+        return tell(finding.figures, [cells.loc[row] for row in finding.rows])
+
+    def _place(self, row: Any) -> dict[str, str]:
+        return {
+            "model": row["model_label"],
+            "device": self.device(row),
+            "size": self.language.number(int(row["batch_size"])),
+            "mode": row["compile_mode"],
+            "torch": row["torch"],
+        }
+
+    def _repeated(self, figures: Any, rows: Sequence[Any]) -> str:
+        gettext, ms = self.language.gettext, self.language.milliseconds
+        place, other = self._place(rows[0]), self._place(rows[1])
+        parts = [
+            self.say(
+                gettext(
+                    "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s) has the same two latencies, "
+                    "to the digit, as on %(other)s at batch size %(other_size)s: %(eager)s eager and "
+                    "%(compiled)s compiled."
+                ),
+                **place,
+                other=other["device"],
+                other_size=other["size"],
+                eager=ms(figures["eager_ms"]),
+                compiled=ms(figures["compiled_ms"]),
+            )
+        ]
+        if not pd.isna(figures["expected_ms"]):
+            message = gettext("With another PyTorch version the eager latency of this row is %(expected)s.")
+            parts.append(self.say(message, expected=ms(figures["expected_ms"])))
+        return self.sentences(parts)
+
+    def _arm(self, arm: str) -> str:
+        gettext = self.language.gettext
+        return gettext("eager latency") if arm == "eager" else gettext("compiled latency")
+
+    def _device_order(self, figures: Any, rows: Sequence[Any]) -> str:
+        message = self.language.ngettext(
+            "%(model)s at batch size %(size)s: the %(arm)s on %(device)s (%(ms)s) is clearly below that on %(other)s "
+            "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cell that both have.",
+            "%(model)s at batch size %(size)s: the %(arm)s on %(device)s (%(ms)s) is clearly below that on %(other)s "
+            "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cells that both have.",
+            figures["common"],
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            arm=self._arm(figures["arm"]),
+            ms=self.language.milliseconds(figures["ms"]),
+            other=self._place(rows[1])["device"],
+            other_ms=self.language.milliseconds(figures["other_ms"]),
+            share=self.language.percent(figures["share"], 0),
+            count=self.language.number(figures["common"]),
+        )
+
+    def _batch_order(self, figures: Any, rows: Sequence[Any]) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the %(arm)s at batch size %(size)s (%(ms)s) "
+            "is clearly below that of the smaller batch size %(other_size)s (%(other_ms)s)."
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            arm=self._arm(figures["arm"]),
+            ms=self.language.milliseconds(figures["ms"]),
+            other_size=self._place(rows[1])["size"],
+            other_ms=self.language.milliseconds(figures["other_ms"]),
+        )
+
+    def _version_jump(self, figures: Any, rows: Sequence[Any]) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s: the eager latency with PyTorch %(torch)s is %(ms)s, far "
+            "from the %(other_ms)s with PyTorch %(other_torch)s."
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            ms=self.language.milliseconds(figures["ms"]),
+            other_ms=self.language.milliseconds(figures["other_ms"]),
+            other_torch=figures["other_torch"],
+        )
+
+    def _implausible(self, figures: Any, rows: Sequence[Any]) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): a speedup of "
+            "%(speedup)s is more than compiling usually explains."
+        )
+        return self.say(message, **self._place(rows[0]), speedup=self.language.ratio(figures["speedup"]))
+
+    def _gap(self, figures: Any, rows: Sequence[Any]) -> str:
+        message = self.language.ngettext(
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
+            "%(count)s other model has one.",
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
+            "%(count)s other models have one.",
+            figures["siblings"],
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            sizes=self.names([self.language.number(size) for size in figures["batch_sizes"]]),
+            count=self.language.number(figures["siblings"]),
+        )
+
+    def _flag(self, figures: Any, rows: Sequence[Any]) -> str:
+        ngettext, count = self.language.ngettext, self.language.number(len(rows))
+        match figures["flag"]:
+            case "dtype-not-stated":
+                message = ngettext(
+                    "The source of %(count)s row does not state the data type; its code loads the weights as float32.",
+                    "The source of %(count)s rows does not state the data type; its code loads the weights as float32.",
+                    len(rows),
+                )
+            case "batch-size-worded-unbatched":
+                message = ngettext(
+                    "The source calls %(count)s row “unbatched”; it is counted as batch size 1.",
+                    "The source calls %(count)s rows “unbatched”; they are counted as batch size 1.",
+                    len(rows),
+                )
+            case _:
+                message = ngettext(
+                    "The importer marked %(count)s row: %(flag)s.",
+                    "The importer marked %(count)s rows: %(flag)s.",
+                    len(rows),
+                )
+        return self.say(message, count=count, flag=figures["flag"])
