@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bench.errors import AtlasError
+
+if TYPE_CHECKING:
+    from generator.coverage import Coverage
 
 
 class _Commands(click.Group):
@@ -41,6 +45,77 @@ def messages(codes: tuple[str, ...]) -> None:
 
     for path, changed in refresh(codes=codes or LANGUAGES[1:]).items():
         click.echo(f"{'updated  ' if changed else 'unchanged'}  {_shown(path)}")
+
+
+@main.command()
+@click.option("--language", "codes", multiple=True, metavar="CODE", help="Only this language; may be given again.")
+@click.option(
+    "--format", "layout", type=click.Choice(["text", "github"]), default="text", help="How to write findings."
+)
+def check(codes: tuple[str, ...], layout: str) -> None:
+    """Check pages and catalogs; exit with 1 where something is wrong."""
+    from generator.checks import check as findings_of
+    from generator.language import LANGUAGES
+
+    findings = findings_of(codes=codes or LANGUAGES[1:])
+    for finding in findings:
+        click.echo(finding.annotation if layout == "github" else finding)
+    if findings:
+        click.echo(f"{len(findings)} findings", err=True)
+        sys.exit(1)
+    click.echo("no findings", err=True)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Write JSON instead of a table.")
+def status(as_json: bool) -> None:
+    """Show what is translated, by page and language."""
+    from generator.coverage import coverage
+
+    rows = list(coverage())
+    if as_json:
+        import dataclasses
+        import json
+
+        click.echo(json.dumps([{**dataclasses.asdict(row), "missing": row.missing} for row in rows], indent=1))
+    else:
+        _print_coverage(rows)
+
+
+def _print_coverage(rows: list[Coverage]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    languages = list(dict.fromkeys(row.language for row in rows))
+    table = Table("page", "messages", title="Translated messages", title_justify="left")
+    for language in languages:
+        table.add_column(language, justify="right")
+    for page in dict.fromkeys(row.page for row in rows):
+        of_page = [row for row in rows if row.page == page]
+        table.add_row(page, str(of_page[0].messages), *(_words(row) for row in of_page))
+    console = Console()
+    console.print(table)
+    for language in languages:
+        own = [row for row in rows if row.language == language]
+        missing, fuzzy = sum(row.missing for row in own), sum(row.fuzzy for row in own)
+        declared = "declared complete" if own[0].declared_complete else "not declared complete"
+        console.print(f"{language}: {missing} missing, {fuzzy} fuzzy; {declared}")
+
+
+def _words(row: Coverage) -> str:
+    if row.translated == row.messages:
+        return "all"
+    left = [f"{row.missing} missing"] * bool(row.missing) + [f"{row.fuzzy} fuzzy"] * bool(row.fuzzy)
+    return ", ".join(left)
+
+
+@main.command()
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
+def build(out: Path) -> None:
+    """Write every page, chart and download of every language as plain files."""
+    from generator.stage import stage
+
+    click.echo(f"wrote {stage(out)} files into {out}")
 
 
 def _shown(path: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from bench.errors import AtlasError
+from generator.blocks import has_words
 
 TRANSLATED = ("title", "description")
 """Keys whose values are messages."""
@@ -33,8 +34,13 @@ class FrontMatter:
 
     @property
     def messages(self) -> dict[str, str]:
-        """Title and description, as far as they are given."""
-        return {key: self.values[key] for key in TRANSLATED if self.values.get(key)}
+        """Title and description, as far as they are given and hold words."""
+        return {key: self.values[key] for key in self.expressions if has_words(self.values[key])}
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The keys whose values may hold Jinja expressions."""
+        return tuple(key for key in TRANSLATED if self.values.get(key))
 
     @property
     def for_each(self) -> str | None:

@@ -284,7 +284,7 @@ def _finish(page: Translated, environment: jinja2.Environment, uri: str, item: M
     if page.language.direction == "rtl":
         body = typography.plain_alternatives(body)
     front = dict(page.front)
-    for key in page.source.front.messages:
+    for key in page.source.front.expressions:
         line = page.source.front.lines[key] - 1
         front[key] = typography.plain(_evaluate(front[key], environment, context, page.source.where, line)).strip()
     return SiteFile(uri, front_matter.dump(front) + _with_notice(typography.close_seams(body), page))
