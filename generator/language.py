@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import polib
-from babel import Locale
+from babel import Locale, UnknownLocaleError
 from babel.dates import format_date, format_time
 from babel.lists import format_list
 from babel.numbers import format_decimal, format_percent
@@ -270,7 +270,7 @@ def load_locale(code: str) -> Locale:
     """The locale of CLDR for a language code. Raises `AtlasError` where there is none."""
     try:
         return Locale.parse(_CLDR.get(code, code), sep="-" if "-" in _CLDR.get(code, code) else "_")
-    except ValueError:
+    except (ValueError, UnknownLocaleError):
         raise AtlasError(
             f"{code!r} is not the code of a language",
             where="language",

@@ -1,0 +1,215 @@
+"""Languages: catalogs, plural forms, formats, direction."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from bench.errors import AtlasError
+from generator.language import LANGUAGES, UNKNOWN, Language, catalog_path, load_language, load_locale, plural_forms
+
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+
+
+def language(code: str, catalog: str, folder: Path) -> Language:
+    path = catalog_path(code, folder)
+    path.parent.mkdir(parents=True)
+    path.write_text(HEADER + catalog, encoding="utf-8")
+    return load_language(code, folder)
+
+
+@pytest.fixture(params=LANGUAGES)
+def published(request: pytest.FixtureRequest) -> Language:
+    return load_language(request.param)
+
+
+# --- catalogs ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_message_is_translated(tmp_path: Path) -> None:
+    zh = language("zh", 'msgid "Model"\nmsgstr "模型"\n\nmsgctxt "verb"\nmsgid "run"\nmsgstr "运行"\n', tmp_path)
+    assert zh.gettext("Model") == "模型"
+    assert zh.pgettext("verb", "run") == "运行"
+    assert zh.gettext("run") == "run"
+
+
+@pytest.mark.parametrize("entry", ['#, fuzzy\nmsgid "Model"\nmsgstr "模型"\n', 'msgid "Model"\nmsgstr ""\n', ""])
+def test_fuzzy_empty_and_missing_translations_are_not_used(tmp_path: Path, entry: str) -> None:
+    zh = language("zh", entry, tmp_path)
+    assert zh.translation("Model") is None
+    assert zh.gettext("Model") == "Model"
+
+
+def test_obsolete_translations_are_not_used(tmp_path: Path) -> None:
+    zh = language("zh", '#~ msgid "Model"\n#~ msgstr "模型"\n', tmp_path)
+    assert zh.translation("Model") is None
+
+
+def test_a_catalog_declares_whether_it_is_complete(tmp_path: Path) -> None:
+    assert not language("zh", "", tmp_path).complete
+    path = catalog_path("zh", tmp_path)
+    path.write_text(HEADER.replace('"\n\n', '"\n"X-Complete: yes\\n"\n\n'), encoding="utf-8")
+    assert load_language("zh", tmp_path).complete
+
+
+def test_english_needs_no_catalog(tmp_path: Path) -> None:
+    en = load_language("en", tmp_path)
+    assert (en.gettext("Model"), en.ngettext("model", "models", 1), en.ngettext("model", "models", 2)) == (
+        "Model",
+        "model",
+        "models",
+    )
+
+
+def test_a_missing_catalog_names_file_and_command(tmp_path: Path) -> None:
+    with pytest.raises(AtlasError) as error:
+        load_language("ja", tmp_path)
+    assert "Japanese" in error.value.what
+    assert error.value.where.endswith("ja/LC_MESSAGES/messages.po")
+    assert "python -m generator messages" in error.value.remedy
+
+
+@pytest.mark.parametrize("code", ["xx-nowhere", "klingon", "", "../etc"])
+def test_an_unknown_code_is_refused(tmp_path: Path, code: str) -> None:
+    with pytest.raises(AtlasError, match="not the code of a language"):
+        load_language(code, tmp_path)
+
+
+def test_a_changed_translation_changes_the_fingerprint(tmp_path: Path) -> None:
+    before = language("zh", 'msgid "Model"\nmsgstr "模型"\n', tmp_path)
+    same = load_language("zh", tmp_path)
+    catalog_path("zh", tmp_path).write_text(HEADER + 'msgid "Model"\nmsgstr "型号"\n', encoding="utf-8")
+    after = load_language("zh", tmp_path)
+    assert before == same
+    assert hash(before) == hash(same)
+    assert before != after
+
+
+# --- plural forms -----------------------------------------------------------------------------------------------------
+
+ARABIC = {0: "صفر", 1: "واحد", 2: "اثنان", 3: "قليل", 11: "كثير", 100: "غير ذلك"}
+
+
+def test_arabic_has_six_plural_forms(tmp_path: Path) -> None:
+    forms = "".join(f'msgstr[{i}] "{form}"\n' for i, form in enumerate(ARABIC.values()))
+    ar = language("ar", f'msgid "%(n)s model"\nmsgid_plural "%(n)s models"\n{forms}', tmp_path)
+    assert {n: ar.ngettext("%(n)s model", "%(n)s models", n) for n in ARABIC} == ARABIC
+    assert [ar.ngettext("%(n)s model", "%(n)s models", n) for n in (5, 10, 99, 102, 103, 111)] == [
+        ARABIC[3],
+        ARABIC[3],
+        ARABIC[11],
+        ARABIC[100],
+        ARABIC[3],
+        ARABIC[11],
+    ]
+
+
+@pytest.mark.parametrize("code", ["zh", "ja"])
+def test_chinese_and_japanese_have_one(tmp_path: Path, code: str) -> None:
+    one = language(code, 'msgid "%(n)s model"\nmsgid_plural "%(n)s models"\nmsgstr[0] "x"\n', tmp_path)
+    assert {one.ngettext("%(n)s model", "%(n)s models", n) for n in (0, 1, 2, 11)} == {"x"}
+
+
+def test_forms_are_named_by_cldr() -> None:
+    assert plural_forms(load_locale("ar")) == ("zero", "one", "two", "few", "many", "other")
+    assert plural_forms(load_locale("ja")) == ("other",)
+    assert plural_forms(load_locale("ru")) == ("one", "few", "many", "other")
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+
+def test_names_and_directions() -> None:
+    assert [(each.name, each.direction, each.prefix) for each in map(load_language, LANGUAGES)] == [
+        ("English", "ltr", ""),
+        ("中文", "ltr", "zh/"),
+        ("日本語", "ltr", "ja/"),
+        ("العربية", "rtl", "ar/"),
+    ]
+
+
+def test_numbers_have_latin_digits_everywhere(published: Language) -> None:
+    texts = [
+        published.number(1234567.891),
+        published.milliseconds(7.325),
+        published.percent(-0.453),
+        published.ratio(1.5),
+    ]
+    assert texts == ["1,234,567.891", "7.325\u00a0ms", "-45.3%", "1.50×"]
+    assert any("2024" in text for text in (published.date(date(2024, 3, 1)),))
+
+
+def test_digits_are_exact() -> None:
+    en = load_language("en")
+    assert [en.number(2, 3), en.number(1234.5678, 0), en.number(1234.5678, 2), en.number(12)] == [
+        "2.000",
+        "1,235",
+        "1,234.57",
+        "12",
+    ]
+    assert [en.seconds(41.52), en.gigabytes(15.36), en.milliseconds(0.5, 1)] == [
+        "41.5\u00a0s",
+        "15.36\u00a0GB",
+        "0.5\u00a0ms",
+    ]
+
+
+def test_a_percentage_has_a_sign_where_wanted() -> None:
+    en = load_language("en")
+    assert [en.percent(x, signed=True) for x in (0.45, -0.45, 0.0, -0.0001, 0.0001)] == [
+        "+45.0%",
+        "-45.0%",
+        "0.0%",
+        "0.0%",
+        "0.0%",
+    ]
+
+
+@pytest.mark.parametrize("unknown", [None, math.nan])
+def test_the_unknown_is_a_dash(unknown: float | None) -> None:
+    en = load_language("en")
+    formatters = [en.number, en.milliseconds, en.seconds, en.percent, en.ratio, en.gigabytes]
+    assert {formatter(unknown) for formatter in formatters} == {UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("code", "day", "names"),
+    [
+        ("en", "March 1, 2024", "ViT, BeiT, and DETR"),
+        ("zh", "2024 年 3 月 1 日", "ViT、BeiT 和 DETR"),
+        ("ja", "2024 年 3 月 1 日", "ViT、BeiT、DETR"),
+        ("ar", "1 مارس 2024", "ViT وBeiT وDETR"),
+    ],
+)
+def test_dates_and_lists(code: str, day: str, names: str) -> None:
+    each = load_language(code)
+    assert each.date(date(2024, 3, 1)) == day
+    assert each.datetime(datetime(2024, 3, 1, 14, 5, tzinfo=UTC)) == f"{day} 14:05 UTC"
+    assert each.names(["ViT", "BeiT", "DETR"]) == names
+
+
+def test_a_time_is_shown_in_utc() -> None:
+    tokyo = timezone(timedelta(hours=9))
+    assert load_language("en").datetime(datetime(2024, 3, 1, 3, 0, tzinfo=tokyo)) == "February 29, 2024 18:00 UTC"
+
+
+def test_units_in_words(published: Language) -> None:
+    text = published.unit(12, "duration-minute")
+    assert text.startswith("12")
+    assert text == {"en": "12 min", "zh": "12 分钟", "ja": "12 分", "ar": "12 د"}[published.code]
+
+
+def test_a_unit_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("generator.language.format_unit", lambda *_, **__: "12 duration-second")
+    with pytest.raises(AtlasError, match="no short name"):
+        load_language("ja").unit(12, "duration-second")
+
+
+def test_values_are_isolated_in_right_to_left_text() -> None:
+    ar, en = load_language("ar"), load_language("en")
+    assert ar.isolate("7 ms") == '<bdi dir="ltr">7 ms</bdi>'
+    assert ar.embed("7 ms") == "\u200e7 ms\u200e"
+    assert en.isolate("7 ms") == en.embed("7 ms") == "7 ms"

@@ -1,0 +1,68 @@
+"""Spaces between CJK and Latin, isolates in right-to-left text."""
+
+from __future__ import annotations
+
+import pytest
+
+from generator.blocks import EXPRESSION
+from generator.typography import close_seams, isolate_latin, mark_seams, plain, plain_alternatives, space_cjk
+
+
+@pytest.mark.parametrize(
+    ("text", "spaced"),
+    [
+        ("2024年3月", "2024 年 3 月"),
+        ("在GPU上", "在 GPU 上"),
+        ("モデル12件", "モデル 12 件"),
+        ("降低45%时", "降低 45% 时"),
+        ("在 GPU 上，GPU（CPU）", "在 GPU 上，GPU（CPU）"),
+        ("no CJK 12ms", "no CJK 12ms"),
+    ],
+)
+def test_one_space_between_cjk_and_latin(text: str, spaced: str) -> None:
+    assert space_cjk(text) == spaced == space_cjk(spaced)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("用于{{ x }}的", "图像分类", "用于图像分类的"),
+        ("用于 {{ x }} 的", "图像分类", "用于图像分类的"),
+        ("用于{{ x }}的", "ViT", "用于 ViT 的"),
+        ("用于 {{ x }} 的", "ViT", "用于 ViT 的"),
+        ("用于{{ x }}的", "5", "用于 5 的"),
+        ("共{{ x }}的", "12 个模型", "共 12 个模型的"),
+        ("共{{ x }}。", "12 个模型", "共 12 个模型。"),
+        ("共{{ x }}，{{ x }}中", "5", "共 5，5 中"),
+        ("[{{ x }}]({{ x }}) a", "a", "[a](a) a"),
+    ],
+)
+def test_the_value_decides_on_the_space_beside_it(text: str, value: str, expected: str) -> None:
+    marked = mark_seams(text, EXPRESSION)
+    assert close_seams(EXPRESSION.sub(value, marked)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("يستخدم PyTorch هنا", 'يستخدم <bdi dir="ltr">PyTorch</bdi> هنا'),
+        ("من Hugging Face Hub.", 'من <bdi dir="ltr">Hugging Face Hub</bdi>.'),
+        ("وC++ وA100-SXM4", 'و<bdi dir="ltr">C++</bdi> و<bdi dir="ltr">A100-SXM4</bdi>'),
+        ("في PyTorch {{ v | name }}", 'في <bdi dir="ltr">PyTorch {{ v | name }}</bdi>'),
+        ("قيمة {{ best.model | ms }} هنا", "قيمة {{ best.model | ms }} هنا"),
+        ("الوضع `reduce-overhead`", "الوضع `reduce-overhead`"),
+        ("[الدليل](guide.md#why){ .md-button }", "[الدليل](guide.md#why){ .md-button }"),
+        ('<b class="lead">نص</b> <bdi dir="ltr">ViT</bdi>', '<b class="lead">نص</b> <bdi dir="ltr">ViT</bdi>'),
+        ("![صورة ViT](a.svg)", "![صورة ViT](a.svg)"),
+        ("عام 2023", "عام 2023"),
+        ("%(name)s نص", "%(name)s نص"),
+    ],
+)
+def test_latin_names_are_isolated(text: str, expected: str) -> None:
+    assert isolate_latin(text) == expected
+
+
+def test_attributes_and_titles_take_marks_instead_of_elements() -> None:
+    isolated = '<bdi dir="ltr">ViT</bdi>'
+    assert plain(f"زمن {isolated}") == "زمن \u200eViT\u200e"
+    assert plain_alternatives(f"![زمن {isolated}](a.svg) {isolated}") == f"![زمن \u200eViT\u200e](a.svg) {isolated}"
