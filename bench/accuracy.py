@@ -94,8 +94,16 @@ def is_within_tolerance(accuracy: Accuracy, dtype: torch.dtype) -> bool:
     return accuracy.rmse_compiled <= RMSE_MULTIPLIER * accuracy.rmse_eager + tolerance / 10
 
 
+def is_finite(accuracy: Accuracy) -> bool:
+    """Whether all its errors are numbers: other shapes and nans have none, and JSON has no word for inf."""
+    errors = (accuracy.max_relative_error, accuracy.rmse_eager or 0.0, accuracy.rmse_compiled or 0.0)
+    return all(map(math.isfinite, errors))
+
+
 def describe(accuracy: Accuracy) -> str:
     """One line for the reason of a failed comparison."""
+    if not math.isfinite(accuracy.max_relative_error):
+        return "compiled gives other shapes, or numbers where eager gives none"
     text = f"compiled deviates from eager by {accuracy.max_relative_error:.2g} of the largest magnitude"
     if accuracy.rmse_compiled is None:
         return f"{text}; no reference in higher precision could be computed"

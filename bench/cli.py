@@ -151,7 +151,7 @@ def _run(options: argparse.Namespace) -> int:
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:
         console.print(f"This plan is measured: {path} is complete. To measure it again: {_again(options)} --fresh")
-        console.print(results_table(run_file.records))
+        console.print(results_table(run_file.records), markup=False)
         return OK
     verb = f"going on with {len(run_file.records)} records in" if run_file.records else "measuring into"
     left = duration(Pace(profile.sampling.max_s).total(steps))
@@ -169,7 +169,7 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         console.print(f"Stopped; what was measured is in {path}. To go on: {_again(options)}")
         return INTERRUPTED
-    console.print(results_table(records))
+    console.print(results_table(records), markup=False)
     if unmeasured := pending(plan, records):
         console.print(f"The time is up with {len(unmeasured)} processes to go. To go on: {_again(options)}")
     console.print(f"Records: {path}")

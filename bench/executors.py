@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LAST_WORDS_BYTES = 4096
 """Of a dead worker's standard error, from its end: enough for the line that says why."""
+
+LONGEST_WAIT_S = 3600.0
+"""In one call of `select`, which refuses an unlimited number of seconds."""
 
 QUIET = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -77,8 +80,14 @@ class Executor(Protocol):
         """Run one worker with these environment variables; stop it after `timeout_s`, and when this is interrupted."""
 
 
+WORKER = (sys.executable, "-m", "bench.worker")
+
+
+@dataclass(frozen=True)
 class LocalProcesses:
-    """Workers on this machine, one at a time."""
+    """Workers on this machine, one at a time, each started by `command`."""
+
+    command: tuple[str, ...] = WORKER
 
     def run(
         self,
@@ -91,41 +100,43 @@ class LocalProcesses:
     ) -> Ended:
         """See `Executor.run`. `on_second`, where given, is called about once a second meanwhile."""
         start, kills = time.monotonic(), _kernel_kills()
-        with tempfile.TemporaryFile() as errors, _process(variables, errors) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            answer, timed_out = None, False
+        answer, fault, timed_out = None, "", False
+        with tempfile.TemporaryFile() as errors, _process(self.command, variables, errors) as process:
             try:
-                with suppress(BrokenPipeError):
-                    process.stdin.write(msgspec.json.encode(request) + b"\n")
-                    process.stdin.flush()
-                for line in _lines(process.stdout, start + timeout_s, on_second):
-                    message: Message = msgspec.json.decode(line, type=Message)
+                _send(process, request)
+                for message in _messages(process, start + timeout_s, on_second):
                     if isinstance(message, Phase):
                         on_phase(message)
                     else:
                         answer = message
-            except TimeoutError:
-                timed_out = True
+                process.wait(max(0.0, start + timeout_s - time.monotonic()))
+            except (TimeoutError, subprocess.TimeoutExpired):
+                timed_out = answer is None
+            except msgspec.DecodeError as error:
+                fault = f"its answer cannot be read: {error}"
             finally:
-                if timed_out or answer is not None or sys.exc_info()[0]:
-                    _kill_group(process)
-            returncode = process.wait()
-            _kill_group(process)  # compile workers that outlived a crash
+                _kill_group(process)  # compile workers too, which outlive a crash
             return Ended(
                 seconds=time.monotonic() - start,
                 answer=answer,
                 timed_out=timed_out,
-                returncode=returncode,
+                returncode=process.wait(),
                 out_of_memory=_kernel_kills() > kills,
-                last_words=_last_words(errors),
+                last_words=fault or _last_words(errors),
             )
 
 
-def _process(variables: Mapping[str, str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def _send(process: subprocess.Popen[bytes], request: Request) -> None:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # it died at once: its exit status tells more
+        process.stdin.write(msgspec.json.encode(request) + b"\n")
+        process.stdin.flush()
+
+
+def _process(command: Sequence[str], variables: Mapping[str, str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
-        [sys.executable, "-m", "bench.worker"],
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -134,23 +145,29 @@ def _process(variables: Mapping[str, str], errors: IO[bytes]) -> subprocess.Pope
     )
 
 
-def _lines(pipe: IO[bytes], deadline: float, on_second: Callable[[], None] | None) -> Iterator[bytes]:
-    """Whole lines as they come, until the pipe is closed. Raises `TimeoutError` at the deadline."""
+def _messages(
+    process: subprocess.Popen[bytes], deadline: float, on_second: Callable[[], None] | None
+) -> Iterator[Message]:
+    """Messages as they come, until the worker closes its end. Raises `TimeoutError` at the deadline."""
+    assert process.stdout is not None
     rest = b""
     while True:
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        ready, _, _ = select.select([pipe], [], [], min(left, 1.0) if on_second else left)
+        ready, _, _ = select.select(
+            [process.stdout], [], [], min(left, 1.0) if on_second else min(left, LONGEST_WAIT_S)
+        )
         if not ready:
             if on_second:
                 on_second()
             continue
-        chunk = os.read(pipe.fileno(), 1 << 16)
+        chunk = os.read(process.stdout.fileno(), 1 << 16)
         if not chunk:
             return
         *lines, rest = (rest + chunk).split(b"\n")
-        yield from lines
+        for line in lines:
+            yield msgspec.json.decode(line, type=Message)
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

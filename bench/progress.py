@@ -5,6 +5,7 @@ python -m bench run --profile quick
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -12,7 +13,6 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
 
 from bench.job import Phase
 from bench.record import Cell, Record
@@ -124,35 +124,45 @@ def outcome(record: Record) -> str:
     return f"{text}; {reason}" if reason else text
 
 
-def results_table(records: Sequence[Record]) -> Table:
-    """What the run says about each cell, its processes pooled."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("model", "batch", "mode", "dtype"):
-        table.add_column(name, no_wrap=True)
-    for name in ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even calls", "processes"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("outcome")
-    for cell in dict.fromkeys(record.cell for record in records):
+def results_table(records: Sequence[Record]) -> str:
+    """What the run says about each cell, its processes pooled: lines of aligned columns."""
+    cells = list(dict.fromkeys(record.cell for record in records))
+    coordinates = ("model", *(name for name in _COORDINATES if len({getattr(cell, name) for cell in cells}) > 1))
+    rows = [(*coordinates, *_FIGURES, "outcome")]
+    for cell in cells:
         own = [record for record in records if record.cell == cell]
-        table.add_row(cell.model, str(cell.batch_size), cell.compile_mode, cell.dtype, *_figures(own), _outcomes(own))
-    return table
+        rows.append((*(str(getattr(cell, name)) for name in coordinates), *_figures(own), _outcomes(own)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_line(row, widths, left=len(coordinates)) for row in rows)
+
+
+_COORDINATES = ("batch_size", "compile_mode", "dtype")
+_FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even", "processes")
+
+
+def _line(row: Sequence[str], widths: Sequence[int], left: int) -> str:
+    cells = [
+        text.ljust(width) if index < left or index == len(row) - 1 else text.rjust(width)
+        for index, (text, width) in enumerate(zip(row, widths, strict=True))
+    ]
+    return "  ".join(cells).rstrip()
 
 
 def _figures(records: Sequence[Record]) -> list[str]:
     pairs = [each.measurement for each in records if each.measurement and each.measurement.compiled]
     if not pairs:
-        return ["–"] * 7
+        return ["–"] * len(_FIGURES)
     eager = summarize([pair.eager for pair in pairs])
     compiled = summarize([pair.compiled for pair in pairs if pair.compiled])
     ratio, calls = speedup(pairs), break_even_calls(pairs)
-    ready = next((pair.compilation.cold_s for pair in pairs if pair.compilation), None)
+    ready = [pair.compilation.cold_s for pair in pairs if pair.compilation and pair.compilation.cold_s is not None]
     return [
         f"{eager.latency_ms:.3f}",
         f"{compiled.latency_ms:.3f}",
-        f"{ratio.value:.3f}",
-        f"{ratio.low:.3f}–{ratio.high:.3f}",
-        f"{ready:.1f}" if ready is not None else "–",
-        "never" if calls.value == float("inf") else f"{calls.value:,.0f}",
+        f"{ratio.value:.3f}×",
+        "–" if math.isnan(ratio.low) else f"{ratio.low:.3f}–{ratio.high:.3f}",
+        f"{ready[0]:.1f}" if ready else "–",
+        "–" if math.isnan(calls.value) else "never" if math.isinf(calls.value) else f"{calls.value:,.0f}",
         str(len(pairs)),
     ]
 

@@ -74,18 +74,19 @@ def run(job: Job, tell: Tell) -> Finding:
         arms.warm_up_compiled()
         both, throttled = _sample(arms, (arms.eager, arms.compiled), tell)
         tell(Phase(name="memory and graphs"))
+        found = _accuracy(arms, *outputs[1:])
         measurement = msgspec.structs.replace(
             both,
             eager=arms.weigh(arms.eager, both.eager),
             compiled=arms.weigh(arms.compiled, both.compiled),
             compilation=_compilation(job, first_calls_ms, arms.compiled),
             graphs=graphs.inspect(arms.loaded.module, arms.loaded.batches[0]),
-            accuracy=_accuracy(arms, *outputs[1:]),
+            accuracy=found if accuracy.is_finite(found) else None,
         )
     except Exception as error:  # noqa: BLE001 - as above
         return _failure(error, Status.OOM, size, _eager_alone(arms, tell))
     repeats = accuracy.are_identical(*outputs[:2])
-    status, reason = _verdict(arms, measurement, repeats=repeats, throttled=throttled)
+    status, reason = _verdict(arms, found, repeats=repeats, throttled=throttled)
     return Finding(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
@@ -258,10 +259,9 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
     return accuracy.tensors(module(**inputs))
 
 
-def _verdict(arms: Arms, measurement: Measurement, *, repeats: bool, throttled: int) -> tuple[Status, str | None]:
+def _verdict(arms: Arms, found: Accuracy, *, repeats: bool, throttled: int) -> tuple[Status, str | None]:
     """How the cell ended, the gravest first."""
-    found = measurement.accuracy
-    if found and not accuracy.is_within_tolerance(found, getattr(torch, arms.job.cell.dtype)):
+    if not accuracy.is_within_tolerance(found, getattr(torch, arms.job.cell.dtype)):
         return Status.FAIL_ACCURACY, accuracy.describe(found)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"

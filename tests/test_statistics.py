@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import timeit
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -31,11 +33,13 @@ latencies = st.lists(st.floats(0.01, 1e5), min_size=1, max_size=20)
 processes = st.lists(st.lists(latencies, min_size=1, max_size=6), min_size=1, max_size=4)
 
 
-def arm(rounds) -> Arm:
+def arm(rounds: Iterable[Iterable[float]]) -> Arm:
     return Arm(rounds_ms=tuple(tuple(map(float, calls)) for calls in rounds))
 
 
-def pair(eager, compiled, cold_s: float | None = None, warm_s: float | None = None) -> Measurement:
+def pair(
+    eager: Iterable[float], compiled: Iterable[float], cold_s: float | None = None, warm_s: float | None = None
+) -> Measurement:
     return Measurement(
         eager=arm([[x] for x in eager]),
         compiled=arm([[x] for x in compiled]),
@@ -43,7 +47,9 @@ def pair(eager, compiled, cold_s: float | None = None, warm_s: float | None = No
     )
 
 
-def simulated(rng, truth: float, *, k: int, between: float, within: float, rounds: int = 40) -> list[Measurement]:
+def simulated(
+    rng: np.random.Generator, truth: float, *, k: int, between: float, within: float, rounds: int = 40
+) -> list[Measurement]:
     """k processes whose arms share a machine that drifts, and differ by a log-normal offset of their own."""
     measurements = []
     for _ in range(k):
@@ -61,11 +67,11 @@ def simulated(rng, truth: float, *, k: int, between: float, within: float, round
     ("freedom", "confidence", "expected"),
     [(1, 0.95, 12.7062), (2, 0.95, 4.30265), (4, 0.95, 2.77645), (30, 0.95, 2.04227), (2, 0.99, 9.92484)],
 )
-def test_students_quantiles_are_those_of_the_tables(freedom, confidence, expected):
+def test_students_quantiles_are_those_of_the_tables(freedom: int, confidence: float, expected: float) -> None:
     assert student(freedom, confidence) == pytest.approx(expected, rel=1e-4)
 
 
-def test_three_processes_give_the_t_interval_of_their_log_medians():
+def test_three_processes_give_the_t_interval_of_their_log_medians() -> None:
     estimate = speedup([pair([factor] * 7, [1.0] * 7) for factor in (1.0, 1.1, 1.21)])
     assert estimate.value == pytest.approx(1.1)
     reach = 4.30265 * math.log(1.1) / math.sqrt(3)  # the three logarithms are 0, ln 1.1 and 2 ln 1.1
@@ -73,7 +79,7 @@ def test_three_processes_give_the_t_interval_of_their_log_medians():
     assert estimate.high == pytest.approx(1.1 * math.exp(reach), rel=1e-4)
 
 
-def test_a_summary_of_known_samples():
+def test_a_summary_of_known_samples() -> None:
     summary = summarize([arm([[value] for value in range(1, 101)])])
     assert (summary.latency_ms, summary.q1, summary.q3, summary.mean) == (50.5, 25.75, 75.25, 50.5)
     assert (summary.mad, summary.min, summary.n, summary.processes, summary.outliers) == (25.0, 1.0, 100, 1, 0)
@@ -84,12 +90,12 @@ def test_a_summary_of_known_samples():
 @pytest.mark.parametrize(
     ("n", "given"), [(63, ()), (64, ("p90",)), (130, ("p90", "p95")), (662, ("p90", "p95", "p99"))]
 )
-def test_percentiles_appear_only_where_enough_samples_bear_them(n, given):
+def test_percentiles_appear_only_where_enough_samples_bear_them(n: int, given: tuple[str, ...]) -> None:
     summary = summarize([arm([range(1, n + 1)])])
     assert tuple(name for name in ("p90", "p95", "p99") if getattr(summary, name) is not None) == given
 
 
-def test_outliers_are_counted_per_process_and_kept():
+def test_outliers_are_counted_per_process_and_kept() -> None:
     quiet, slow = [1.0, 1.1, 0.9, 1.05, 0.95] * 4, [2.0, 2.1, 1.9, 2.05, 1.95] * 4
     assert count_outliers(np.array(quiet)) == 0
     summary = summarize([arm([[x] for x in [*quiet, 9.0]]), arm([[x] for x in slow])])
@@ -97,7 +103,7 @@ def test_outliers_are_counted_per_process_and_kept():
     assert summary.n == 41
 
 
-def test_rounds_of_different_lengths_are_medians_of_their_own_calls():
+def test_rounds_of_different_lengths_are_medians_of_their_own_calls() -> None:
     measurement = Measurement(eager=arm([[2, 2, 8], [3]] * 4), compiled=arm([[1], [1, 1]] * 4))
     assert speedup([measurement]).value == pytest.approx(2.5)
 
@@ -105,7 +111,7 @@ def test_rounds_of_different_lengths_are_medians_of_their_own_calls():
 # ── Unknown stays unknown ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_published_means_give_values_without_intervals():
+def test_published_means_give_values_without_intervals() -> None:
     published = Measurement(eager=Arm(published_mean_ms=9.0), compiled=Arm(published_mean_ms=6.0))
     assert speedup([published]).value == 1.5
     assert math.isnan(speedup([published]).low)
@@ -115,13 +121,13 @@ def test_published_means_give_values_without_intervals():
     assert verdict([published]) == "unknown"
 
 
-def test_no_samples_no_figures():
+def test_no_samples_no_figures() -> None:
     assert math.isnan(summarize([]).latency_ms)
     assert math.isnan(speedup([]).value)
     assert math.isnan(speedup([Measurement(eager=arm([[1.0]]))]).value)
 
 
-def test_five_rounds_of_one_process_have_no_interval():
+def test_five_rounds_of_one_process_have_no_interval() -> None:
     low, high = median_interval(np.arange(5.0))
     assert math.isnan(low)
     assert math.isnan(high)
@@ -130,22 +136,22 @@ def test_five_rounds_of_one_process_have_no_interval():
 # ── Break-even ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_break_even_is_cost_over_saving():
+def test_break_even_is_cost_over_saving() -> None:
     measurement = pair([30.0] * 9, [20.0] * 9, cold_s=5.0, warm_s=1.0)
     assert break_even_calls([measurement]) == Estimate(500.0, 500.0, 500.0)
     assert break_even_calls([measurement], warm=True).value == 100.0
 
 
-def test_what_is_not_faster_never_pays_back():
+def test_what_is_not_faster_never_pays_back() -> None:
     assert break_even_calls([pair([20.0] * 9, [30.0] * 9, cold_s=5.0)]).value == math.inf
 
 
-def test_an_uncertain_saving_pays_back_at_an_uncertain_time():
+def test_an_uncertain_saving_pays_back_at_an_uncertain_time() -> None:
     estimate = break_even_calls([pair([eager] * 9, [20.0] * 9, cold_s=5.0) for eager in (19.0, 22.0, 24.0)])
     assert 0 < estimate.low < estimate.value < estimate.high == math.inf
 
 
-def test_an_unmeasured_cost_has_no_break_even():
+def test_an_unmeasured_cost_has_no_break_even() -> None:
     assert math.isnan(break_even_calls([pair([30.0] * 9, [20.0] * 9)]).value)
 
 
@@ -163,11 +169,11 @@ def test_an_unmeasured_cost_has_no_break_even():
         (math.nan, math.nan, "unknown"),
     ],
 )
-def test_verdicts(low, high, expected):
+def test_verdicts(low: float, high: float, expected: str) -> None:
     assert judge(Estimate((low + high) / 2, low, high)) == expected
 
 
-def test_sampling_stops_when_all_three_intervals_are_narrow():
+def test_sampling_stops_when_all_three_intervals_are_narrow() -> None:
     rng = np.random.default_rng(1)
     eager, compiled = rng.lognormal(0.0, 0.01, 200), rng.lognormal(-0.3, 0.01, 200)
     assert is_precise([eager, compiled], Precision())
@@ -177,7 +183,7 @@ def test_sampling_stops_when_all_three_intervals_are_narrow():
     assert not is_precise([eager * drifting, compiled * drifting], Precision())
 
 
-def test_warm_up_ends_when_two_windows_agree():
+def test_warm_up_ends_when_two_windows_agree() -> None:
     assert not has_converged([3.0, 2.0, 1.5, 1.2, 1.1], 5, 0.05)
     assert not has_converged([3.0, 2.0, 1.5, 1.0, 1.0, 1.0], 3, 0.05)
     assert has_converged([9.0, 1.01, 1.0, 1.02, 1.0, 1.0, 0.99], 3, 0.05)
@@ -187,7 +193,7 @@ def test_warm_up_ends_when_two_windows_agree():
 
 
 @pytest.mark.parametrize("k", [3, 5, 8])
-def test_intervals_over_processes_cover_the_truth(k):
+def test_intervals_over_processes_cover_the_truth(k: int) -> None:
     rng, truth, runs = np.random.default_rng(k), 1.5, 1000
     covered = 0
     for _ in range(runs):
@@ -196,7 +202,7 @@ def test_intervals_over_processes_cover_the_truth(k):
     assert 0.93 <= covered / runs <= 0.97
 
 
-def test_resampling_three_processes_would_cover_far_less():
+def test_resampling_three_processes_would_cover_far_less() -> None:
     """The reason for Student's t: the hierarchical bootstrap misses its 95% by a wide margin here."""
     rng, truth, runs, covered = np.random.default_rng(0), 0.0, 400, 0
     for _ in range(runs):
@@ -210,7 +216,7 @@ def test_resampling_three_processes_would_cover_far_less():
     assert covered / runs < 0.87
 
 
-def test_the_interval_of_one_process_covers_its_median():
+def test_the_interval_of_one_process_covers_its_median() -> None:
     rng, runs = np.random.default_rng(5), 2000
     for n in (8, 30, 101):
         bounds = [median_interval(rng.lognormal(0, 0.2, n)) for _ in range(runs)]
@@ -220,7 +226,7 @@ def test_the_interval_of_one_process_covers_its_median():
         )  # eight ranks are coarse: the interval errs to the wide side
 
 
-def test_eager_against_itself_is_rarely_called_different():
+def test_eager_against_itself_is_rarely_called_different() -> None:
     rng, runs = np.random.default_rng(7), 500
     wrong = sum(
         verdict(simulated(rng, 1.0, k=5, between=0.01, within=0.03)) in ("faster", "slower") for _ in range(runs)
@@ -232,7 +238,7 @@ def test_eager_against_itself_is_rarely_called_different():
 
 
 @given(processes)
-def test_a_summary_is_ordered_and_loses_no_sample(rounds):
+def test_a_summary_is_ordered_and_loses_no_sample(rounds: list[list[list[float]]]) -> None:
     summary = summarize([arm(process) for process in rounds])
     assert summary.n == sum(len(calls) for process in rounds for calls in process)
     assert summary.processes == len(rounds)
@@ -243,7 +249,9 @@ def test_a_summary_is_ordered_and_loses_no_sample(rounds):
 
 
 @given(st.lists(st.lists(st.floats(0.1, 1e4), min_size=8, max_size=8), min_size=1, max_size=4), st.floats(0.5, 4.0))
-def test_a_speedup_does_not_depend_on_the_unit_and_inverts_with_the_arms(eager, factor):
+def test_a_speedup_does_not_depend_on_the_unit_and_inverts_with_the_arms(
+    eager: list[list[float]], factor: float
+) -> None:
     compiled = [[value**0.5 for value in process] for process in eager]
     forward = speedup([pair(e, c) for e, c in zip(eager, compiled, strict=True)])
     scaled = speedup(
@@ -255,18 +263,16 @@ def test_a_speedup_does_not_depend_on_the_unit_and_inverts_with_the_arms(eager, 
 
 
 @given(st.lists(st.floats(0.1, 1e4), min_size=6, max_size=60))
-def test_the_interval_of_a_median_holds_it_and_lies_in_the_sample(values):
+def test_the_interval_of_a_median_holds_it_and_lies_in_the_sample(values: list[float]) -> None:
     low, high = median_interval(np.array(values))
     slack = 1e-9 * max(values)
     assert min(values) - slack <= low <= np.median(values) + slack
     assert np.median(values) - slack <= high <= max(values) + slack
 
 
-def test_a_cell_takes_milliseconds():
+def test_a_cell_takes_milliseconds() -> None:
     rng = np.random.default_rng(3)
     cell = [pair(rng.lognormal(0, 0.1, 1000), rng.lognormal(0, 0.1, 1000), cold_s=9.0) for _ in range(5)]
-    import timeit
-
     speedup(cell)
     seconds = min(timeit.repeat(lambda: (speedup(cell), summarize([m.eager for m in cell])), number=1, repeat=5))
     assert seconds < 0.05

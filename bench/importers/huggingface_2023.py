@@ -71,7 +71,9 @@ def _record(row: dict[str, str]) -> Record:
             weights="pretrained",
         ),
         environment=Environment(device_name=f"NVIDIA {row['gpu']}", torch=row["torch_version"]),
-        measurement=None if out_of_memory else Measurement(eager=_arm(eager), compiled=_arm(compiled), stop_reason="published"),
+        measurement=None
+        if out_of_memory
+        else Measurement(eager=_arm(eager), compiled=_arm(compiled), stop_reason="published"),
         source=SOURCE,
         flags=FLAGS + ((UNBATCHED,) if row["unbatched"] == "true" else ()),
     )

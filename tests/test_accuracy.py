@@ -1,0 +1,82 @@
+"""Comparing outputs: relative to their size, in order, and with a reference where tolerance settles nothing."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from bench.accuracy import (
+    are_identical,
+    compare,
+    describe,
+    is_finite,
+    is_within_tolerance,
+    relative_error,
+    relative_rmse,
+    tensors,
+)
+from bench.record import Accuracy
+
+ONES = [torch.ones(4, 4)]
+
+
+def test_outputs_are_flattened_in_order_and_integers_left_out() -> None:
+    output = {
+        "logits": torch.zeros(2),
+        "ids": torch.zeros(2, dtype=torch.long),
+        "more": (torch.ones(3), [torch.ones(4)]),
+    }
+    assert [tuple(each.shape) for each in tensors(output)] == [(2,), (3,), (4,)]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-22, 1e9])
+def test_errors_do_not_depend_on_the_size_of_the_output(scale: float) -> None:
+    reference = [torch.tensor([1.0, -2.0, 4.0], dtype=torch.float64) * scale]
+    result = [reference[0] + torch.tensor([0.0, 0.0, 0.04], dtype=torch.float64) * scale]
+    assert relative_error(result, reference) == pytest.approx(0.01)
+    assert relative_rmse(result, reference) == pytest.approx(0.04 / math.sqrt(21))
+
+
+def test_the_worst_tensor_counts() -> None:
+    assert relative_error([ONES[0], ONES[0] * 1.5], [ONES[0], ONES[0]]) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [[], [torch.ones(4, 5)], [torch.full((4, 4), math.nan)], [torch.full((4, 4), math.inf)]],
+    ids=["missing", "shape", "nan", "inf"],
+)
+def test_what_cannot_be_compared_is_infinitely_wrong(result: list[torch.Tensor]) -> None:
+    found = compare(ONES, result)
+    assert found.max_relative_error == math.inf
+    assert not is_finite(found)
+    assert not is_within_tolerance(found, torch.float32)
+    assert "shapes" in describe(found)
+
+
+def test_nans_at_the_same_places_agree() -> None:
+    values = torch.tensor([1.0, math.nan, math.inf])
+    assert relative_error([values], [values.clone()]) == 0.0
+    assert are_identical([values], [values.clone()])
+    assert not are_identical([values], [torch.tensor([1.0, math.nan, 2.0])])
+
+
+def test_zero_everywhere_agrees_with_zero_and_nothing_else() -> None:
+    zeros = [torch.zeros(3)]
+    assert relative_error(zeros, zeros) == 0.0
+    assert relative_error([torch.ones(3)], zeros) == math.inf
+
+
+def test_rounding_passes_and_more_than_rounding_does_not() -> None:
+    assert is_within_tolerance(Accuracy(max_relative_error=9e-5), torch.float32)
+    assert not is_within_tolerance(Accuracy(max_relative_error=2e-4), torch.float32)
+    assert is_within_tolerance(Accuracy(max_relative_error=5e-3), torch.float16)
+
+
+def test_far_from_eager_but_as_near_to_the_reference_passes() -> None:
+    near = Accuracy(max_relative_error=1e-3, rmse_eager=4e-4, rmse_compiled=5e-4)
+    far = Accuracy(max_relative_error=1e-3, rmse_eager=1e-6, rmse_compiled=5e-4)
+    assert is_within_tolerance(near, torch.float32)
+    assert not is_within_tolerance(far, torch.float32)

@@ -1,0 +1,191 @@
+"""The command line: quick answers, one clear message for each mistake, and a real sweep from end to end."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_executors import STUB
+from test_record import BEIT, VIT
+from test_sweep import record
+
+from bench import cli, executors, sweep
+from bench.record import append, encode, read
+
+
+def bench(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert isinstance(end.value.code, int)
+    return end.value.code
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Sweeps with workers that need no torch."""
+    monkeypatch.setattr(executors, "LocalProcesses", lambda: STUB)
+    monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
+
+
+# ── Quick ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["list"]])
+def test_help_and_list_answer_at_once_without_torch(arguments: list[str]) -> None:
+    code = f"import sys, runpy; sys.argv = ['bench', *{arguments!r}]\n"
+    code += "try: runpy.run_module('bench', run_name='__main__')\nexcept SystemExit: pass\n"
+    code += "print({'torch', 'transformers', 'numpy', 'rich'} & set(sys.modules))"
+    seconds = []
+    for _ in range(3):
+        start = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        seconds.append(time.monotonic() - start)
+    assert done.stdout.endswith("set()\n")
+    assert min(seconds) < 0.3
+
+
+def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("list") == 0
+    text = capsys.readouterr().out
+    for name in (
+        "Conditional-DETR",
+        "facebook/detr-resnet-50",
+        "197.8 M",
+        "800×1066",
+        "paper-2023",
+        "max-autotune",
+        "bfloat16",
+    ):
+        assert name in text
+
+
+# ── Mistakes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "--model", "Segfromer"], ["model 'Segfromer' is not known", "Segformer"]),
+        (["run", "--profile", "standrad"], ["profile 'standrad'", "standard"]),
+        (["run", "--device", "cdua"], ["device 'cdua'", "cuda"]),
+        (["run", "--device", "cuda"], ["no cuda device here", "present: cpu"]),
+        (["run", "--compile-mode", "reduce_overheads"], ["compile-mode", "reduce-overhead"]),
+        (["run", "--dtype", "fp16"], ["dtype 'fp16'", "float16"]),
+        (["run", "--weights", "trained"], ["weights 'trained'", "pretrained"]),
+        (["run", "--batch-size", "0"], ["--batch-size", "from 1 to"]),
+        (["run", "--batch-size", "four"], ["--batch-size", "'four'"]),
+        (["run", "--processes", "-1"], ["--processes"]),
+        (["run", "--time-budget", "soon"], ["--time-budget", "9m"]),
+        (["run", "--checkpoint", "no such thing"], ["neither a directory nor a hub id"]),
+        (["run", "--checkpoint", "a/b"], ["--task"]),
+        (["run", "--checkpoint", "a/b", "--task", "object-detecting"], ["object-detection"]),
+        (["run", "--task", "object-detection"], ["--task is for a checkpoint"]),
+        (["run", "--bacth-size", "1"], ["--bacth-size", "--help"]),
+        (["rnu"], ["rnu", "--help"]),
+        ([], ["COMMAND"]),
+        (["import", "huggingface-2024"], ["huggingface-2023"]),
+        (["check", "nowhere.jsonl"], ["nowhere.jsonl", "no such file"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+@pytest.mark.usefixtures("stub")
+def test_a_mistake_is_one_message_with_a_remedy(
+    arguments: list[str], says: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = ["--out", str(tmp_path / "out")] if arguments[:1] == ["run"] else []
+    assert bench(*arguments, *out) == 2
+    text = capsys.readouterr().err
+    assert all(each in text for each in [*says, "error: ", "remedy: "])
+    assert "Traceback" not in text
+    assert not (tmp_path / "out").exists()
+
+
+# ── Run ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_run_measures_reports_and_is_not_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("run", "--model", "ViT", "ConvNeXT", "--processes", "2", "--out", str(tmp_path / "out"))
+    assert bench(*arguments) == 0
+    text = capsys.readouterr().out
+    assert "[1/4] ViT" in text
+    assert re.search(r"^ViT +\d\d\.\d+ +\d\d?\.\d+ +[12]\.\d+× .* 2  pass$", text, re.MULTILINE)
+    assert re.search(r"^ConvNeXT +– .*oom$", text, re.MULTILINE)
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    assert [each.process for each in read(path)] == [0, 0, 1]
+    content = path.read_bytes()
+
+    assert bench(*arguments) == 0
+    text = capsys.readouterr().out
+    assert "is complete" in text
+    assert "--fresh" in text
+    assert path.read_bytes() == content
+    assert bench(*arguments, "--fresh") == 0
+    assert len(list((tmp_path / "out").glob("*.jsonl"))) == 2
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("run", "--profile", "standard", "--dry-run", "--out", str(tmp_path / "out")) == 0
+    text = capsys.readouterr().out
+    assert "36 processes, about" in text
+    assert "--model Conditional-DETR --weights random --batch-size 1 --compile-mode default" in text
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("stub")
+def test_a_command_in_a_record_measures_the_same_cell(tmp_path: Path) -> None:
+    out = ["--out", str(tmp_path)]
+    assert bench("run", "--model", "BeiT", "--batch-size", "4", "--dtype", "bfloat16", *out) == 0
+    (first,) = tmp_path.glob("*.jsonl")
+    (record_,) = read(first)
+    assert record_.command is not None
+    assert bench(*record_.command.split()[3:], "--fresh", *out) == 0
+    (second,) = set(tmp_path.glob("*.jsonl")) - {first}
+    assert next(iter(read(second))).cell == record_.cell
+
+
+@pytest.mark.usefixtures("stub")
+def test_when_nothing_could_be_measured_the_status_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("run", "--model", "OwlViT", "--out", str(tmp_path)) == 1
+    assert "crash" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("stub")
+def test_the_end_of_the_budget_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("run", "--model", "ViT", "--time-budget", "1s", "--out", str(tmp_path)) == 1
+    text = capsys.readouterr().out
+    assert "time is up" in text
+    assert "python -m bench run --model ViT" in text
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("9m", 540), ("1h30m", 5400), ("45", 45), ("2h", 7200)])
+def test_time_budgets(text: str, seconds: int) -> None:
+    assert cli._seconds(text) == seconds
+
+
+# ── Check and import ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_check_counts_files_and_lists_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    append(tmp_path / "r.jsonl", [record(VIT), record(BEIT)])
+    assert bench("check", str(tmp_path)) == 0
+    assert "1 record file, no faults" in capsys.readouterr().out
+    with (tmp_path / "r.jsonl").open("ab") as file:
+        file.write(b"oops\n" + encode(record(VIT)))
+    assert bench("check", str(tmp_path)) == 1
+    text = capsys.readouterr().out
+    assert f"{tmp_path / 'r.jsonl'}:3: not valid JSON" in text
+    assert f"{tmp_path / 'r.jsonl'}:4: cell: says again what line 1 says" in text
+    assert "2 faults" in text
+
+
+def test_importing_writes_the_file_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert bench("import", "huggingface-2023", "--out", str(tmp_path)) == 0
+    assert "136 records" in capsys.readouterr().out
+    assert len(list(read(tmp_path / "huggingface-2023.jsonl"))) == 136

@@ -1,0 +1,74 @@
+"""What Dynamo saw: one graph, a break with its reason and place, a recompilation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from bench import graphs
+from bench.record import Graphs
+
+Compile = Callable[..., Graphs]
+
+
+class Model(torch.nn.Module):
+    def __init__(self, *, breaks: bool = False) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        self.breaks = breaks
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.layer(x)
+        if self.breaks:
+            torch._dynamo.graph_break("as the test wants")
+        output: torch.Tensor = self.layer(x)
+        return output
+
+
+@pytest.fixture
+def compiled() -> Compile:
+    def run(model: torch.nn.Module, *shapes: tuple[int, ...]) -> Graphs:
+        graphs.forget()
+        function = torch.compile(model, backend="aot_eager")
+        with torch.no_grad():
+            for shape in shapes:
+                function(torch.ones(shape))
+        return graphs.inspect(model, {"x": torch.ones(shapes[0])})
+
+    return run
+
+
+def test_a_plain_model_is_one_graph(compiled: Compile) -> None:
+    seen = compiled(Model(), (2, 4), (2, 4))
+    assert (seen.graphs, seen.breaks, seen.recompiles, seen.cudagraph_skips) == (1, (), 0, ())
+
+
+def test_a_break_is_told_with_reason_and_place(compiled: Compile) -> None:
+    seen = compiled(Model(breaks=True), (2, 4))
+    assert seen.graphs == 2
+    (found,) = seen.breaks
+    assert "as the test wants" in found.reason
+    assert found.location is not None
+    assert found.location.startswith("test_graphs.py:")
+
+
+def test_another_shape_is_a_recompilation_not_another_graph(compiled: Compile) -> None:
+    seen = compiled(Model(), (2, 4), (3, 4))
+    assert (seen.graphs, seen.recompiles) == (1, 1)
+
+
+def test_compiling_stands_still_when_nothing_is_new(compiled: Compile) -> None:
+    compiled(Model(), (2, 4))
+    frames = graphs.compiled_frames()
+    assert frames >= 1
+    compiled(Model(), (2, 4), (2, 4))
+    assert graphs.compiled_frames() == frames
+
+
+def test_the_phases_of_compiling_add_up_to_something(compiled: Compile) -> None:
+    compiled(Model(), (2, 4))
+    phases = graphs.phases_s()
+    assert set(phases) == {"dynamo", "aot_autograd", "inductor"}
+    assert sum(phases.values()) > 0

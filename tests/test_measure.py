@@ -1,0 +1,181 @@
+"""Sampling, with a clock that stands still except when a call takes its time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.measure import Round, Subject, expected_rounds, sample, timed, warm_up
+from bench.profiles import PROFILES, Sampling
+
+Latency = Callable[[int], float]
+"""Milliseconds, by the number of the call."""
+
+
+class World:
+    """A clock, and arms whose calls move it on. Latencies in ms, as a function of the call's number."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self.called: list[str] = []
+
+    def clock(self) -> int:
+        return self.now_ns
+
+    def arm(self, name: str, latency_ms: Latency) -> Subject:
+        def call(number: int) -> None:
+            self.called.append(name)
+            self.now_ns += round(latency_ms(number) * 1e6)
+
+        return Subject(call)
+
+
+def noisy(latency_ms: float, seed: int, spread: float = 0.02) -> Latency:
+    rng = random.Random(seed)
+    return lambda _: latency_ms * rng.lognormvariate(0, spread)
+
+
+def run(world: World, subjects: list[Subject], sampling: Sampling, **options: Any) -> list[Round]:
+    for subject in subjects:
+        warm_up(subject, sampling, world.clock)
+    return list(sample(subjects, sampling, rng=random.Random(0), clock=world.clock, **options))
+
+
+def test_latencies_are_read_from_the_clock_and_batches_taken_in_turn() -> None:
+    world = World()
+    subject = world.arm("eager", lambda number: 5.0 + number)
+    assert timed(subject, 3, world.clock) == (5.0, 6.0, 7.0)
+    assert timed(subject, 1, world.clock) == (8.0,)
+
+
+def test_warm_up_lasts_until_the_latency_has_settled() -> None:
+    world = World()
+    subject = world.arm("eager", lambda number: 5.0 if number >= 40 else 25.0 - 0.5 * number)
+    warm_up(subject, Sampling(warmup_s=0.0), world.clock)
+    assert len(subject.warmup_ms) >= 45  # both windows lie behind the fall
+    assert subject.warmup_ms[-1] == 5.0
+
+
+def test_warm_up_takes_enough_calls_and_enough_time() -> None:
+    world = World()
+    fast, slow = world.arm("fast", lambda _: 1.0), world.arm("slow", lambda _: 500.0)
+    for subject in (fast, slow):
+        warm_up(subject, Sampling(), world.clock)
+    assert sum(fast.warmup_ms) >= 1000
+    assert len(slow.warmup_ms) >= 10
+
+
+def test_warm_up_of_a_slow_model_is_capped() -> None:
+    world = World()
+    subject = world.arm("eager", lambda _: 4000.0)
+    warm_up(subject, Sampling(), world.clock)
+    assert len(subject.warmup_ms) == 2
+
+
+def test_rounds_pair_the_arms_in_random_order() -> None:
+    world = World()
+    arms = [world.arm("e", noisy(40, 1)), world.arm("c", noisy(30, 2))]
+    for arm in arms:
+        warm_up(arm, Sampling(), world.clock)
+    world.called.clear()
+    rounds = list(sample(arms, Sampling(), rng=random.Random(0), clock=world.clock))
+    order = "".join(world.called)
+    pairs = [order[index : index + 2] for index in range(0, len(order), 2)]
+    assert set(pairs) == {"ec", "ce"}
+    assert 0.3 < pairs.count("ec") / len(pairs) < 0.7
+    assert len(arms[0].rounds_ms) == len(arms[1].rounds_ms) == len(rounds) == len(pairs)
+
+
+def test_blocks_of_fast_models_last_about_twenty_milliseconds() -> None:
+    world = World()
+    arms = [world.arm("eager", lambda _: 2.0), world.arm("compiled", lambda _: 0.5)]
+    run(world, arms, Sampling())
+    assert [len(arm.rounds_ms[0]) for arm in arms] == [10, 40]
+
+
+def test_quiet_arms_stop_by_precision_with_the_floors_kept() -> None:
+    world = World()
+    arms = [world.arm("eager", noisy(20, 1, 0.01)), world.arm("compiled", noisy(15, 2, 0.01))]
+    last = run(world, arms, Sampling())[-1]
+    assert last.stop_reason == "precision"
+    assert last.number >= 30
+    assert all(arm.samples >= 100 for arm in arms)
+    assert all(arm.seconds >= 2.0 for arm in arms)
+
+
+def test_noisy_arms_stop_by_time() -> None:
+    world = World()
+    arms = [world.arm("eager", noisy(100, 1, 0.5)), world.arm("compiled", noisy(80, 2, 0.5))]
+    assert run(world, arms, Sampling(max_s=10))[-1].stop_reason == "time"
+    assert sum(arm.seconds for arm in arms) == pytest.approx(10, rel=0.1)
+
+
+def test_even_the_slowest_model_gets_a_few_rounds() -> None:
+    world = World()
+    arms = [world.arm("eager", lambda _: 9000.0), world.arm("compiled", lambda _: 7000.0)]
+    rounds = run(world, arms, Sampling(max_s=10))
+    assert (len(rounds), rounds[-1].stop_reason) == (3, "time")
+
+
+def test_the_protocol_of_2023_is_one_block_of_300_calls_on_one_image() -> None:
+    world = World()
+    sampling = PROFILES["paper-2023"].sampling
+    arms = [world.arm("eager", noisy(10, 1)), world.arm("compiled", noisy(7, 2))]
+    rounds = run(world, arms, sampling)
+    assert [(each.number, each.stop_reason) for each in rounds] == [(1, "rounds")]
+    assert [len(arm.rounds_ms[0]) for arm in arms] == [300, 300]
+    assert sampling.inputs == 1
+
+
+def test_eager_alone_can_be_sampled() -> None:
+    world = World()
+    eager = world.arm("eager", noisy(20, 1, 0.01))
+    assert run(world, [eager], Sampling())[-1].stop_reason == "precision"
+
+
+def test_throttled_rounds_are_repeated_and_counted_when_there_are_too_many() -> None:
+    world = World()
+    arms = [world.arm("eager", noisy(50, 1)), world.arm("compiled", noisy(40, 2))]
+    hot = iter([True] * 4 + [False] * 10_000)
+    rounds = run(world, arms, Sampling(max_s=5, max_repeats=3), is_throttled=lambda: next(hot))
+    assert rounds[-1].throttled == 1
+    assert len(arms[0].rounds_ms) == len(arms[1].rounds_ms) == rounds[-1].number
+
+
+def test_page_faults_are_charged_to_the_arm_that_made_them() -> None:
+    world, count = World(), 0
+
+    def eager_latency(_: int) -> float:
+        nonlocal count
+        count += 7
+        return 20.0
+
+    arms = [world.arm("eager", eager_latency), world.arm("compiled", lambda _: 20.0)]
+    run(world, arms, Sampling(), faults=lambda: count)
+    assert arms[0].faults == 7 * arms[0].samples
+    assert arms[1].faults == 0
+
+
+def test_what_the_machine_does_to_both_arms_cancels_in_the_ratio() -> None:
+    """The machine slows down by half in the middle: the latencies move, their ratio hardly does."""
+    world = World()
+
+    def machine(latency_ms: float, seed: int) -> Latency:
+        noise = noisy(latency_ms, seed)
+        return lambda number: noise(number) * (1.0 if world.now_ns < 8e9 else 1.5)
+
+    arms = [world.arm("eager", machine(60, 1)), world.arm("compiled", machine(40, 2))]
+    run(world, arms, Sampling(max_s=15))
+    assert np.median(arms[0].medians_ms() / arms[1].medians_ms()) == pytest.approx(1.5, rel=0.01)
+
+
+def test_progress_knows_about_how_many_rounds_come() -> None:
+    world = World()
+    arms = [world.arm("eager", lambda _: 300.0), world.arm("compiled", lambda _: 200.0)]
+    for arm in arms:
+        warm_up(arm, Sampling(), world.clock)
+    assert expected_rounds(arms, Sampling(max_s=10)) == 20

@@ -1,0 +1,178 @@
+"""The model table: every row builds what it says, offline, and its small variant runs eager and compiled alike."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from bench import graphs
+from bench.accuracy import relative_error, tensors
+from bench.build import Loaded, _images, _inputs, architecture, load
+from bench.errors import AtlasError
+from bench.job import Recipe
+from bench.models import MODELS, ModelSpec, find
+
+LABELS = [spec.label for spec in MODELS]
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def build(recipe: Recipe, batch_size: int = 1, batches: int = 1, dtype: torch.dtype = torch.float32) -> Loaded:
+    return load(recipe, batch_size=batch_size, batches=batches, dtype=dtype, device=CPU)
+
+
+def small(label: str) -> Recipe:
+    return Recipe(model=label, task=find(label).task, shrunken=True)
+
+
+def test_the_table_has_the_twelve_models_of_the_published_tables() -> None:
+    assert len(set(LABELS)) == len({spec.checkpoint for spec in MODELS}) == 12
+
+
+@pytest.mark.parametrize("spec", MODELS, ids=LABELS)
+def test_the_real_model_has_exactly_the_parameters_of_its_checkpoint(spec: ModelSpec) -> None:
+    model_class = getattr(transformers, spec.architecture)
+    with torch.device("meta"):
+        module = model_class(model_class.config_class(**spec.config))
+    assert sum(parameter.numel() for parameter in module.parameters()) == spec.parameters
+
+
+@pytest.mark.parametrize("spec", MODELS, ids=LABELS)
+def test_the_bundled_image_becomes_the_input_that_the_table_promises(spec: ModelSpec) -> None:
+    model_class = getattr(transformers, spec.architecture)
+    with torch.device("meta"):
+        module = model_class(model_class.config_class(**spec.shrink().config))
+    inputs = _inputs(Recipe(model=spec.label, task=spec.task), module, _images(1, 0))
+    assert inputs["pixel_values"].shape == (1, 3, *spec.input_size)
+    assert inputs["pixel_values"].std() > 0.1
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_the_small_variant_runs_eager_and_compiled_as_one_graph(label: str) -> None:
+    loaded = build(small(label), batch_size=2)
+    batch = loaded.batches[0]
+    assert loaded.input_size == (64, 64)
+    with torch.no_grad():
+        eager = tensors(loaded.module(**batch))  # before compiling: what a first call makes would break the graph
+        graphs.forget()
+        compiled = tensors(torch.compile(loaded.module, backend="aot_eager")(**batch))
+    seen = graphs.inspect(loaded.module, batch)
+    assert (seen.graphs, seen.breaks, seen.recompiles) == (1, (), 0)
+    assert relative_error(compiled, eager) < 1e-4
+
+
+def test_batches_differ_in_content_and_agree_in_shape() -> None:
+    loaded = build(small("ViT"), batch_size=3, batches=4)
+    images = [batch["pixel_values"] for batch in loaded.batches]
+    assert {image.shape for image in images} == {(3, 3, 64, 64)}
+    assert all(not torch.equal(a, b) for i, a in enumerate(images) for b in images[:i])
+
+
+def test_every_process_of_a_cell_builds_the_same_weights() -> None:
+    first, second = (build(small("ResNet")).module.state_dict() for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_lower_precision_reaches_weights_and_pixels_but_no_token() -> None:
+    loaded = build(small("OwlViT"), dtype=torch.bfloat16)
+    assert next(loaded.module.parameters()).dtype is torch.bfloat16
+    assert loaded.batches[0]["pixel_values"].dtype is torch.bfloat16
+    assert loaded.batches[0]["input_ids"].dtype is torch.int64
+    assert not loaded.module.training
+
+
+def test_owlvit_searches_each_image_for_each_query() -> None:
+    inputs = build(small("OwlViT"), batch_size=2).batches[0]
+    assert inputs["input_ids"].shape == inputs["attention_mask"].shape == (4, 16)
+
+
+# ── Checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, torch.nn.Module]:
+    """A small Segformer with its processor, saved as the hub has them."""
+    folder = tmp_path_factory.mktemp("hub") / "small-segformer"
+    spec = find("Segformer").shrink()
+    torch.manual_seed(1)
+    module = transformers.SegformerForSemanticSegmentation(transformers.SegformerConfig(**spec.config))
+    module.save_pretrained(folder)
+    transformers.SegformerImageProcessorPil(size={"height": 96, "width": 128}).save_pretrained(folder)
+    return folder, module
+
+
+def test_a_checkpoint_is_loaded_with_its_weights_and_processor(checkpoint: tuple[Path, torch.nn.Module]) -> None:
+    folder, module = checkpoint
+    loaded = build(Recipe(task="image-segmentation", checkpoint=str(folder), weights="pretrained"))
+    assert loaded.input_size == (96, 128)
+    weights = loaded.module.state_dict()
+    assert all(torch.equal(value, weights[name]) for name, value in module.state_dict().items())
+
+
+def test_a_checkpoint_can_be_built_with_random_weights(checkpoint: tuple[Path, torch.nn.Module]) -> None:
+    folder, module = checkpoint
+    loaded = build(Recipe(task="image-segmentation", checkpoint=str(folder), weights="random"))
+    name = next(iter(module.state_dict()))
+    assert not torch.equal(loaded.module.state_dict()[name], module.state_dict()[name])
+
+
+def test_a_checkpoint_must_serve_its_task(checkpoint: tuple[Path, torch.nn.Module]) -> None:
+    folder, _ = checkpoint
+    recipe = Recipe(task="image-segmentation", checkpoint=str(folder))
+    assert architecture(recipe) == "SegformerForSemanticSegmentation"
+    with pytest.raises(AtlasError, match="no model for object-detection"):
+        architecture(Recipe(task="object-detection", checkpoint=str(folder)))
+
+
+def test_an_empty_directory_is_no_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(AtlasError, match="configuration cannot be read"):
+        architecture(Recipe(task="image-classification", checkpoint=str(tmp_path)))
+
+
+def test_pickled_weights_are_never_read(checkpoint: tuple[Path, torch.nn.Module], tmp_path: Path) -> None:
+    folder, _ = checkpoint
+    for file in folder.iterdir():
+        if file.suffix == ".json":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    marker = tmp_path / "was-run"
+
+    class Payload:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return (marker.write_text, ("pickled code ran",))
+
+    (tmp_path / "pytorch_model.bin").write_bytes(pickle.dumps(Payload()))
+    with pytest.raises(OSError, match="safetensors"):
+        build(Recipe(task="image-segmentation", checkpoint=str(tmp_path), weights="pretrained"))
+    assert not marker.exists()
+
+
+def test_code_in_a_checkpoint_is_never_run(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "mine", "architectures": ["Mine"], "auto_map": {"AutoConfig": "evil.Config"}}'
+    )
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')")
+    with pytest.raises(AtlasError, match="configuration cannot be read"):
+        architecture(Recipe(task="image-classification", checkpoint=str(tmp_path)))
+    assert not (tmp_path / "was-run").exists()
+
+
+# ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ["Conditional-DETR", "conditional detr", "microsoft/conditional-detr-resnet-50"])
+def test_models_are_found_by_label_or_checkpoint(name: str) -> None:
+    assert find(name).label == "Conditional-DETR"
+
+
+def test_an_unknown_model_is_answered_with_the_nearest() -> None:
+    with pytest.raises(AtlasError) as error:
+        find("Segfromer")
+    assert "Segformer" in error.value.remedy

@@ -1,0 +1,363 @@
+"""Sweeps: what is pending is a function of plan and records; real processes die and nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from stub_worker import ENVIRONMENT, measurement
+from test_executors import STUB, is_alive, wait_until
+
+from bench import sweep
+from bench.check import check
+from bench.errors import AtlasError
+from bench.executors import Ended, Executor
+from bench.job import Finding, Job, Machine, Phase, Recipe, Request
+from bench.models import find
+from bench.profiles import PROFILES, Sampling
+from bench.record import SCHEMA, Measurement, Record, Status, append, read
+from bench.statistics import speedup
+from bench.sweep import Pace, Plan, Planned, RunFile, Step, find_run, make_plan, pending, run, slug
+
+MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
+TODAY = datetime.now(UTC).date().isoformat()
+
+
+def plan(*models: str, processes: int = 1, max_processes: int | None = None, target: float = 0.03) -> Plan:
+    profile = msgspec.structs.replace(
+        PROFILES["quick"],
+        models=models,
+        processes=processes,
+        max_processes=max_processes or processes,
+        target=target,
+        timeout_s=20.0,
+        sampling=Sampling(max_s=0.1),
+    )
+    return make_plan(profile, [Recipe(model=name, task=find(name).task) for name in models], "cpu")
+
+
+def record(
+    planned: Planned,
+    process: int = 0,
+    status: Status = Status.PASS,
+    found: Measurement | None = None,
+    run_name: str = "r",
+) -> Record:
+    return Record(
+        schema=SCHEMA,
+        run=run_name,
+        origin="measured",
+        profile="quick",
+        process=process,
+        status=status,
+        cell=planned.cell,
+        environment=ENVIRONMENT,
+        measured_at=datetime.now(UTC),
+        reason=None if status is Status.PASS else "so it was",
+        measurement=found or (measurement() if status is Status.PASS else None),
+    )
+
+
+def todo(steps: list[Step]) -> list[tuple[str, int, bool]]:
+    return [(step.planned.cell.model, step.process, step.is_first) for step in steps]
+
+
+class Silent:
+    on_second: Callable[[], None] | None = None
+
+    def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
+        pass
+
+    def phase(self, phase: Phase) -> None:
+        pass
+
+    def end(self, record: Record, seconds: float) -> None:
+        pass
+
+
+class Scripted:
+    """An executor without processes: each job ends as the script says."""
+
+    def __init__(self, *endings: Ended) -> None:
+        self.endings = list(endings)
+        self.jobs: list[Job] = []
+
+    def run(self, request: Request, **_: Any) -> Ended:
+        assert isinstance(request, Job)
+        self.jobs.append(request)
+        return self.endings.pop(0)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
+
+
+# ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_first_processes_of_all_cells_come_before_any_second() -> None:
+    steps = todo(pending(plan("ViT", "BeiT", processes=2), []))
+    assert steps == [("ViT", 0, True), ("BeiT", 0, True), ("ViT", 1, False), ("BeiT", 1, False)]
+
+
+def test_a_sweep_goes_on_where_its_records_end() -> None:
+    made = plan("ViT", "BeiT", processes=2)
+    vit, beit = made.planned
+    assert todo(pending(made, [record(vit), record(beit), record(vit, 1)])) == [("BeiT", 1, False)]
+    assert pending(made, [record(each, n) for each in made.planned for n in range(2)]) == []
+
+
+def test_a_cell_that_gave_nothing_is_not_tried_again_unless_asked() -> None:
+    made = plan("ViT", "BeiT", processes=2)
+    vit, beit = made.planned
+    records = [record(vit, status=Status.OOM), record(beit), record(beit, 1)]
+    assert pending(made, records) == []
+    again = pending(made, records, forgotten=records[:1])
+    assert todo(again) == [("ViT", 1, True), ("ViT", 2, False)]  # a new process number: no record says the same twice
+
+
+def test_one_crash_among_good_processes_does_not_end_the_cell() -> None:
+    made = plan("ViT", processes=3)
+    (vit,) = made.planned
+    assert todo(pending(made, [record(vit), record(vit, 1, Status.CRASH)])) == [("ViT", 2, False)]
+
+
+def test_time_is_spent_where_the_speedup_is_imprecise() -> None:
+    made = plan("ViT", "BeiT", processes=2, max_processes=4, target=0.10)
+    vit, beit = made.planned
+    wide = [measurement(), msgspec.structs.replace(measurement(), compiled=measurement().eager)]
+    records = [record(vit), record(vit, 1), record(beit, 0, found=wide[0]), record(beit, 1, found=wide[1])]
+    assert speedup([each.measurement for each in records[:2] if each.measurement]).half_width < 0.10
+    assert todo(pending(made, records)) == [("BeiT", 2, False)]
+    records += [record(beit, 2, found=wide[0]), record(beit, 3, found=wide[1])]
+    assert pending(made, records) == []  # at the most processes, though still imprecise
+
+
+def test_a_foreign_checkpoint_is_recognised_although_its_input_size_was_unknown() -> None:
+    recipe = Recipe(task="image-classification", checkpoint="someone/something", weights="pretrained")
+    made = make_plan(PROFILES["quick"], [recipe], "cpu")
+    (planned,) = made.planned
+    measured = msgspec.structs.replace(planned.cell, input_size=(224, 224))
+    assert pending(made, [record(msgspec.structs.replace(planned, cell=measured))]) == []
+
+
+def test_a_local_checkpoint_is_told_by_its_name_alone(tmp_path: Path) -> None:
+    (tmp_path / "my-model").mkdir()
+    recipe = Recipe(task="image-classification", checkpoint=str(tmp_path / "my-model"), weights="pretrained")
+    (planned,) = make_plan(PROFILES["quick"], [recipe], "cpu").planned
+    assert planned.cell.checkpoint == planned.cell.model == "my-model"
+    assert str(tmp_path) not in planned.command
+
+
+# ── Run files ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_run_is_named_after_day_machine_torch_and_profile(tmp_path: Path) -> None:
+    assert find_run(plan("ViT"), MACHINE, tmp_path, is_ordinary=True, today="2026-01-02").name == (
+        "2026-01-02_test-1ghz-2-cores_torch-2.13.0_quick"
+    )
+    assert find_run(plan("ViT"), MACHINE, tmp_path, is_ordinary=False).name != (
+        find_run(plan("BeiT"), MACHINE, tmp_path, is_ordinary=False).name
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Intel(R) Xeon(R) Processor @ 2.50GHz", "intel-xeon-2.50ghz"),
+        ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"),
+        ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763-64-core"),
+    ],
+)
+def test_device_names_become_file_names(name: str, expected: str) -> None:
+    assert slug(name) == expected
+
+
+def test_an_unfinished_run_of_any_day_is_resumed_a_finished_one_only_of_today(tmp_path: Path) -> None:
+    made = plan("ViT", "BeiT")
+
+    def found(today: str, **options: bool) -> RunFile:
+        return find_run(made, MACHINE, tmp_path, is_ordinary=True, today=today, **options)
+
+    first = found("2026-01-02")
+    append(first.path, [record(made.planned[0], run_name=first.name)])
+    assert found("2026-03-04").path == first.path
+    assert len(found("2026-03-04").records) == 1
+    append(first.path, [record(made.planned[1], run_name=first.name)])
+    assert found("2026-01-02").path == first.path
+    assert found("2026-03-04").name.startswith("2026-03-04")
+    assert found("2026-03-04", reopen=True).path == first.path
+    assert found("2026-01-02", fresh=True).name == f"{first.name}_2"
+
+
+def test_other_settings_do_not_join_a_run(tmp_path: Path) -> None:
+    made = plan("ViT", "BeiT")
+    first = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+    append(first.path, [record(made.planned[0])])
+    environment = msgspec.structs.replace(ENVIRONMENT, settings={"MALLOC_TRIM_THRESHOLD_": "-1"})
+    other = Machine(device="cpu", environment=environment)
+    assert find_run(made, other, tmp_path, is_ordinary=True).path != first.path
+
+
+# ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def sweep_with(executor: Executor, made: Plan, out: Path, **options: Any) -> list[Record]:
+    found = find_run(made, MACHINE, out, is_ordinary=True)
+    return run(made, MACHINE, found, executor, Silent(), **options)
+
+
+def test_every_outcome_is_recorded_and_the_sweep_goes_on(tmp_path: Path) -> None:
+    made = plan("Segformer", "OwlViT", "ConvNeXT", "ViT")
+    records = sweep_with(STUB, made, tmp_path)
+    assert [(each.cell.model, each.status) for each in records] == [
+        ("Segformer", Status.CRASH),
+        ("OwlViT", Status.CRASH),
+        ("ConvNeXT", Status.OOM),
+        ("ViT", Status.PASS),
+    ]
+    assert records[0].reason == "the process was ended by SIGSEGV"
+    assert records[1].reason is not None
+    assert "RuntimeError: nothing fits" in records[1].reason
+    assert "/home" not in records[1].reason
+    assert records[2].measurement is not None  # eager alone, which did fit
+    (path,) = tmp_path.glob("*.jsonl")
+    assert list(read(path)) == records
+    assert [str(finding) for finding in check([path])] == []
+
+
+def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> None:
+    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    executor = Scripted(*[answered] * 3)
+    sweep_with(executor, plan("ViT", processes=3), tmp_path)
+    assert [job.warm for job in executor.jobs] == [False, True, True]
+
+
+def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) -> None:
+    late = Ended(seconds=20.0, timed_out=True)
+    records = sweep_with(Scripted(late), plan("ViT"), tmp_path / "a")
+    assert records[0].status is Status.TIMEOUT
+    stopped = Ended(seconds=3.0, timed_out=True)
+    deadline = time.monotonic() + 1e6
+    assert sweep_with(Scripted(stopped), plan("ViT"), tmp_path / "b", deadline=deadline) == []
+    assert list((tmp_path / "b").glob("*")) == []  # no empty file stays behind
+
+
+def test_no_step_begins_that_the_budget_cannot_hold(tmp_path: Path) -> None:
+    executor = Scripted()
+    assert sweep_with(executor, plan("ViT"), tmp_path, deadline=time.monotonic() + 1) == []
+    assert executor.jobs == []
+
+
+def test_the_kernel_running_out_of_memory_is_told_from_a_crash(tmp_path: Path) -> None:
+    killed = Ended(seconds=1.0, returncode=-signal.SIGKILL, out_of_memory=True)
+    assert sweep_with(Scripted(killed), plan("ViT"), tmp_path)[0].status is Status.OOM
+
+
+def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
+    made = plan("ViT")
+    failure = Ended(seconds=1.0, answer=Finding(status=Status.FAIL_TO_RUN, reason="no"))
+    sweep_with(Scripted(failure), made, tmp_path)
+    assert len(sweep_with(Scripted(), made, tmp_path)) == 1
+    records = sweep_with(Scripted(failure), made, tmp_path, retry_failed=True)
+    assert [each.process for each in records] == [0, 1]
+
+
+def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path) -> None:
+    made = plan("ViT")
+    found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+    with sweep._owned(found.path), pytest.raises(AtlasError, match="another process"):
+        run(made, MACHINE, found, Scripted(), Silent())
+
+
+def test_pace_learns_from_what_steps_took() -> None:
+    first, second = pending(plan("ViT", "BeiT"), [])
+    pace = Pace(sampling_s=10.0)
+    guess = pace.of(first)
+    pace.note(first, 99.0)
+    assert guess > 10.0
+    assert pace.of(second) == pace.of(first) == 99.0
+
+
+# ── Killed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+PARENT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from bench import sweep
+sweep.CACHE = Path(sys.argv[2]) / "cache"
+from test_sweep import KILLED_PLAN, MACHINE, STUB, Silent, find_run, run
+run(KILLED_PLAN, MACHINE, find_run(KILLED_PLAN, MACHINE, Path(sys.argv[2]) / "out", is_ordinary=True), STUB, Silent())
+"""
+KILLED_PLAN = plan("ViT", "BeiT", "ResNet", processes=2)
+
+
+def start_parent(folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", PARENT, str(Path(__file__).parent), str(folder)]
+    return subprocess.Popen(command, env={**os.environ, "STUB_SECONDS": "0.1"})
+
+
+def test_a_parent_killed_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+    rng = random.Random(4)
+    for _ in range(6):
+        parent = start_parent(tmp_path)
+        time.sleep(rng.uniform(0.3, 1.8))
+        parent.kill()
+        parent.wait()
+        for path in (tmp_path / "out").glob("*.jsonl"):
+            list(read(path))  # whatever the moment, the file parses
+    parent = start_parent(tmp_path)
+    assert parent.wait(60) == 0
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    done = Counter((each.cell.model, each.process) for each in read(path))
+    assert done == {(model, process): 1 for model in ("ViT", "BeiT", "ResNet") for process in (0, 1)}
+    assert list(check([path])) == []
+
+
+def test_a_torn_last_line_is_measured_again(tmp_path: Path) -> None:
+    made = plan("ViT", "BeiT")
+    found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+    append(found.path, [record(made.planned[0], run_name=found.name)])
+    with found.path.open("ab") as file:
+        file.write(json.dumps({"schema": 1, "run": "cut off he"}).encode()[:-4])
+    records = sweep_with(STUB, made, tmp_path)
+    assert [each.cell.model for each in records] == ["ViT", "BeiT"]
+    assert list(read(found.path)) == records
+
+
+KILLER = """
+import os, pathlib, sys, time
+child, parent, number = sys.argv[1:]
+while not pathlib.Path(child).exists() or not pathlib.Path(child).read_text():
+    time.sleep(0.05)
+os.kill(int(parent), int(number))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number
+) -> None:
+    child = tmp_path / "child"
+    made = plan("ViT", "DETR")
+    monkeypatch.setenv("STUB_CHILD", str(child))
+    killer = [sys.executable, "-c", KILLER, str(child), str(os.getpid()), str(int(number))]
+    with subprocess.Popen(killer), pytest.raises(KeyboardInterrupt):
+        sweep_with(STUB, made, tmp_path / "out")
+    (path,) = (tmp_path / "out").glob("*.jsonl")
+    assert [each.cell.model for each in read(path)] == ["ViT"]
+    wait_until(lambda: not is_alive(int(child.read_text())))

@@ -1,0 +1,205 @@
+"""The real worker with torch: one cell from building to verdict, and what becomes of it when it fails or is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+from test_executors import is_alive
+
+from bench import trial
+from bench.build import Loaded, load
+from bench.executors import Ended, LocalProcesses
+from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Request, Survey
+from bench.models import find
+from bench.profiles import Sampling
+from bench.record import Cell, Status
+from bench.statistics import speedup
+
+SHORT = Sampling(max_s=0.5, min_rounds=6, min_samples=12, min_s=0.1, warmup_s=0.1, warmup_cap_s=0.5)
+
+
+def job(model: str = "ViT") -> Job:
+    spec = find(model).shrink()
+    cell = Cell(
+        model=spec.label,
+        checkpoint=spec.checkpoint,
+        task=spec.task,
+        device="cpu",
+        dtype="float32",
+        batch_size=1,
+        compile_mode="default",
+    )
+    return Job(cell=cell, recipe=Recipe(model=model, task=spec.task, shrunken=True), sampling=SHORT)
+
+
+def run(request: Request, cache: Path, on_phase: Callable[[Phase], None] = lambda _: None) -> Ended:
+    variables = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "HF_HUB_OFFLINE": "1"}
+    return LocalProcesses().run(request, variables=variables, timeout_s=200.0, on_phase=on_phase)
+
+
+def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureRequest) -> None:
+    # Kept between runs of the tests: a cold compilation takes half a minute, and tells no more.
+    cache = request.config.cache.mkdir("inductor") if request.config.cache else None
+    assert cache
+    phases: list[Phase] = []
+    ended = run(job(), cache, phases.append)
+    finding = ended.answer
+    assert isinstance(finding, Finding), ended
+    assert finding.status in (Status.PASS, Status.UNSTABLE), finding.reason
+    found = finding.measurement
+    assert found is not None
+    assert found.compiled is not None
+    assert len(found.eager.rounds_ms) == len(found.compiled.rounds_ms) >= 3
+    assert 0.1 < speedup([found]).value < 10
+    assert found.compilation is not None
+    assert found.compilation.cold_s is not None
+    assert found.compilation.cold_s > 0.1
+    assert found.compilation.warm_s is None
+    assert found.graphs is not None
+    assert (found.graphs.graphs, found.graphs.breaks) == (1, ())
+    assert found.accuracy is not None
+    assert found.accuracy.max_relative_error < 1e-4
+    assert found.eager.peak_memory_gb is not None
+    assert 0.05 < found.eager.peak_memory_gb < 4
+    assert found.eager.minor_faults_per_call is not None
+    assert finding.input_size == (64, 64)
+    names = list(dict.fromkeys(phase.name for phase in phases))
+    assert names == ["building", "compiling", "warming up", "measuring", "memory and graphs"]
+
+
+def test_a_survey_names_the_machine_and_nothing_private(tmp_path: Path) -> None:
+    answer = run(Survey(), tmp_path).answer
+    assert isinstance(answer, Machine)
+    environment = answer.environment
+    assert environment.torch == torch.__version__
+    assert environment.cores
+    assert environment.memory_gb
+    text = msgspec.json.encode(environment).decode()
+    assert os.uname().nodename not in text.split('"')
+    assert str(tmp_path) not in text
+
+
+def test_a_missing_device_is_refused_with_what_is_there(tmp_path: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has CUDA")
+    answer = run(Survey(device="cuda"), tmp_path).answer
+    assert isinstance(answer, Refusal)
+    assert "no cuda device" in answer.what
+    assert "cpu" in answer.remedy
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+    pids: list[int] = []
+
+    def kill(phase: Phase) -> None:
+        if phase.name == "building":
+            (pid,) = children()
+            pids.append(pid)
+            os.kill(pid, number)
+
+    ended = run(job(), tmp_path, kill)
+    assert ended.answer is None
+    assert ended.cause == f"the process was ended by {number.name}"
+    assert not is_alive(pids[0])
+
+
+def children() -> list[int]:
+    """Workers that this process has started."""
+    text = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii")
+    return [int(pid) for pid in text.split()]
+
+
+# ── Failures inside a trial, in this process: nothing is compiled ───────────────────────────────────────────────────
+
+
+@pytest.fixture
+def failing_compile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
+    def install(error: Exception) -> None:
+        def compile_(*_: Any, **__: Any) -> None:
+            raise error
+
+        monkeypatch.setattr(torch, "compile", compile_)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), Status.OOM),
+        (torch.OutOfMemoryError("CUDA out of memory."), Status.OOM),
+        (MemoryError(), Status.OOM),
+        (RuntimeError("no kernel for /home/ann/x.py"), Status.FAIL_TO_RUN),
+    ],
+)
+def test_a_compilation_that_fails_leaves_the_latency_of_eager(
+    failing_compile: Callable[[Exception], None], error, status: Status
+) -> None:
+    failing_compile(error)
+    finding = trial.run(job("ResNet"), lambda _: None)
+    assert finding.status is status
+    assert finding.reason is not None
+    assert "/home" not in finding.reason
+    assert finding.measurement is not None
+    assert finding.measurement.compiled is None
+    assert len(finding.measurement.eager.rounds_ms) >= 3
+
+
+def test_a_model_that_does_not_fit_in_eager_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(*_: Any, **__: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(trial, "load", too_large)
+    finding = trial.run(job(), lambda _: None)
+    assert (finding.status, finding.measurement) == (Status.EAGER_OOM, None)
+
+
+def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def compile_(module: torch.nn.Module, **_: Any) -> Callable[..., Any]:
+        def wrong(**inputs: Any) -> Any:
+            output = module(**inputs)
+            output.logits = output.logits * 1.1
+            return output
+
+        return wrong
+
+    monkeypatch.setattr(torch, "compile", compile_)
+    finding = trial.run(job("ResNet"), lambda _: None)
+    assert finding.status is Status.FAIL_ACCURACY
+    assert finding.measurement is not None
+    assert finding.measurement.compiled is not None
+    accuracy = finding.measurement.accuracy
+    assert accuracy is not None
+    assert accuracy.max_relative_error == pytest.approx(0.1, rel=0.01)
+    assert accuracy.reference_dtype == "float64"
+    assert accuracy.rmse_compiled == pytest.approx(0.1, rel=0.01)
+    assert accuracy.rmse_eager is not None
+    assert accuracy.rmse_eager < 1e-5
+
+
+def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compile_(module: torch.nn.Module, **_: Any) -> torch.nn.Module:
+        return module
+
+    def noisy(*args: Any, **options: Any) -> Loaded:
+        loaded = load(*args, **options)
+        loaded.module.register_forward_hook(
+            lambda _m, _i, output: output.__class__(logits=output.logits + 1e-9 * torch.rand(1))
+        )
+        return loaded
+
+    monkeypatch.setattr(torch, "compile", compile_)
+    monkeypatch.setattr(trial, "load", noisy)
+    finding = trial.run(job("ResNet"), lambda _: None)
+    assert finding.status is Status.EAGER_TWO_RUNS_DIFFER
+    assert finding.measurement is not None
