@@ -70,22 +70,22 @@ def extract(root: Path = ROOT) -> list[Message]:
     messages: dict[Key, Message] = {}
     for path, method in _sources(root):
         file = path.relative_to(root).as_posix()
-        for _, found, comments, context in _extract_file(path, method):
+        for _, found, comments, context in _extract_file(path, method, file):
             singular, plural = (found, None) if isinstance(found, str) else found
             new = Message(context, singular, plural, tuple(comments), (file,))
             messages[new.key] = _merged(messages.get(new.key), new)
     return list(messages.values())
 
 
-def _extract_file(path: Path, method: str) -> list[Any]:
-    options = {"trimmed": "true"} if method == "jinja2" else {"file": str(path)} if "catalogs" in method else {}
+def _extract_file(path: Path, method: str, file: str) -> list[Any]:
+    options = {"trimmed": "true"} if method == "jinja2" else {"file": file} if "catalogs" in method else {}
     try:
         return list(extract_from_file(method, path, KEYWORDS, ("Translators:",), options, strip_comment_tags=True))
     except (SyntaxError, ValueError, LookupError) as error:  # of Python or Jinja
         line = getattr(error, "lineno", None)
         raise AtlasError(
             f"cannot be read for messages: {error}",
-            where=f"{path}:{line}" if line else str(path),
+            where=f"{file}:{line}" if line else file,
             remedy="correct the source",
         ) from None
 
@@ -162,7 +162,7 @@ def extract_page(file: IO[bytes], _keywords: object, _tags: object, options: Map
     """Babel extraction method for authored Markdown: front matter and blocks, each with its page and kind."""
     where = str(options.get("file", "docs"))
     source = parse_page(Path(where).name, file.read().decode("utf-8"), where)
-    title = source.front.values.get("title") or Path(where).name
+    title = source.front.messages.get("title") or where.removeprefix("docs/")
     for name, message in source.front.messages.items():
         yield source.front.lines[name], None, message, [f"{title} · page {name}"]
     for block in source.document.blocks:

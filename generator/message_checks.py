@@ -228,7 +228,7 @@ _CJK_CHECKS = (
     _complain(r"[“”\"][^“”\"]*\"|\"[^“”\"]*[“”\"]", "straight quotes", "use “ ” in Chinese, 「 」 in Japanese"),
     _complain(rf"[{CJK}][A-Za-z0-9{_CODE_SIGN}]|[A-Za-z0-9%×{_CODE_SIGN}][{CJK}]", "no space", "put one space there"),
     _complain(rf"[{CJK}] +[{CJK}]", "a space between two CJK letters", "remove it"),
-    _complain(rf"[{_FULL_WIDTH}] +| +[{_FULL_WIDTH}]", "a space beside full-width punctuation", "remove it"),
+    _complain(rf"[{_FULL_WIDTH}] +(?=[^ \n])| +[{_FULL_WIDTH}]", "a space beside full-width punctuation", "remove it"),
     _complain(
         r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff05\uff0e\u3000]", "full-width letter, digit or space", "use ASCII"
     ),

@@ -71,13 +71,8 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
     Raises `AtlasError` with the line of a page where it names something that does not exist.
     """
-    try:
-        from generator.vocabulary import vocabulary  # noqa: PLC0415  # it makes SiteFiles, and so imports this module
-    except ModuleNotFoundError:
-        for source in read_pages(docs):
-            if not source.front.for_each:
-                yield SiteFile(source.uri, blocks.join(source.document))
-        return
+    from generator.vocabulary import vocabulary  # noqa: PLC0415  # it makes SiteFiles, and so imports this module
+
     emitted: dict[str, SiteFile] = {}
     names = vocabulary(results, language, lambda file: emitted.setdefault(file.uri, file))
     yield from render_pages(language, names, docs)
@@ -153,7 +148,7 @@ def translate(source: Source, language: Language) -> Translated:
             missing += 1
             return _padded(_marked(block), block)
         _refuse_other_expressions(block.message, translation, language)
-        return _padded(_typeset(translation, block, language), block)
+        return _padded(_typeset(translation, language, attribute=block.kind == "image alt"), block)
 
     body = blocks.join(source.document, place).removeprefix(source.document.front)
     front = dict(source.front.passed_on)
@@ -164,6 +159,7 @@ def translate(source: Source, language: Language) -> Translated:
             missing += 1
         else:
             _refuse_other_expressions(message, translation, language)
+            translation = _typeset(translation, language, attribute=True)
         front[key] = translation or message
     return Translated(source, language, _template(body), front, missing, total)
 
@@ -174,10 +170,9 @@ def _marked(block: Block) -> str:
     return f'<span class="untranslated" lang="en" dir="ltr">{block.message}</span>'
 
 
-def _typeset(translation: str, block: Block, language: Language) -> str:
-    if block.kind == "image alt":
-        return translation
-    if language.direction == "rtl":
+def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
+    """The translation with what its script needs; an `attribute` takes no elements."""
+    if language.direction == "rtl" and not attribute:
         return typography.isolate_latin(translation)
     if language.locale.language in typography.CJK_LANGUAGES:
         return typography.mark_seams(translation, EXPRESSION)
@@ -286,7 +281,8 @@ def _finish(page: Translated, environment: jinja2.Environment, uri: str, item: M
     front = dict(page.front)
     for key in page.source.front.expressions:
         line = page.source.front.lines[key] - 1
-        front[key] = typography.plain(_evaluate(front[key], environment, context, page.source.where, line)).strip()
+        text = _evaluate(front[key], environment, context, page.source.where, line)
+        front[key] = typography.close_seams(typography.plain(text)).strip()
     return SiteFile(uri, front_matter.dump(front) + _with_notice(typography.close_seams(body), page))
 
 
@@ -364,14 +360,14 @@ def _items(source: Source, names: Mapping[str, Any]) -> Iterable[Any]:
 
 # --- Untranslated -----------------------------------------------------------------------------------------------------
 
-_TITLE = re.compile(r"(?m)\A(?:\s*\n)*# .*\n")
+_TITLE = re.compile(r"\A\s*# .*\n")
 
 
 def _with_notice(body: str, page: Translated) -> str:
     """The page with a notice below its title that counts what is not translated yet. None where nothing is missing."""
     if not page.missing:
         return body
-    gettext: Callable[[str], str] = page.language.gettext
+    gettext = page.language.gettext
     text = page.language.ngettext(
         "%(missing)s of %(total)s text on this page is not translated yet and appears in English.",
         "%(missing)s of %(total)s texts on this page are not translated yet and appear in English.",
@@ -379,7 +375,7 @@ def _with_notice(body: str, page: Translated) -> str:
     )
     isolate, number = page.language.isolate, page.language.number
     text %= {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))}
-    notice = f'\n!!! info "{gettext("Translation in progress")}"\n    {text}\n\n'
+    notice = f'\n!!! info "{gettext("Translation in progress")}"\n    {text}\n'
     title = _TITLE.match(body)
-    at = title.end() if title else 0
-    return body[:at] + notice + body[at:]
+    head, rest = (title[0], body[title.end() :]) if title else ("", body)
+    return f"{head}{notice}{'' if rest.startswith(chr(10)) else chr(10)}{rest}"

@@ -1,0 +1,14 @@
+"""A source with messages: extracted, never imported."""
+
+
+def words(language):  # noqa: ANN001, ANN201
+    # Translators: heading of a column
+    yield language.gettext("Device")
+    yield language.ngettext("%(count)s model", "%(count)s models", 2)
+    yield language.pgettext("unit", "round")
+    yield language.gettext("Translation in progress")
+    yield language.ngettext(
+        "%(missing)s of %(total)s text on this page is not translated yet and appears in English.",
+        "%(missing)s of %(total)s texts on this page are not translated yet and appear in English.",
+        2,
+    )

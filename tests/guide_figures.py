@@ -1,0 +1,78 @@
+"""The small guide of the tests: its pages below tests/guide, and figures for their expressions."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from generator.language import Language, load_language
+from generator.pages import SiteFile, render_pages
+
+GUIDE = Path(__file__).parent / "guide"
+
+
+@dataclass(frozen=True)
+class Device:
+    slug: str
+    label: str
+    batch_sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    model: str
+    eager_ms: float
+    change: float
+
+
+@dataclass(frozen=True)
+class Atlas:
+    devices: tuple[Device, ...] = (Device("a100", "NVIDIA A100", (1, 16)), Device("t4", "NVIDIA T4", (1,)))
+    models: tuple[str, ...] = ("ViT", "DETR", "BeiT")
+    modes: tuple[str, ...] = ("reduce-overhead", "max-autotune")
+    torch: str = "2.1.0"
+    latest: date = date(2024, 3, 1)
+    best: Row = Row("Conditional-DETR", 12.3456, -0.4512)
+    slower: tuple[Row, ...] = ()
+
+
+def figures(language: Language, atlas: Atlas | None = None) -> Mapping[str, Any]:
+    """What the pages of the small guide may use, formatted for `language`."""
+
+    def isolated(formatter: Callable[..., str]) -> Callable[..., str]:
+        return lambda *values, **options: language.isolate(formatter(*values, **options))
+
+    def counted(n: int, noun: str) -> str:
+        return language.ngettext(f"%(count)s {noun}", f"%(count)s {noun}s", n) % {"count": language.isolate(str(n))}
+
+    return {
+        "atlas": atlas or Atlas(),
+        "name": isolated(str),
+        "ms": isolated(language.milliseconds),
+        "number": isolated(language.number),
+        "signed_percent": isolated(lambda x: language.percent(x, signed=True)),
+        "date": language.date,
+        "names": lambda names: language.names([language.isolate(name) for name in names]),
+        "counted": counted,
+        "table": lambda device: f"<table>\n<tr><td>{device}</td></tr>\n</table>",
+    }
+
+
+def rendered(code: str, root: Path = GUIDE) -> dict[str, str]:
+    """The pages of the small guide in one language: address → Markdown."""
+    language = load_language(code, root / "locales")
+    return {file.uri: text(file) for file in render_pages(language, figures(language), root / "docs")}
+
+
+def text(file: SiteFile) -> str:
+    assert isinstance(file.content, str)
+    return file.content
+
+
+def copy_of_guide(folder: Path) -> Path:
+    """A guide that a test may change."""
+    return Path(shutil.copytree(GUIDE, folder / "guide"))

@@ -1,0 +1,203 @@
+"""Pages: translation, figures, fallback, errors; golden pages of a small guide in four languages."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from guide_figures import GUIDE, Atlas, Row, copy_of_guide, figures, rendered, text
+
+from bench.errors import AtlasError
+from generator import front_matter
+from generator.language import LANGUAGES, catalog_path, load_language
+from generator.pages import render_pages
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def page(source: str, folder: Path, code: str = "en", catalog: str = "", atlas: Atlas | None = None) -> str:
+    """One page of a guide of one page."""
+    docs = folder / "docs"
+    docs.mkdir(exist_ok=True)
+    (docs / "index.md").write_text(source, encoding="utf-8")
+    path = catalog_path(code, folder / "locales")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(catalog, encoding="utf-8")
+    language = load_language(code, folder / "locales")
+    (file,) = render_pages(language, figures(language, atlas), docs)
+    return text(file)
+
+
+# --- golden pages -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_pages_are_as_they_were(code: str) -> None:
+    """After a wanted change: ``UPDATE_GOLDEN=1 python -m pytest tests/test_pages.py``, and look at the difference."""
+    pages = rendered(code)
+    if os.environ.get("UPDATE_GOLDEN"):
+        for uri, content in pages.items():
+            (GOLDEN / code / uri).parent.mkdir(parents=True, exist_ok=True)
+            (GOLDEN / code / uri).write_text(content, encoding="utf-8")
+    golden = {path.relative_to(GOLDEN / code).as_posix(): path for path in (GOLDEN / code).rglob("*.md")}
+    assert pages.keys() == golden.keys()
+    for uri, content in pages.items():
+        assert content == golden[uri].read_text(encoding="utf-8"), uri
+
+
+# --- translation ------------------------------------------------------------------------------------------------------
+
+HEADER = 'msgid ""\nmsgstr "X-Complete: no\\n"\n\n'
+ZH = 'msgid "It takes {{ 7 | ms }}."\nmsgstr "耗时{{ 7 | ms }}。"\n'
+
+
+def test_values_get_their_space_in_chinese(tmp_path: Path) -> None:
+    assert page("It takes\n{{ 7 | ms }}.\n", tmp_path, "zh", ZH) == "耗时 7.000\u00a0ms。\n"
+
+
+def test_a_missing_translation_is_marked_and_counted(tmp_path: Path) -> None:
+    html = page("# Title {#t}\n\nIt takes {{ 7 | ms }}.\n\nMore\ntext.\n", tmp_path, "zh", ZH)
+    assert "# <span" in html
+    assert '<span class="untranslated" lang="en" dir="ltr">More text.</span>' in html
+    assert '!!! info "Translation in progress"\n    2 of 3 texts' in html
+    assert html.index("# <span") < html.index("!!! info") < html.index("耗时")
+
+
+def test_a_complete_page_has_no_notice(tmp_path: Path) -> None:
+    html = page("It takes {{ 7 | ms }}.\n", tmp_path, "zh", ZH)
+    assert "!!!" not in html
+    assert "untranslated" not in html
+
+
+def test_a_fuzzy_translation_is_not_published(tmp_path: Path) -> None:
+    assert "It takes" in page("It takes {{ 7 | ms }}.\n", tmp_path, "zh", f"#, fuzzy\n{ZH}")
+
+
+def test_a_translation_with_other_expressions_is_refused_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(AtlasError) as error:
+        page("It takes {{ 7 | ms }}.\n", tmp_path, "zh", HEADER + ZH.replace("耗时{{ 7", "耗时{{ 8"))
+    assert error.value.where.endswith("messages.po:4")
+    assert "{{ 7 | ms }}" in error.value.remedy
+
+
+def test_title_and_description_are_translated_and_filled(tmp_path: Path) -> None:
+    source = "---\ntitle: Model {{ atlas.best.model | name }}\ndescription: Fast.\ntags: [a]\n---\n\n{{ 1 }}\n"
+    catalog = (
+        'msgid "Model {{ atlas.best.model | name }}"\nmsgstr "نموذج {{ atlas.best.model | name }}"\n\n'
+        'msgid "Fast."\nmsgstr "سريع."\n'
+    )
+    html = page(source, tmp_path, "ar", catalog)
+    values = front_matter.parse(html[: html.rindex("---\n") + 4], "x").values
+    assert values == {"title": "نموذج \u200eConditional-DETR\u200e", "description": "سريع.", "tags": ["a"]}
+
+
+def test_ids_are_the_same_in_all_languages() -> None:
+    ids = {
+        code: [line.rpartition("{")[2] for line in rendered(code)["index.md"].split("\n") if line.startswith("#")]
+        for code in LANGUAGES
+    }
+    assert ids["en"] == ids["zh"] == ids["ja"] == ids["ar"] == [": #is-it-faster}"]
+
+
+def test_ids_may_hold_expressions() -> None:
+    assert "## Batch size 16 {: #batch-16}" in rendered("en")["devices/a100.md"]
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def test_branches_follow_the_data(tmp_path: Path) -> None:
+    source = "{% if atlas.slower %}\nSlower.\n{% else %}\nNever.\n{% endif %}\n"
+    assert page(source, tmp_path) == "Never.\n"
+    assert page(source, tmp_path, atlas=Atlas(slower=(Row("ViT", 1.0, 0.1),))) == "Slower.\n"
+
+
+def test_one_page_for_each_device() -> None:
+    assert [uri for uri in rendered("en") if uri.startswith("devices/")] == [
+        "devices/a100.md",
+        "devices/t4.md",
+        "devices/index.md",
+    ]
+
+
+def test_a_page_knows_the_way_to_the_root() -> None:
+    assert "(../index.md)" in rendered("en")["devices/t4.md"]
+
+
+def test_a_table_within_a_list_item_stays_in_it(tmp_path: Path) -> None:
+    expected = "- x\n\n    <table>\n    <tr><td>a</td></tr>\n    </table>\n"
+    assert page('- x\n\n    {{ table(device="a") }}\n', tmp_path) == expected
+
+
+def test_nothing_is_shown_as_none(tmp_path: Path) -> None:
+    assert page("{{ none }}\n", tmp_path) == "–\n"
+
+
+def test_a_changed_format_is_not_taken_from_the_cache(tmp_path: Path) -> None:
+    assert "March" in page("{{ atlas.latest | date }}\n", tmp_path)
+    assert "مارس" in page("{{ atlas.latest | date }}\n", tmp_path, "ar")
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "what", "remedy"),
+    [
+        ("Text\n{{ atlas.lates }}\n", 2, "no figure 'lates' in Atlas", "latest"),
+        ("Text\n\n{{ atlass.latest }}\n", 3, "no figure 'atlass'", "atlas"),
+        ("{{ tabel(device=1) }}\n", 1, "no figure 'tabel'", "table"),
+        ("Text {{ 3 | mss }}\n", 1, "no filter 'mss'", "ms"),
+        ("---\ntitle: T\n---\n\nText {{ device.label }}\n", 5, "no figure 'device'", ""),
+        ("---\ntitle: T\ndescription: D {{ atlas.lates }}\n---\n", 3, "no figure 'lates'", "latest"),
+        ("{% for x in y %}\n", 1, "", "raw"),
+        ("\n\n{{ table() }}\n", 3, "cannot be evaluated", "arguments"),
+        ("---\ntitle: a: b\n---\n", 2, "not valid YAML", "quotes"),
+        ("---\ntitle: {{ x }}\n---\n", 2, "", "quotes"),
+        ("---\n- a\n---\n", 2, "not a list of keys", "title"),
+        ("---\ntitle: 3\n---\n", 2, "not a text", "quotes"),
+        ("---\nfor_each: planets\n---\n", 2, "planets", "devices"),
+        ("---\nfor_each: devices\n---\n", 0, "many pages", "each.md"),
+        ("---\nconstants: 3\n---\n", 2, "not a list of texts", "constants"),
+    ],
+)
+def test_a_mistake_is_named_with_place_and_remedy(
+    tmp_path: Path, source: str, place: int, what: str, remedy: str
+) -> None:
+    with pytest.raises(AtlasError) as error:
+        page(source, tmp_path)
+    assert error.value.where == f"docs/index.md{f':{place}' if place else ''}"
+    assert what in error.value.what
+    assert remedy in error.value.remedy
+
+
+def test_lines_of_errors_are_those_of_the_page_in_every_language(tmp_path: Path) -> None:
+    with pytest.raises(AtlasError) as error:
+        page("It takes\n{{ 7 | ms }}.\n\n{{ atlas.lates }}\n", tmp_path, "zh", ZH)
+    assert error.value.where == "docs/index.md:4"
+
+
+def test_an_error_of_a_figure_gets_the_line_of_the_page(tmp_path: Path) -> None:
+    def refuse(**_: str) -> str:
+        raise AtlasError("there is no device 'z9'", remedy="use a100")
+
+    (tmp_path / "index.md").write_text("Text\n\n{{ chart(device='z9') }}\n", encoding="utf-8")
+    language = load_language("en")
+    with pytest.raises(AtlasError) as error:
+        list(render_pages(language, {**figures(language), "chart": refuse}, tmp_path))
+    assert (error.value.what, error.value.where) == ("there is no device 'z9'", f"{tmp_path.name}/index.md:3")
+
+
+def test_other_encodings_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "index.md").write_bytes("é".encode("latin-1"))
+    with pytest.raises(AtlasError, match="UTF-8"):
+        list(render_pages(load_language("en"), figures(load_language("en")), tmp_path))
+
+
+def test_pages_are_not_written_to(tmp_path: Path) -> None:
+    root = copy_of_guide(tmp_path)
+    before = {path: path.read_bytes() for path in root.rglob("*.*")}
+    rendered("ar", root)
+    assert {path: path.read_bytes() for path in root.rglob("*.*")} == before
+    assert before.keys() == {root / path.relative_to(GUIDE) for path in GUIDE.rglob("*.*")}
