@@ -131,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
     deadline = None if options.time_budget is None else start + _seconds(options.time_budget)
     profile, recipes = _profile(options), _recipes(options)
     device = None if options.device is None else pick("device", options.device, DEVICES)
-    console, executor = Console(soft_wrap=True, highlight=False), LocalProcesses()
+    console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
 
     console.print("Looking at the machine …")
     machine = survey(executor, device, recipes)
@@ -151,7 +151,7 @@ def _run(options: argparse.Namespace) -> int:
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:
         console.print(f"This plan is measured: {path} is complete. To measure it again: {_again(options)} --fresh")
-        console.print(results_table(run_file.records), markup=False)
+        console.print(results_table(run_file.records))
         return OK
     verb = f"going on with {len(run_file.records)} records in" if run_file.records else "measuring into"
     left = duration(Pace(profile.sampling.max_s).total(steps))
@@ -169,7 +169,7 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         console.print(f"Stopped; what was measured is in {path}. To go on: {_again(options)}")
         return INTERRUPTED
-    console.print(results_table(records), markup=False)
+    console.print(results_table(records))
     if unmeasured := pending(plan, records):
         console.print(f"The time is up with {len(unmeasured)} processes to go. To go on: {_again(options)}")
     console.print(f"Records: {path}")

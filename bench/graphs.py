@@ -47,7 +47,10 @@ def inspect(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Graphs:
 
 def _places(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple[GraphBreak, ...]:
     dynamo.reset()
-    explanation = dynamo.explain(module)(**inputs)
+    try:
+        explanation = dynamo.explain(module)(**inputs)
+    except Exception:  # noqa: BLE001 - a model that compiles may still not be explained; the reasons are counted anyway
+        return ()
     return tuple(
         GraphBreak(reason=one_line(each.reason), location=_place(each.user_stack)) for each in explanation.break_reasons
     )

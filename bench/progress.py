@@ -40,14 +40,14 @@ class PlainReporter:
         """See `Reporter.begin`."""
         self._left, self._left_s = left, left_s
         text = f"[{done + 1}/{done + left}] {describe(step.planned.cell)}, process {step.process + 1} … "
-        self.console.print(text + f"about {duration(left_s)} left", markup=False)
+        self.console.print(text + f"about {duration(left_s)} left")
 
     def phase(self, phase: Phase) -> None:
         """Phases are left out: a log grows long enough."""
 
     def end(self, record: Record, seconds: float) -> None:
         """See `Reporter.end`."""
-        self.console.print(f"    {outcome(record)} ({seconds:.0f} s)", markup=False)
+        self.console.print(f"    {outcome(record)} ({seconds:.0f} s)")
 
 
 class BarReporter:
@@ -97,7 +97,7 @@ class BarReporter:
         """See `Reporter.end`."""
         self._bar.advance(self._task)
         text = f"{describe(record.cell)}, process {record.process + 1}: {outcome(record)} ({seconds:.0f} s)"
-        self.console.print(text, markup=False)
+        self.console.print(text)
 
     def _draw(self) -> None:
         left = f"about {duration(max(1.0, self._ends_at - time.monotonic()))} left"

@@ -265,9 +265,13 @@ def slug(name: str) -> str:
 
 @contextmanager
 def _owned(path: Path) -> Iterator[None]:
-    """Nobody else writes to the run meanwhile. Raises `AtlasError` when somebody does."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:
+    """Nobody else writes to the run meanwhile. Raises `AtlasError` when somebody does, or when nobody can."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -281,6 +285,18 @@ def _owned(path: Path) -> Iterator[None]:
         finally:
             if path.stat().st_size == 0:
                 path.unlink()
+
+
+def _append(path: Path, record: Record) -> None:
+    try:
+        append(path, [record])
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> AtlasError:
+    remedy = "make room or choose another folder with --out; the same command then goes on"
+    return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
 
 
 # ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -367,7 +383,7 @@ def run(
                 break  # the budget ended, not the cell
             record = _record(step, plan, machine, run_file, ended)
             with held():
-                append(run_file.path, [record])
+                _append(run_file.path, record)
             records.append(record)
             pace.note(step, ended.seconds)
             reporter.end(record, ended.seconds)
@@ -451,8 +467,10 @@ def _interruptible() -> Iterator[Callable[[], AbstractContextManager[None]]]:
     def held() -> Iterator[None]:
         nonlocal is_held
         is_held = True
-        yield
-        is_held = False
+        try:
+            yield
+        finally:
+            is_held = False
         if is_wanted:
             raise KeyboardInterrupt
 

@@ -27,8 +27,7 @@ from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request
 from bench.models import find
 from bench.profiles import PROFILES, Sampling
-from bench.record import SCHEMA, Measurement, Record, Status, append, read
-from bench.statistics import speedup
+from bench.record import SCHEMA, Arm, Measurement, Record, Status, append, read
 from bench.sweep import Pace, Plan, Planned, RunFile, Step, find_run, make_plan, pending, run, slug
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
@@ -138,11 +137,14 @@ def test_one_crash_among_good_processes_does_not_end_the_cell() -> None:
 def test_time_is_spent_where_the_speedup_is_imprecise() -> None:
     made = plan("ViT", "BeiT", processes=2, max_processes=4, target=0.10)
     vit, beit = made.planned
-    wide = [measurement(), msgspec.structs.replace(measurement(), compiled=measurement().eager)]
-    records = [record(vit), record(vit, 1), record(beit, 0, found=wide[0]), record(beit, 1, found=wide[1])]
-    assert speedup([each.measurement for each in records[:2] if each.measurement]).half_width < 0.10
+    twice, same = (
+        Measurement(eager=Arm(rounds_ms=((20.0,),) * 8), compiled=Arm(rounds_ms=((latency_ms,),) * 8))
+        for latency_ms in (10.0, 20.0)
+    )
+    records = [record(vit, 0, found=twice), record(vit, 1, found=twice)]  # one speedup in both processes
+    records += [record(beit, 0, found=twice), record(beit, 1, found=same)]
     assert todo(pending(made, records)) == [("BeiT", 2, False)]
-    records += [record(beit, 2, found=wide[0]), record(beit, 3, found=wide[1])]
+    records += [record(beit, 2, found=twice), record(beit, 3, found=same)]
     assert pending(made, records) == []  # at the most processes, though still imprecise
 
 
@@ -281,6 +283,12 @@ def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path) -> None:
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
     with sweep._owned(found.path), pytest.raises(AtlasError, match="another process"):
         run(made, MACHINE, found, Scripted(), Silent())
+
+
+def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(AtlasError, match="cannot be written"):
+        sweep_with(Scripted(), plan("ViT"), tmp_path / "file" / "out")
 
 
 def test_pace_learns_from_what_steps_took() -> None:
