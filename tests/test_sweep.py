@@ -358,7 +358,7 @@ os.kill(int(parent), int(number))
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     child = tmp_path / "child"
     made = plan("ViT", "DETR")
