@@ -91,6 +91,8 @@ def complaints(glossary: Glossary, code: str, message: str, translation: str) ->
         wrong = [word for word in term.avoid.get(code, ()) if _occurs(word, allowed, text, code)]
         missing = term.enforce and variants and not any(_word(variant, code).search(text) for variant in variants)
         for word in wrong:
+            if any(word != longer and word in longer for longer in wrong):
+                continue
             yield Complaint(f"“{term.en}” is called {word}", f"use {variants[0]}")
         if missing and not wrong:
             yield Complaint(f"“{term.en}” is not called {variants[0]}", f"use {' or '.join(variants)}")

@@ -178,7 +178,9 @@ def _without(text: str, names: tuple[str, ...]) -> str:
 
 _CODE_SIGN, _VALUE_SIGN = "\ue010", "\ue011"
 _BUTTON = re.compile(r"\]\([^()]*\)\{[^{}]*\}")
-_MARKUP = re.compile(r"\*\*|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|<[^<>]*>|\]\([^()]*\)|!?\[|\]|:[a-z][\w+-]*:")
+_MARKUP = re.compile(
+    r"\*\*|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|<[^<>]*>|\]\([^()]*\)|\]\[[^\[\]]*\]|!?\[|\]|:[a-z][\w+-]*:"
+)
 _FULL_WIDTH = "、。，；：？！（）「」『』"
 
 

@@ -1,0 +1,176 @@
+"""The check of a whole project: pages, template, catalogs; each finding with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from guide_figures import GUIDE, copy_of_guide
+
+from bench.errors import AtlasError
+from generator.checks import check
+from generator.language import catalog_path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return copy_of_guide(tmp_path)
+
+
+def edit(root: Path, file: str, old: str, new: str) -> None:
+    path = root / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def found(root: Path, file: str) -> list[tuple[int, str]]:
+    return [(finding.line, finding.what) for finding in check(root) if finding.file == file]
+
+
+def line_of(root: Path, file: str, text: str) -> int:
+    lines = (root / file).read_text(encoding="utf-8").split("\n")
+    return next(number for number, line in enumerate(lines, start=1) if text in line)
+
+
+def test_nothing_is_wrong_with_the_small_guide() -> None:
+    assert check(GUIDE) == []
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("- Second:", "- Second is 12.5 ms:", "the measurement 12.5 ms is typed"),
+        ("- Second:", "- Second is 1.5× as fast:", "the measurement 1.5× is typed"),
+        ("- Second:", "- Second gains 30%:", "the measurement 30% is typed"),
+        ("- Second:", "- Second needs 16 GB:", "the measurement 16 GB is typed"),
+        ("- Second:", "- Second takes 20 s:", "the measurement 20 s is typed"),
+        ("| low |", "| 3 seconds |", "the measurement 3 seconds is typed"),
+        ("description: Latency of", "description: The 7 ms of", "the measurement 7 ms is typed"),
+        ("# Is it faster? {#is-it-faster}", "# Is it faster?", "the heading has no id"),
+        ("- Second:", "## Again {#is-it-faster}", "the id is-it-faster stands at 2 headings"),
+        ("- Second:", "# Again {#again}", "the page has 2 first-level headings"),
+        ('!!! note "On a CPU"', "!!! note", "the admonition has no title"),
+        ("- Second:", "<p>Unseen text</p>", "text within HTML is never translated"),
+        ("- Second:", "- It is {% if atlas %}fast{% endif %}.", "a Jinja statement stands within a sentence"),
+        ("- Second:", "- Sec\u202aond:", "the bidi control U+202A"),
+        ("title: Is it faster?\n", "", "the page has no title"),
+    ],
+)
+def test_a_mistake_in_a_page_is_found(root: Path, old: str, new: str, what: str) -> None:
+    edit(root, "docs/index.md", old, new)
+    line = line_of(root, "docs/index.md", new) if new else 1
+    assert any(number == line and each.startswith(what) for number, each in found(root, "docs/index.md"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- In 2023, 300 images of 640×480 pixels in 12 modes of PyTorch 2.1",
+        "- `sleep(12 ms)` and {{ 12 | ms }}",
+        "- The A100-80GB and the T4",
+        "<!-- a comment of 12 ms -->",
+    ],
+)
+def test_what_is_no_measurement_may_be_typed(root: Path, text: str) -> None:
+    edit(root, "docs/index.md", "- Second:", text)
+    assert not any("typed" in what for _, what in found(root, "docs/index.md"))
+
+
+def test_a_constant_may_be_typed_where_the_page_says_so(root: Path) -> None:
+    edit(root, "docs/index.md", "- Second:", "- Second, within ±0.5%:")
+    assert any("0.5%" in what for _, what in found(root, "docs/index.md"))
+    edit(root, "docs/index.md", "hide: [toc]", 'hide: [toc]\nconstants: ["±0.5%"]')
+    assert not any("typed" in what for _, what in found(root, "docs/index.md"))
+
+
+# --- catalogs ---------------------------------------------------------------------------------------------------------
+
+ZH = "locales/zh/LC_MESSAGES/messages.po"
+
+
+def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
+    edit(root, "docs/index.md", "Smaller gains.", "Larger gains.")
+    findings = check(root)
+    assert {(finding.file, finding.line) for finding in findings} == {
+        ("locales/messages.pot", 1),
+        *((f"locales/{code}/LC_MESSAGES/messages.po", 1) for code in ("zh", "ja", "ar")),
+    }
+    assert all("python -m generator messages" in finding.remedy for finding in findings)
+    assert "1 messages are missing and 1 are not used" in findings[0].what
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ('msgstr "收益较小。"', 'msgstr ""', "the translation is missing"),
+        (
+            'msgid "Smaller gains."',
+            '#, fuzzy\nmsgid "Smaller gains."',
+            "the translation is fuzzy, so the page shows English",
+        ),
+        ('msgstr "收益较小。"', 'msgstr "收益较小."', "half-width full stop: 收益较小."),
+        ('msgstr[0] "%(count)s 个模型"', 'msgstr[0] "个模型"', "msgstr[0]: the placeholder %(count)s is missing"),
+        (
+            'msgstr[0] "%(count)s 个模型"',
+            'msgstr[0] "%(count)s 个模型"\nmsgstr[1] "%(count)s 个"',
+            "2 plural forms instead of 1",
+        ),
+        ("{{ atlas.best.model | name }} 的延迟", "{{ atlas.best.model | name }} 的时延", "“latency” is called 时延"),
+    ],
+)
+def test_a_mistake_in_a_translation_is_found(root: Path, old: str, new: str, what: str) -> None:
+    edit(root, ZH, old, new)
+    assert what in [each for _, each in found(root, ZH)]
+
+
+def test_a_finding_has_the_line_of_its_message(root: Path) -> None:
+    edit(root, ZH, 'msgstr "收益较小。"', 'msgstr "收益较小"')
+    ((line, _),) = found(root, ZH)
+    message = line_of(root, ZH, 'msgid "Smaller gains."')
+    assert message - 3 <= line <= message
+
+
+def test_a_language_that_is_not_complete_may_lack_translations(root: Path) -> None:
+    edit(root, ZH, "X-Complete: yes", "X-Complete: no")
+    edit(root, ZH, 'msgstr "收益较小。"', 'msgstr ""')
+    assert found(root, ZH) == []
+
+
+@pytest.mark.parametrize(
+    ("forms", "what"),
+    [
+        # Babel's own table has the last two forms the other way round.
+        (
+            "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 5 : 4);",
+            "n = 11",
+        ),
+        ("nplurals=2; plural=(n != 1);", "differs from the rule of CLDR"),
+        ("nplurals=6; plural=(n +);", "cannot be evaluated"),
+    ],
+)
+def test_the_plural_rule_is_that_of_cldr(root: Path, forms: str, what: str) -> None:
+    file = "locales/ar/LC_MESSAGES/messages.po"
+    right = next(
+        line for line in (root / file).read_text(encoding="utf-8").split("\n") if line.startswith('"Plural-Forms')
+    )
+    edit(root, file, right, f'"Plural-Forms: {forms}\\n"')
+    assert any(what in each for line, each in found(root, file) if line == 1)
+
+
+def test_a_missing_catalog_is_an_error(root: Path) -> None:
+    catalog_path("ja", root / "locales").unlink()
+    with pytest.raises(AtlasError, match="Japanese"):
+        check(root)
+
+
+def test_a_finding_reads_as_text_and_as_annotation(root: Path) -> None:
+    edit(root, "docs/index.md", "- Second:", "- Second gains 30%:")
+    finding = next(each for each in check(root) if each.file == "docs/index.md")
+    assert str(finding).startswith("docs/index.md:15: “Second gains 30%:” the measurement 30% is typed\n    remedy: ")
+    assert finding.annotation.startswith(
+        "::error file=docs/index.md,line=15::“Second gains 30%25:” the measurement 30%25"
+    )
