@@ -308,7 +308,7 @@ def _evaluate(
         raise AtlasError(what, where=_line(error, where, first_line), remedy=remedy) from None
     except (jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         raise AtlasError(
-            f"the expression cannot be evaluated: {error}",
+            f"the expression cannot be evaluated: {error} ({_origin(error)})",
             where=_line(error, where, first_line),
             remedy="correct its arguments; generator/vocabulary.py says what they are",
         ) from error
@@ -352,6 +352,16 @@ def _line(error: BaseException, where: str, first_line: int) -> str:
             line = trace.tb_lineno
         trace = trace.tb_next
     return f"{where}:{line + first_line}" if line else where
+
+
+def _origin(error: BaseException) -> str:
+    """Where the error was raised, for who mends the function behind an expression."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return (
+        f"{type(error).__name__} in {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    )
 
 
 def _items(source: Source, names: Mapping[str, Any]) -> Iterable[Any]:
