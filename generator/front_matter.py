@@ -7,6 +7,7 @@ Its source enters, a `FrontMatter` leaves. Title and description are messages li
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -110,5 +111,6 @@ def dump(values: Mapping[str, Any]) -> str:
     """Front matter with both fences, "" where there are no values."""
     if not values:
         return ""
-    text = yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=False, width=2**31)
-    return f"---\n{text}---\n"
+    # JSON is YAML, and is written a hundred times faster than PyYAML writes it.
+    lines = (f"{key}: {json.dumps(value, ensure_ascii=False, default=str)}\n" for key, value in values.items())
+    return f"---\n{''.join(lines)}---\n"

@@ -81,15 +81,15 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
 def render_pages(language: Language, names: Mapping[str, Any], docs: Path = DOCS) -> Iterator[SiteFile]:
     """The pages alone, with `names` as what their expressions may use: objects, and functions that are also filters."""
-    environment = _environment(names)
+    jinja = _jinja(names)
     for source in read_pages(docs):
         translated = translate(source, language)
         if source.front.for_each is None:
-            yield _finish(translated, environment, source.uri, {})
+            yield _finish(translated, jinja, source.uri, {})
             continue
         name = EACH[source.front.for_each]
         for item in _items(source, names):
-            yield _finish(translated, environment, source.uri.replace(EACH_PAGE, f"{item.slug}.md"), {name: item})
+            yield _finish(translated, jinja, source.uri.replace(EACH_PAGE, f"{item.slug}.md"), {name: item})
 
 
 def read_pages(docs: Path = DOCS) -> Iterator[Source]:
@@ -238,12 +238,20 @@ class _UnknownNameError(jinja2.UndefinedError):
         self.owner = owner
 
 
-def _environment(names: Mapping[str, Any]) -> jinja2.Environment:
-    environment = _bare_environment(frozenset(name for name, value in names.items() if callable(value)))
-    environment = environment.overlay()
+@dataclass(frozen=True)
+class _Jinja:
+    """Jinja with the names that pages may use."""
+
+    environment: jinja2.Environment
+    filters: frozenset[str]  # those of the names that are filters: they decide whether compiled code can be used again
+
+
+def _jinja(names: Mapping[str, Any]) -> _Jinja:
+    functions = {name: value for name, value in names.items() if callable(value)}
+    environment = _bare_environment(frozenset(functions)).overlay()
     environment.globals = {**environment.globals, **names}
-    environment.filters = {**environment.filters, **{name: value for name, value in names.items() if callable(value)}}
-    return environment
+    environment.filters = {**environment.filters, **functions}
+    return _Jinja(environment, frozenset(functions))
 
 
 @lru_cache(maxsize=8)
@@ -270,31 +278,29 @@ def _compile(template: str, where: str, filters: frozenset[str]) -> CodeType:
     return _bare_environment(filters).compile(template, filename=where)
 
 
-def _finish(page: Translated, environment: jinja2.Environment, uri: str, item: Mapping[str, Any]) -> SiteFile:
+def _finish(page: Translated, jinja: _Jinja, uri: str, item: Mapping[str, Any]) -> SiteFile:
     """The page `uri`, with its figures."""
     depth = uri.count("/")
     context = {"page": Page(uri, "../" * depth), "language": page.language, **item}
     first_line = page.source.document.front.count("\n")
-    body = _evaluate(page.template, environment, context, page.source.where, first_line)
+    body = _evaluate(page.template, jinja, context, page.source.where, first_line)
     if page.language.direction == "rtl":
         body = typography.plain_alternatives(body)
     front = dict(page.front)
     for key in page.source.front.expressions:
         line = page.source.front.lines[key] - 1
-        text = _evaluate(front[key], environment, context, page.source.where, line)
+        text = _evaluate(front[key], jinja, context, page.source.where, line)
         front[key] = typography.close_seams(typography.plain(text)).strip()
     return SiteFile(uri, front_matter.dump(front) + _with_notice(typography.close_seams(body), page))
 
 
-def _evaluate(
-    template: str, environment: jinja2.Environment, context: Mapping[str, Any], where: str, first_line: int
-) -> str:
+def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: str, first_line: int) -> str:
     """`template` with its expressions replaced. Raises `AtlasError` with the line of the page."""
     if "{" not in template:
         return template
-    own = frozenset(name for name in environment.filters if name in environment.globals)
+    environment = jinja.environment
     try:
-        code = _compile(template, where, own)
+        code = _compile(template, where, jinja.filters)
         return jinja2.Template.from_code(environment, code, environment.globals).render(context)
     except jinja2.TemplateSyntaxError as error:
         what, remedy = _syntax_error(error, environment)
