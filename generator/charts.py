@@ -1,6 +1,6 @@
 """Which chart shows what: rows of results in one language become a `Chart`, drawn as SVG with its words beside it.
 
-A DataFrame of `load.COLUMNS` and a `Language` enter; SVG bytes for light and dark pages, a text alternative that states
+Rows of `Results` and a `Language` enter; SVG bytes for light and dark pages, a text alternative that states
 the main finding, and a caption leave. Bars need a zero, so where latencies differ by more than `LOG_FROM`, dots on a
 logarithmic scale take their place: the distance between two dots is then the speedup.
 
@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import matplotlib as mpl
-import pandas as pd
 
 from generator import fonts, plot
 from generator.cache import Cache
 from generator.language import Language
-from generator.load import comparisons
-from generator.plot import Mark, Panel, Plot, Role, Row
+from generator.load import Row, Rows, comparisons, grouped
+from generator.plot import Line, Mark, Panel, Plot, Role
 from generator.words import Words, is_same, row_coordinate, varying
 
 LOG_FROM = 30.0
@@ -74,132 +74,122 @@ def _version() -> str:
 # ── The charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def latency(frame: pd.DataFrame, language: Language) -> Chart:
+def latency(rows: Rows, language: Language) -> Chart:
     """Eager and compiled latency, one row per model (or per batch size or device, where there is but one model)."""
     words = Words(language, html=False)
-    values = pd.concat([frame["eager_ms"], frame["compiled_ms"]]).dropna()
-    log = bool(len(values)) and values.max() / values.min() > LOG_FROM
+    values = [row[arm] for row in rows for arm in ("eager_ms", "compiled_ms") if row[arm] is not None]
+    least, most = (min(values), max(values)) if values else (1.0, 1.0)
+    log = most / least > LOG_FROM
 
-    def marks(row: Any) -> tuple[Mark | None, ...]:
+    def marks(row: Row) -> tuple[Mark | None, ...]:
         return tuple(_latency_mark(row, arm, language, words) for arm in ("eager", "compiled"))
 
     gettext = language.gettext
+    ticks = log_ticks(least, most) if log else linear_ticks(0.0, most)
     drawn = _plot(
         "dots" if log else "bars",
         language,
-        panels=_panels(frame, words, marks, by="eager_ms"),
+        panels=_panels(rows, words, marks, by="eager_ms"),
         legend=((gettext("eager"), "eager"), (gettext("compiled"), "compiled")),
         axis=gettext("latency in ms, logarithmic scale (less is better)")
         if log
         else gettext("latency in ms (less is better)"),
-        ticks=[
-            (tick, language.number(tick))
-            for tick in (log_ticks(values.min(), values.max()) if log else linear_ticks(0.0, values.max()))
-        ]
-        if len(values)
-        else [],
+        ticks=[(tick, language.number(tick)) for tick in ticks],
         log=log,
     )
     headline = gettext("Latency, eager and compiled")
-    return Chart(drawn, _alt(frame, language, headline), _caption(frame, language, headline))
+    return Chart(drawn, _alt(rows, language, headline), _caption(rows, language, headline))
 
 
-def change(frame: pd.DataFrame, language: Language) -> Chart:
+def change(rows: Rows, language: Language) -> Chart:
     """Change of the latency by compiling, from zero to both sides."""
     words = Words(language, html=False)
 
-    def marks(row: Any) -> tuple[Mark | None, ...]:
-        if pd.isna(row["change"]):
+    def marks(row: Row) -> tuple[Mark | None, ...]:
+        if row["change"] is None:
             return (None,)
-        text = _with_status(language.percent(row["change"], signed=True), row, words)
-        return (Mark(row["change"], text, row["change_low"], row["change_high"]),)
+        return (_change_mark(row, _with_status(language.percent(row["change"], signed=True), row, words)),)
 
     gettext = language.gettext
     drawn = _plot(
         "change",
         language,
-        panels=_panels(frame, words, marks, by="change"),
-        legend=_winners(language, frame),
+        panels=_panels(rows, words, marks, by="change"),
+        legend=_winners(rows, language),
         axis=gettext("change in latency (less is better)"),
-        ticks=_change_ticks(frame, language),
+        ticks=_change_ticks(rows, language),
     )
     headline = gettext("Change in latency by compiling")
-    return Chart(drawn, _alt(frame, language, headline), _caption(frame, language, headline))
+    return Chart(drawn, _alt(rows, language, headline), _caption(rows, language, headline))
 
 
-def batches(frame: pd.DataFrame, language: Language) -> Chart:
+def batches(rows: Rows, language: Language) -> Chart:
     """Change of the latency by compiling, the batch sizes of a row on one line."""
     words = Words(language, html=False)
-    sizes = sorted(frame["batch_size"].unique())[: len(plot.STEPS)]
-    index = ["batch_size"]
+    sizes = sorted({row["batch_size"] for row in rows})[: len(plot.STEPS)]
 
-    def marks(rows: pd.DataFrame) -> tuple[Mark | None, ...]:
-        by_size = rows.dropna(subset=["change"]).drop_duplicates(index).set_index("batch_size")["change"]
-        return tuple(Mark(float(by_size[size])) if size in by_size else None for size in sizes)
+    def marks(line: Rows) -> tuple[Mark | None, ...]:
+        by_size = {row["batch_size"]: _change_mark(row) for row in line if row["change"] is not None}
+        return tuple(by_size.get(size) for size in sizes)
 
     gettext = language.gettext
+    headline = gettext("Change in latency by batch size")
+    names = [words.fact("batch_size", {"batch_size": size}) for size in sizes]
     drawn = _plot(
         "dots",
         language,
-        panels=_batch_panels(frame, words, marks),
-        legend=tuple(
-            (words.fact("batch_size", {"batch_size": size}), role)
-            for size, role in zip(sizes, plot.STEPS, strict=False)
-        ),
+        panels=_batch_panels(rows, words, marks),
+        legend=tuple(zip(names, plot.STEPS, strict=False)),
         axis=gettext("change in latency (less is better)"),
-        ticks=_change_ticks(frame, language),
+        ticks=_change_ticks(rows, language),
         shapes=True,
     )
-    alt = [_described(words, frame, gettext("Change in latency by batch size"), skip=("batch_size",))]
+    alt = [_described(words, rows, headline, skip=("batch_size",))]
     for size in sizes:
-        rows = comparisons(frame[frame["batch_size"] == size])
-        if len(rows):
+        changes = [row["change"] for row in comparisons(rows) if row["batch_size"] == size]
+        if changes:
             message = language.ngettext(
                 "Batch size %(size)s: median change %(median)s in %(count)s comparison.",
                 "Batch size %(size)s: median change %(median)s in %(count)s comparisons.",
-                len(rows),
+                len(changes),
             )
-            median = language.percent(rows["change"].median(), signed=True)
-            alt.append(words.say(message, size=str(size), median=median, count=language.number(len(rows))))
-    caption = _caption(frame, language, gettext("Change in latency by batch size"), skip=("batch_size",))
-    return Chart(drawn, words.sentences(alt), caption)
+            middle = language.percent(median(changes), signed=True)
+            alt.append(words.say(message, size=str(size), median=middle, count=language.number(len(changes))))
+    return Chart(drawn, words.sentences(alt), _caption(rows, language, headline, skip=("batch_size",)))
 
 
-def overview(frame: pd.DataFrame, language: Language) -> Chart:
+def overview(rows: Rows, language: Language) -> Chart:
     """How the change is distributed on each device: every comparison as a dot, with the median."""
     words = Words(language, html=False)
-    rows, alt = [], [language.gettext("Change in latency by compiling, each comparison a dot.")]
-    for group in by_device(frame):
-        label = device_label(group, frame, words)
-        compared = comparisons(group)
-        changes = compared["change"]
-        if changes.empty:
-            continue
-        count = language.number(len(changes))
-        median, least, most = (
-            language.percent(x, signed=True) for x in (changes.median(), changes.min(), changes.max())
+    headline = language.gettext("Change in latency by compiling, each comparison a dot")
+    lines, alt = [], [_described(words, rows, headline)]
+    for (device, _), group in grouped(comparisons(rows), "device", "origin").items():
+        label = words.device(group[0])
+        if not is_same(row["origin"] for row in rows if row["device"] == device):
+            label = words.facts([label, words.origin(group[0]["origin"])])
+        changes = [row["change"] for row in group]
+        count = language.number(len(group))
+        middle, least, most = (
+            language.percent(each, signed=True) for each in (median(changes), min(changes), max(changes))
         )
-        note = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(changes))
-        centre = Mark(float(changes.median()), words.say(language.gettext("median %(change)s"), change=median))
-        intervals = compared[["change", "change_low", "change_high"]].itertuples(index=False)
-        points = tuple(Mark(value, "", low, high) for value, low, high in intervals)
-        rows.append(Row(label, (centre, *points), words.say(note, count=count)))
+        note = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(group))
+        centre = Mark(median(changes), words.say(language.gettext("median %(change)s"), change=middle))
+        lines.append(Line(label, (centre, *map(_change_mark, group)), words.say(note, count=count)))
         sentence = language.ngettext(
             "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparison.",
             "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparisons.",
-            len(changes),
+            len(group),
         )
-        alt.append(words.say(sentence, device=label, median=median, least=least, most=most, count=count))
+        alt.append(words.say(sentence, device=label, median=middle, least=least, most=most, count=count))
     drawn = _plot(
         "strip",
         language,
-        panels=[Panel(tuple(rows))] if rows else [],
-        legend=_winners(language, comparisons(frame)),
+        panels=[Panel(tuple(lines))] if lines else [],
+        legend=_winners(comparisons(rows), language),
         axis=language.gettext("change in latency (less is better)"),
-        ticks=_change_ticks(comparisons(frame), language),
+        ticks=_change_ticks(comparisons(rows), language),
     )
-    headline = language.gettext("Change in latency by compiling, each comparison a dot")
-    return Chart(drawn, words.sentences(alt), _caption(frame, language, headline))
+    return Chart(drawn, words.sentences(alt), _caption(rows, language, headline))
 
 
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -212,93 +202,83 @@ def _plot(
     return Plot(kind, language.code, right_to_left, panels=tuple(panels), ticks=tuple(ticks), **rest)
 
 
-def _panels(
-    frame: pd.DataFrame, words: Words, marks: Callable[[Any], tuple[Mark | None, ...]], *, by: str
-) -> Iterator[Panel]:
+def _panels(rows: Rows, words: Words, marks: Callable[[Row], tuple[Mark | None, ...]], *, by: str) -> Iterator[Panel]:
     """A panel for each combination of what varies besides the rows. Models are ordered by `by`."""
-    across = row_coordinate(frame)
-    for title, group in _facets(frame, words, across):
-        ordered = group.sort_values(by, kind="stable") if across == "model" else group
-        rows = ordered.to_dict("records")
-        yield Panel(
-            tuple(Row(words.fact(across, row), marks(row), words.status_in_words(row["status"])) for row in rows), title
+    columns = varying(rows)
+    across = row_coordinate(columns)
+    for title, group in _facets(rows, words, [column for column in columns if column != across]):
+        order = (lambda row: math.inf if row[by] is None else row[by]) if across == "model" else (lambda _: 0.0)
+        lines = (
+            Line(words.fact(across, row), marks(row), words.status_in_words(row["status"]))
+            for row in sorted(group, key=order)
         )
+        yield Panel(tuple(lines), title)
 
 
-def _batch_panels(
-    frame: pd.DataFrame, words: Words, marks: Callable[[pd.DataFrame], tuple[Mark | None, ...]]
-) -> Iterator[Panel]:
-    across = row_coordinate(frame, without=("batch_size",))
-    for title, group in _facets(frame, words, across, "batch_size"):
-        lines = [(words.fact(across, rows.iloc[0]), rows) for _, rows in group.groupby(across, sort=False)]
-        lines.sort(key=lambda line: _first_change(line[1]))
+def _batch_panels(rows: Rows, words: Words, marks: Callable[[Rows], tuple[Mark | None, ...]]) -> Iterator[Panel]:
+    columns = [column for column in varying(rows) if column != "batch_size"]
+    across = row_coordinate(columns)
+    for title, group in _facets(rows, words, [column for column in columns if column != across]):
+        lines = sorted(grouped(group, across).values(), key=_first_change)
         yield Panel(
-            tuple(Row(label, marks(rows), words.status_in_words(rows["status"].iloc[0])) for label, rows in lines),
+            tuple(
+                Line(words.fact(across, line[0]), marks(line), words.status_in_words(line[0]["status"]))
+                for line in lines
+            ),
             title,
         )
 
 
-def _first_change(rows: pd.DataFrame) -> float:
-    known = rows.dropna(subset=["change"]).sort_values("batch_size")["change"]
-    return float(known.iloc[0]) if len(known) else math.inf
+def _first_change(line: Rows) -> float:
+    """The change at the smallest batch size that has one."""
+    known = [(row["batch_size"], row["change"]) for row in line if row["change"] is not None]
+    return min(known)[1] if known else math.inf
 
 
-def _facets(frame: pd.DataFrame, words: Words, *across: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    columns = [column for column in varying(frame) if column not in across]
-    if not columns:
-        yield "", frame
-        return
-    for _, group in frame.groupby(columns, sort=False, dropna=False):
-        yield words.facts(words.fact(column, group.iloc[0]) for column in columns), group
+def _facets(rows: Rows, words: Words, columns: Sequence[str]) -> Iterator[tuple[str, Rows]]:
+    for group in grouped(rows, *columns).values():
+        yield words.facts(words.fact(column, group[0]) for column in columns), group
 
 
-def by_device(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """The rows of each device, published and measured ones apart: they are never averaged together."""
-    for _, group in frame.groupby(["device", "origin"], sort=False):
-        yield group
-
-
-def device_label(group: pd.DataFrame, frame: pd.DataFrame, words: Words) -> str:
-    """The name of the one device of `group`, with the origin where `frame` has this device from both."""
-    row = group.iloc[0]
-    both = not is_same(frame.loc[frame["device"] == row["device"], "origin"])
-    return words.facts([words.device(row), words.origin(row["origin"])]) if both else words.device(row)
-
-
-def _latency_mark(row: Any, arm: str, language: Language, words: Words) -> Mark | None:
+def _latency_mark(row: Row, arm: str, language: Language, words: Words) -> Mark | None:
     value = row[f"{arm}_ms"]
-    if pd.isna(value):
+    if value is None:
         return None
     text = language.number(value, 2 if value < 10 else 1 if value < 100 else 0)
     if arm == "compiled":
         text = _with_status(text, row, words)
-    return Mark(value, text, row[f"{arm}_low_ms"], row[f"{arm}_high_ms"])
+    return Mark(value, text, _or_nan(row[f"{arm}_low_ms"]), _or_nan(row[f"{arm}_high_ms"]))
 
 
-def _with_status(text: str, row: Any, words: Words) -> str:
+def _change_mark(row: Row, text: str = "") -> Mark:
+    return Mark(row["change"], text, _or_nan(row["change_low"]), _or_nan(row["change_high"]))
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _with_status(text: str, row: Row, words: Words) -> str:
     return text if row["status"] == "pass" else f"{text} ({words.status_in_words(row['status'])})"
 
 
-def _winners(language: Language, frame: pd.DataFrame) -> tuple[tuple[str, Role], ...]:
-    """The colours of bars and dots on both sides of zero; only those that occur."""
-    unclear = (frame["change_low"] <= 0) & (frame["change_high"] >= 0)
-    entries: tuple[tuple[str, Role, bool], ...] = (
-        (language.gettext("compiled is faster"), "compiled", bool((~unclear & (frame["change"] < 0)).any())),
-        (language.gettext("eager is faster"), "eager", bool((~unclear & (frame["change"] >= 0)).any())),
-        (language.gettext("no clear difference"), "zero", bool(unclear.any())),
+def _winners(rows: Rows, language: Language) -> tuple[tuple[str, Role], ...]:
+    """The colours of bars and dots; only those that occur."""
+    found = {plot.winner(_change_mark(row)) for row in rows if row["change"] is not None}
+    entries: tuple[tuple[str, Role], ...] = (
+        (language.gettext("compiled is faster"), "compiled"),
+        (language.gettext("eager is faster"), "eager"),
+        (language.gettext("no clear difference"), "zero"),
     )
-    return tuple((text, role) for text, role, occurs in entries if occurs)
+    return tuple(entry for entry in entries if entry[1] in found)
 
 
-def _change_ticks(frame: pd.DataFrame, language: Language) -> list[tuple[float, str]]:
-    ends = [frame[column].min() for column in ("change", "change_low")] + [
-        frame[column].max() for column in ("change", "change_high")
-    ]
-    known = [end for end in ends if math.isfinite(end)]
-    return [
-        (tick, language.percent(tick, 0 if abs(tick * 100 - round(tick * 100)) < 1e-9 else 1, signed=True))
-        for tick in linear_ticks(min([0.0, *known]), max([0.0, *known]))
-    ]
+def _change_ticks(rows: Rows, language: Language) -> list[tuple[float, str]]:
+    ends = [row[column] for row in rows for column in ("change", "change_low", "change_high")]
+    known = [0.0, *(end for end in ends if end is not None and math.isfinite(end))]
+    ticks = linear_ticks(min(known), max(known))
+    digits = 0 if all(abs(tick * 100 - round(tick * 100)) < 1e-9 for tick in ticks) else 1
+    return [(tick, language.percent(tick, digits, signed=True)) for tick in ticks]
 
 
 def linear_ticks(low: float, high: float) -> list[float]:
@@ -326,55 +306,54 @@ def log_ticks(low: float, high: float) -> list[float]:
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _alt(frame: pd.DataFrame, language: Language, headline: str) -> str:
+def _alt(rows: Rows, language: Language, headline: str) -> str:
     """The main finding of a chart of comparisons, with its numbers."""
     words, gettext = Words(language, html=False), language.gettext
-    known = comparisons(frame).sort_values("change", kind="stable")
-    sentences = [_described(words, frame, headline)]
-    if known.empty:
+    known = sorted(comparisons(rows), key=lambda row: row["change"])
+    sentences = [_described(words, rows, headline)]
+    if not known:
         return words.sentences([*sentences, gettext("There is no pair of latencies to compare.")])
-    best, worst = known.iloc[0], known.iloc[-1]
+    columns, best, worst = varying(rows), known[0], known[-1]
     message = gettext("The largest gain: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
     if best["change"] >= 0:
         message = gettext("Nothing gains. The least loss: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
-    sentences.append(_told(words, message, best, frame))
+    sentences.append(_told(words, message, best, columns))
     if len(known) > 1:
         message = gettext("The smallest gain: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
         if worst["change"] >= 0:
             message = gettext("The largest loss: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
-        sentences.append(_told(words, message, worst, frame))
+        sentences.append(_told(words, message, worst, columns))
     return words.sentences(sentences)
 
 
-def _described(words: Words, frame: pd.DataFrame, headline: str, skip: Sequence[str] = ()) -> str:
-    selection = words.selection(frame, skip=skip)
+def _described(words: Words, rows: Rows, headline: str, skip: Sequence[str] = ()) -> str:
+    selection = words.selection(rows, skip=skip)
     message = words.language.gettext("%(headline)s (%(selection)s).")
     return words.say(message, headline=headline, selection=selection) if selection else f"{headline}."
 
 
-def _told(words: Words, message: str, row: Any, frame: pd.DataFrame) -> str:
-    language = words.language
-    columns = [row_coordinate(frame), *(column for column in varying(frame) if column != row_coordinate(frame))]
+def _told(words: Words, message: str, row: Row, columns: Sequence[str]) -> str:
+    language, first = words.language, row_coordinate(columns)
     return words.say(
         message,
-        name=words.facts(words.fact(column, row) for column in columns),
+        name=words.facts(words.fact(column, row) for column in dict.fromkeys((first, *columns))),
         eager=language.milliseconds(row["eager_ms"]),
         compiled=language.milliseconds(row["compiled_ms"]),
         change=language.percent(row["change"], signed=True),
     )
 
 
-def _caption(frame: pd.DataFrame, language: Language, headline: str, skip: Sequence[str] = ()) -> str:
+def _caption(rows: Rows, language: Language, headline: str, skip: Sequence[str] = ()) -> str:
     """What is shown, for which selection, from how many comparisons and when: HTML."""
     words = Words(language, html=True)
-    count = len(comparisons(frame))
+    count = len(comparisons(rows))
     counted = words.say(
         language.ngettext("%(count)s comparison", "%(count)s comparisons", count), count=language.number(count)
     )
-    facts = words.facts([words.say("%(headline)s", headline=headline), words.selection(frame, skip=skip), counted])
     notes = []
-    if frame["change_low"].notna().any():
+    if any(row["change_low"] is not None for row in rows):
         notes.append(language.gettext("Thin lines are 95% intervals."))
-    if (frame.loc[frame["origin"] == "measured", "processes"] == 1).any():
+    if any(row["origin"] == "measured" and row["processes"] == 1 for row in rows):
         notes.append(words.one_process())
-    return words.facts([facts, words.sentences(notes)])
+    selection = words.selection(rows, skip=skip)
+    return words.facts([words.say("%(headline)s", headline=headline), selection, counted, words.sentences(notes)])

@@ -98,12 +98,31 @@ _WORST_FIRST = (
 )
 
 
+Row = Mapping[str, Any]
+"""One row of the table by column, with its label as ``row``. What is unknown is None."""
+
+Rows = Sequence[Row]
+"""Some rows. Pages ask for a handful at a time, thousands of times: for that a list is far quicker than a DataFrame."""
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """All that pages can show. `cells` has `COLUMNS`; nobody changes it."""
 
     cells: pd.DataFrame
     records: int
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows of `cells` as dictionaries, each at the position that is its label."""
+        known = {str(name): _known(self.cells[name]) for name in self.cells}
+        labels = range(len(self.cells))
+        return [dict(zip(("row", *known), values, strict=True)) for values in zip(labels, *known.values(), strict=True)]
+
+    @cached_property
+    def newest_rows(self) -> Rows:
+        """Those of `newest`."""
+        return [row for row in self.rows if row["newest"]]
 
     @cached_property
     def newest(self) -> pd.DataFrame:
@@ -121,9 +140,24 @@ class Results:
         return tuple(sorted(self.cells["run"].unique()))
 
 
-def comparisons(cells: pd.DataFrame) -> pd.DataFrame:
+def comparisons(rows: Rows) -> list[Row]:
     """The rows in which eager and compiled can be compared."""
-    return cells.loc[cells["change"].notna() & cells["status"].isin(COMPARABLE)]
+    return [row for row in rows if row["change"] is not None and row["status"] in COMPARABLE]
+
+
+def grouped(rows: Rows, *columns: str) -> dict[tuple[Any, ...], list[Row]]:
+    """The rows by their values of `columns`, in the order in which these first occur."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return groups
+
+
+def _known(column: pd.Series[Any]) -> list[Any]:
+    """The values of a column as plain Python ones, None where unknown."""
+    if str(column.dtype).startswith("datetime"):
+        return [None if pd.isna(value) else value.to_pydatetime() for value in column]
+    return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
 
 # ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -91,7 +91,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Row:
+class Line:
     """One line of a plot: a mark per series (None where there is no figure), and words in its place."""
 
     label: str
@@ -103,7 +103,7 @@ class Row:
 class Panel:
     """Rows under one heading."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[Line, ...]
     title: str = ""
 
 
@@ -340,7 +340,7 @@ class _Layout:
         return self.start if self.log else self.x(0)
 
 
-def _label_width(plot: Plot, row: Row) -> float:
+def _label_width(plot: Plot, row: Line) -> float:
     below = text_width(row.note, plot.language, SMALL) if plot.kind == "strip" else 0.0
     return max(text_width(row.label, plot.language, LABEL), below)
 
@@ -349,7 +349,7 @@ End = tuple[float, float]
 """A value that must find place, and the pixels of text beyond it."""
 
 
-def _ends(plot: Plot, rows: Sequence[Row]) -> tuple[list[End], list[End]]:
+def _ends(plot: Plot, rows: Sequence[Line]) -> tuple[list[End], list[End]]:
     """What must find place towards the start and towards the end of the scale."""
     lows: list[End] = [] if plot.log else [(0.0, 0.0 if plot.kind == "bars" else _DOT)]
     highs: list[End] = [] if plot.log else [(0.0, _DOT + 4)]
@@ -443,7 +443,7 @@ def _draw_axis(canvas: _Canvas, plot: Plot, layout: _Layout, y: float) -> None:
     canvas.text(max(0.0, min(layout.start, WIDTH - width)), y + 14 + 24, plot.axis, "muted", SMALL)
 
 
-def _draw_bars(canvas: _Canvas, plot: Plot, layout: _Layout, row: Row, middle: float) -> None:
+def _draw_bars(canvas: _Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
     bar = _BAR + 1
     for position, (mark, (_, role)) in enumerate(zip(row.marks, plot.legend, strict=True)):
         y = middle + (position - (len(row.marks) - 1) / 2) * bar
@@ -468,7 +468,7 @@ def _draw_interval(canvas: _Canvas, layout: _Layout, mark: Mark, y: float) -> fl
     return max(high, layout.x(mark.value))
 
 
-def _draw_dots(canvas: _Canvas, plot: Plot, layout: _Layout, row: Row, middle: float) -> None:
+def _draw_dots(canvas: _Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
     marks = [
         (mark, role, shape)
         for mark, (_, role), shape in zip(row.marks, plot.legend, _shapes(plot), strict=False)
@@ -495,7 +495,7 @@ def _shapes(plot: Plot) -> Sequence[str]:
     return SHAPES if plot.shapes else ("o",) * len(plot.legend)
 
 
-def _draw_change(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Row, middle: float) -> None:
+def _draw_change(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
     (mark,) = row.marks
     if mark is None:
         # The words stand on the side of zero that has more room.
@@ -504,7 +504,7 @@ def _draw_change(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Row, middle
             layout.x(0) + (8 if after else -8), middle, row.note, "muted", SMALL, side="start" if after else "end"
         )
         return
-    role = _winner(mark)
+    role = winner(mark)
     zero, end = layout.x(0), layout.x(mark.value)
     canvas.bar(min(zero, end), middle, abs(end - zero), _BAR + 4, role)
     outer = _draw_interval(canvas, layout, mark, middle)
@@ -514,14 +514,14 @@ def _draw_change(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Row, middle
         canvas.text(outer + 6, middle, mark.text, size=SMALL)
 
 
-def _winner(mark: Mark) -> Role:
+def winner(mark: Mark) -> Role:
     """Whose colour a change has: grey where its interval holds zero."""
     if mark.low <= 0 <= mark.high:
         return "zero"
     return "compiled" if mark.value < 0 else "eager"
 
 
-def _draw_strip(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Row, middle: float) -> None:
+def _draw_strip(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
     median, *marks = row.marks
     if not layout.stacked:
         canvas.text(0, middle + 11, row.note, "muted", SMALL)
@@ -530,7 +530,7 @@ def _draw_strip(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Row, middle:
     known = sorted((mark for mark in marks if mark), key=lambda mark: mark.value)
     lanes = _lanes([layout.x(mark.value) for mark in known], 8.5)
     for mark, lane in zip(known, lanes, strict=True):
-        canvas.dot(layout.x(mark.value), middle + 8.5 * lane + 8, _winner(mark), 8)
+        canvas.dot(layout.x(mark.value), middle + 8.5 * lane + 8, winner(mark), 8)
     x = layout.x(median.value)
     canvas.line(x, middle - 17, x, middle + 33, "text", 3, layer=5)
     half = text_width(median.text, canvas.language, SMALL) / 2

@@ -8,19 +8,20 @@ sentence is one message with placeholders, so that a translator can turn it roun
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.record import Status
 from generator import typography
 from generator.language import Language
 from generator.lint import Finding
+from generator.load import Row, Rows
 
 PRIMARY = ("device", "model", "torch", "compile_mode", "batch_size", "origin")
 """Coordinates that a reader chooses by: told in the caption where a table has one value, else a column."""
@@ -31,27 +32,29 @@ SECONDARY = ("dtype", "weights", "dynamic", "input_size", "threads")
 _RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
 
 
-def is_same(column: pd.Series[Any]) -> bool:
-    """Whether all rows have one value."""
-    return len(column.unique()) == 1
+def is_same(values: Iterable[Any]) -> bool:
+    """Whether there is one value, or the same several times."""
+    return len(set(values)) == 1
 
 
-def varying(frame: pd.DataFrame) -> list[str]:
-    """The coordinates that tell the rows of `frame` apart."""
-    columns = [column for column in PRIMARY if not is_same(frame[column])]
-    return columns + [column for column in SECONDARY if _splits(frame, column)]
+def varying(rows: Rows) -> list[str]:
+    """The coordinates that tell `rows` apart."""
+    columns = [column for column in PRIMARY if not is_same(row[column] for row in rows)]
+    return columns + [column for column in SECONDARY if _splits(rows, column)]
 
 
-def _splits(frame: pd.DataFrame, column: str) -> bool:
+def _splits(rows: Rows, column: str) -> bool:
     """Whether rows with the same primary coordinates have different values of `column`."""
-    return len(frame.drop_duplicates([*PRIMARY, column])) > len(frame.drop_duplicates(list(PRIMARY)))
+    if is_same(row[column] for row in rows):
+        return False
+    primary = {tuple(row[name] for name in PRIMARY) for row in rows}
+    return len({tuple(row[name] for name in (*PRIMARY, column)) for row in rows}) > len(primary)
 
 
-def row_coordinate(frame: pd.DataFrame, without: Sequence[str] = ()) -> str:
-    """The coordinate that names a row: the model, or what varies where there is only one model."""
+def row_coordinate(columns: Sequence[str]) -> str:
+    """Which of the coordinates that vary names a row of a chart: the model, else what is compared side by side."""
     preferred = ("model", "batch_size", "device", "compile_mode", "torch", "origin", *SECONDARY)
-    found = set(varying(frame)) - set(without)
-    return next((column for column in preferred if column in found), "model")
+    return next((column for column in preferred if column in columns), "model")
 
 
 class Words:
@@ -106,11 +109,11 @@ class Words:
 
     # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def device(self, row: Any) -> str:
+    def device(self, row: Row) -> str:
         """A device by its name; a CPU with its number of cores."""
-        if row["device_type"] != "cpu" or pd.isna(row["cores"]):
+        cores = row["cores"]
+        if row["device_type"] != "cpu" or cores is None:
             return self.value(row["device_name"])
-        cores = int(row["cores"])
         message = self.language.ngettext("%(name)s, %(count)s core", "%(name)s, %(count)s cores", cores)
         return self.say(message, name=row["device_name"], count=self.language.number(cores))
 
@@ -175,7 +178,8 @@ class Words:
             "devices": gettext("Devices"),
             "comparisons": gettext("Comparisons"),
             "median_change": gettext("Median change"),
-            "best": gettext("Largest gain"),
+            "best_model": gettext("Largest gain"),
+            "best_device": gettext("Largest gain"),
             "slower": gettext("Slower when compiled"),
             "kind": gettext("Kind"),
             "modes": gettext("Modes"),
@@ -205,7 +209,7 @@ class Words:
             "settings": gettext("Settings"),
         }
 
-    def coordinate(self, column: str, row: Any) -> str:  # noqa: PLR0911  # one return a kind of value
+    def coordinate(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
         """The value of a coordinate as a cell of a table."""
         match column:
             case "device":
@@ -219,22 +223,22 @@ class Words:
             case "dynamic":
                 return self.dynamic(row["dynamic"])
             case "batch_size" | "threads":
-                return "" if pd.isna(row[column]) else self.value(self.language.number(int(row[column])))
+                return "" if row[column] is None else self.value(self.language.number(row[column]))
             case _:
                 return self.value(str(row[column]))
 
-    def fact(self, column: str, row: Any) -> str:  # noqa: PLR0911  # one return a kind of value
+    def fact(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
         """The value of a coordinate where it stands alone, such as in a caption: "batch size 4"."""
         gettext = self.language.gettext
         match column:
             case "batch_size":
-                return self.say(gettext("batch size %(size)s"), size=self.language.number(int(row["batch_size"])))
+                return self.say(gettext("batch size %(size)s"), size=self.language.number(row["batch_size"]))
             case "compile_mode":
                 return self.say(gettext("mode %(mode)s"), mode=row["compile_mode"])
             case "torch":
                 return self.value(f"PyTorch {row['torch']}")
             case "threads":
-                threads = int(row["threads"])
+                threads = row["threads"] or 0
                 message = self.language.ngettext("%(count)s thread", "%(count)s threads", threads)
                 return self.say(message, count=self.language.number(threads))
             case "dynamic":
@@ -246,31 +250,31 @@ class Words:
 
     # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def selection(self, frame: pd.DataFrame, skip: Sequence[str] = ()) -> str:
-        """What all rows of `frame` have in common, with the number of processes and the date: facts for a caption."""
-        row = frame.iloc[0]
-        columns = [column for column in PRIMARY if column != "origin" and column not in skip]
-        facts = [self.fact(column, row) for column in columns if is_same(frame[column])]
-        if is_same(frame["dtype"]) and not frame["flags"].str.contains("dtype-not-stated").any():
-            facts.append(self.value(row["dtype"]))
-        if is_same(frame["origin"]):
-            facts += [self.when(frame), *self.processes(frame)]
+    def selection(self, rows: Rows, skip: Sequence[str] = ()) -> str:
+        """What all `rows` have in common, with the number of processes and the date: facts for a caption."""
+        common = [column for column in PRIMARY if is_same(row[column] for row in rows)]
+        facts = [self.fact(column, rows[0]) for column in common if column != "origin" and column not in skip]
+        if is_same(row["dtype"] for row in rows) and not any("dtype-not-stated" in row["flags"] for row in rows):
+            facts.append(self.value(rows[0]["dtype"]))
+        if "origin" in common:
+            facts += [self.when(rows), *self.processes(rows)]
         return self.facts(facts)
 
-    def when(self, frame: pd.DataFrame) -> str:
+    def when(self, rows: Rows) -> str:
         """When the rows, all of one origin, were published or measured."""
         gettext = self.language.gettext
-        if frame["origin"].iloc[0] == "published":
-            return self.say(gettext("published in %(date)s"), date=self.date(frame["source_date"].max()))
-        newest = frame["measured_at"].max()
-        return "" if pd.isna(newest) else self.say(gettext("measured on %(date)s"), date=self.language.date(newest))
+        if rows[0]["origin"] == "published":
+            date = max(row["source_date"] for row in rows)
+            return self.say(gettext("published in %(date)s"), date=self.date(date))
+        moments = [row["measured_at"] for row in rows if row["measured_at"]]
+        return self.say(gettext("measured on %(date)s"), date=self.language.date(max(moments))) if moments else ""
 
-    def processes(self, frame: pd.DataFrame) -> list[str]:
+    def processes(self, rows: Rows) -> list[str]:
         """How many processes stand behind each measured row."""
-        counts = frame.loc[(frame["origin"] == "measured") & (frame["processes"] > 0), "processes"]
-        if counts.empty:
+        counts = [row["processes"] for row in rows if row["origin"] == "measured" and row["processes"]]
+        if not counts:
             return []
-        fewest, most = int(counts.min()), int(counts.max())
+        fewest, most = min(counts), max(counts)
         if fewest == most:
             message = self.language.ngettext("%(count)s process a cell", "%(count)s processes a cell", most)
             return [self.say(message, count=self.language.number(most))]
@@ -342,21 +346,21 @@ class Words:
             "flag": gettext("Not stated"),
         }[finding.kind]
 
-    def finding(self, finding: Finding, cells: pd.DataFrame) -> str:
-        """A finding as sentences, told with its figures. `cells` holds its rows."""
-        tell: Callable[[Any, Sequence[Any]], str] = getattr(self, f"_{finding.kind}")
-        return tell(finding.figures, [cells.loc[row] for row in finding.rows])
+    def finding(self, finding: Finding, rows: Rows) -> str:
+        """A finding as sentences, told with its figures. `rows` are all rows, by label."""
+        tell: Callable[[Any, Rows], str] = getattr(self, f"_{finding.kind}")
+        return tell(finding.figures, [rows[row] for row in finding.rows])
 
-    def _place(self, row: Any) -> dict[str, str]:
+    def _place(self, row: Row) -> dict[str, str]:
         return {
             "model": row["model_label"],
             "device": self.device(row),
-            "size": self.language.number(int(row["batch_size"])),
+            "size": self.language.number(row["batch_size"]),
             "mode": row["compile_mode"],
             "torch": row["torch"],
         }
 
-    def _repeated(self, figures: Any, rows: Sequence[Any]) -> str:
+    def _repeated(self, figures: Any, rows: Rows) -> str:
         gettext, ms = self.language.gettext, self.language.milliseconds
         place, other = self._place(rows[0]), self._place(rows[1])
         parts = [
@@ -373,7 +377,7 @@ class Words:
                 compiled=ms(figures["compiled_ms"]),
             )
         ]
-        if not pd.isna(figures["expected_ms"]):
+        if not math.isnan(figures["expected_ms"]):
             message = gettext("With another PyTorch version the eager latency of this row is %(expected)s.")
             parts.append(self.say(message, expected=ms(figures["expected_ms"])))
         return self.sentences(parts)
@@ -382,7 +386,7 @@ class Words:
         gettext = self.language.gettext
         return gettext("eager latency") if arm == "eager" else gettext("compiled latency")
 
-    def _device_order(self, figures: Any, rows: Sequence[Any]) -> str:
+    def _device_order(self, figures: Any, rows: Rows) -> str:
         message = self.language.ngettext(
             "%(model)s at batch size %(size)s: the %(arm)s on %(device)s (%(ms)s) is clearly below that on %(other)s "
             "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cell that both have.",
@@ -401,7 +405,7 @@ class Words:
             count=self.language.number(figures["common"]),
         )
 
-    def _batch_order(self, figures: Any, rows: Sequence[Any]) -> str:
+    def _batch_order(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the %(arm)s at batch size %(size)s (%(ms)s) "
             "is clearly below that of the smaller batch size %(other_size)s (%(other_ms)s)."
@@ -415,7 +419,7 @@ class Words:
             other_ms=self.language.milliseconds(figures["other_ms"]),
         )
 
-    def _version_jump(self, figures: Any, rows: Sequence[Any]) -> str:
+    def _version_jump(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s at batch size %(size)s: the eager latency with PyTorch %(torch)s is %(ms)s, far "
             "from the %(other_ms)s with PyTorch %(other_torch)s."
@@ -428,14 +432,14 @@ class Words:
             other_torch=figures["other_torch"],
         )
 
-    def _implausible(self, figures: Any, rows: Sequence[Any]) -> str:
+    def _implausible(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): a speedup of "
             "%(speedup)s is more than compiling usually explains."
         )
         return self.say(message, **self._place(rows[0]), speedup=self.language.ratio(figures["speedup"]))
 
-    def _gap(self, figures: Any, rows: Sequence[Any]) -> str:
+    def _gap(self, figures: Any, rows: Rows) -> str:
         message = self.language.ngettext(
             "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
             "%(count)s other model has one.",
@@ -450,7 +454,7 @@ class Words:
             count=self.language.number(figures["siblings"]),
         )
 
-    def _flag(self, figures: Any, rows: Sequence[Any]) -> str:
+    def _flag(self, figures: Any, rows: Rows) -> str:
         ngettext, count = self.language.ngettext, self.language.number(len(rows))
         match figures["flag"]:
             case "dtype-not-stated":

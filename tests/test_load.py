@@ -91,7 +91,7 @@ def test_wrong_results_are_shown_and_never_compared(tmp_path: Path) -> None:
     wrong = measured(status=Status.FAIL_ACCURACY, figures=measurement(), model="BeiT", checkpoint="microsoft/beit")
     results = loaded(tmp_path, measured(), wrong)
     assert results.cells["change"].notna().sum() == 2
-    assert list(comparisons(results.cells)["model"]) == ["vit"]
+    assert [row["model"] for row in comparisons(results.rows)] == ["vit"]
 
 
 def test_the_newest_run_of_each_cell_is_shown(tmp_path: Path) -> None:
@@ -240,6 +240,17 @@ def test_a_line_that_is_still_being_written_is_passed_over(tmp_path: Path) -> No
 def test_a_file_that_grows_is_read_again(tmp_path: Path) -> None:
     assert loaded(tmp_path, measured()).records == 1
     assert loaded(tmp_path, measured(batch_size=4)).records == 2
+
+
+def test_rows_are_plain_values(tmp_path: Path) -> None:
+    (row,) = loaded(tmp_path, measured(status=Status.CRASH, reason="exit code -11")).rows
+    assert row["row"] == 0
+    assert (row["eager_ms"], row["threads"], row["graphs"], row["processes"]) == (None, None, None, 0)
+    assert (type(row["batch_size"]), type(row["newest"]), row["measured_at"].isoformat()) == (
+        int,
+        bool,
+        "2026-07-01T12:00:00+00:00",
+    )
 
 
 def test_frames_are_pandas_and_untouched_by_newest() -> None:

@@ -1,0 +1,356 @@
+"""What pages talk about: devices, models and rows, in the language of the page.
+
+`Results` and a `Language` enter; an `Atlas` leaves, whose devices, models and rows know each other. Everything is
+worked out when a page first asks for it.
+
+    python -c "from generator.atlas import Atlas; help(Atlas)"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from generator import tables
+from generator.language import Language
+from generator.load import Results, Rows, comparisons, grouped, slugify
+from generator.words import Words
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One row of the results: a cell in its newest run. Figures are None where unknown."""
+
+    model: Model
+    device: Device
+    batch_size: int
+    compile_mode: str
+    torch: str
+    dtype: str
+    origin: str
+    status: str
+    run: str
+    date: datetime | str | None
+    eager_ms: float | None
+    compiled_ms: float | None
+    speedup: float | None
+    speedup_low: float | None
+    speedup_high: float | None
+    change: float | None
+    change_low: float | None
+    change_high: float | None
+    processes: int
+    eager_samples: int | None
+    compiled_samples: int | None
+    compile_cold_s: float | None
+    compile_warm_s: float | None
+    break_even_calls: float | None
+    eager_peak_memory_gb: float | None
+    compiled_peak_memory_gb: float | None
+    graphs: int | None
+    graph_breaks: int | None
+    command: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """What belongs under one heading of a device page: one PyTorch version, mode and origin."""
+
+    slug: str
+    torch: str
+    compile_mode: str
+    origin: str
+    date: datetime | str | None
+    weights_name: str
+    batch_sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Selection:
+    """Cells that belong together. `rows` are comparisons: those in which both arms have a latency that counts."""
+
+    atlas: Atlas
+    cells: Rows
+
+    @cached_property
+    def compared(self) -> Rows:
+        """The comparisons, of one origin only: measured ones where there are any. Origins are never mixed."""
+        compared = comparisons(self.cells)
+        return [row for row in compared if row["origin"] == "measured"] or compared
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The comparisons."""
+        return self.atlas.rows_of(self.compared)
+
+    @cached_property
+    def slower(self) -> tuple[Row, ...]:
+        """Those in which the compiled model is slower."""
+        return self.atlas.rows_of(tables.slower_rows(self.compared))
+
+    @cached_property
+    def compile_rows(self) -> tuple[Row, ...]:
+        """Rows that know what compiling cost."""
+        return self.atlas.rows_of(tables.compile_rows(self.cells))
+
+    @cached_property
+    def median_change(self) -> float | None:
+        """Median change of the latency over the comparisons."""
+        return tables.median_change(self.compared)
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The largest gain, doubtful rows left out."""
+        return self.atlas.row(tables.best_row(self.compared, self.atlas.doubtful))
+
+    @cached_property
+    def worst(self) -> Row | None:
+        """The smallest gain or largest loss, doubtful rows left out."""
+        return self.atlas.row(tables.worst_row(self.compared, self.atlas.doubtful))
+
+
+@dataclass(frozen=True, eq=False)
+class Device(_Selection):
+    """A device; `label` is plain text in the language of the page."""
+
+    slug: str
+    label: str
+    name: str
+    type: str
+    cores: int | None
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """Models with rows on this device."""
+        return tuple(self.atlas.model[slug] for slug in _distinct(self.cells, "model"))
+
+    @cached_property
+    def origins(self) -> tuple[str, ...]:
+        """measured, published, or both."""
+        return tuple(sorted(_distinct(self.cells, "origin")))
+
+    @cached_property
+    def torch_versions(self) -> tuple[str, ...]:
+        """Versions of PyTorch on this device."""
+        return tuple(sorted(_distinct(self.cells, "torch")))
+
+    @cached_property
+    def modes(self) -> tuple[str, ...]:
+        """Compile modes on this device."""
+        return tuple(sorted(_distinct(self.cells, "compile_mode")))
+
+    @cached_property
+    def batch_sizes(self) -> tuple[int, ...]:
+        """Batch sizes on this device."""
+        return tuple(sorted(_distinct(self.cells, "batch_size")))
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """Measured before published, then the sections with the most models first."""
+        groups = sorted(
+            grouped(self.cells, "origin", "torch", "compile_mode").values(),
+            key=lambda group: (group[0]["origin"], -len(_distinct(group, "model")), group[0]["compile_mode"]),
+        )
+        slugs = [slugify("torch {torch} {compile_mode}".format_map(group[0])) for group in groups]
+        return tuple(
+            self._section(group, slug if slugs.count(slug) == 1 else f"{slug}-{group[0]['origin']}")
+            for slug, group in zip(slugs, groups, strict=True)
+        )
+
+    def _section(self, group: Rows, slug: str) -> Section:
+        weights = [self.atlas.words.weights(each) for each in sorted(_distinct(group, "weights"))]
+        return Section(
+            slug,
+            torch=group[0]["torch"],
+            compile_mode=group[0]["compile_mode"],
+            origin=group[0]["origin"],
+            date=_newest(group, "measured_at") or _newest(group, "source_date"),
+            weights_name=self.atlas.language.names(weights),
+            batch_sizes=tuple(sorted(_distinct(group, "batch_size"))),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Model(_Selection):
+    """A model; `label` is that of the tables."""
+
+    slug: str
+    label: str
+    checkpoint: str
+    task: str
+    task_name: str
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """Devices with rows of this model."""
+        return tuple(self.atlas.device[slug] for slug in _distinct(self.cells, "device"))
+
+    @cached_property
+    def auto_class(self) -> str:
+        """The class of transformers that loads the checkpoint."""
+        for part, auto_class in _AUTO_CLASS_OF_FAMILY.items():
+            if part in self.checkpoint.lower():
+                return auto_class
+        return _AUTO_CLASS_OF_TASK.get(self.task, "AutoModel")
+
+
+_AUTO_CLASS_OF_TASK = {
+    "image-classification": "AutoModelForImageClassification",
+    "object-detection": "AutoModelForObjectDetection",
+    "image-segmentation": "AutoModelForSemanticSegmentation",
+}
+# Families whose checkpoints do their task in another way than most.
+_AUTO_CLASS_OF_FAMILY = {
+    "owlv": "AutoModelForZeroShotObjectDetection",
+    "mask2former": "AutoModelForUniversalSegmentation",
+    "maskformer": "AutoModelForUniversalSegmentation",
+    "oneformer": "AutoModelForUniversalSegmentation",
+}
+
+
+class Atlas:
+    """All results, in the language of the page."""
+
+    def __init__(self, results: Results, language: Language) -> None:
+        self.results = results
+        self.language = language
+        self.words = Words(language, html=False)
+        self.cells = results.newest_rows
+
+    @cached_property
+    def doubtful(self) -> frozenset[int]:
+        """Labels of rows that the data lint doubts."""
+        return frozenset(row for finding in self.results.problems for row in finding.doubtful)
+
+    @cached_property
+    def device(self) -> Mapping[str, Device]:
+        """Devices by slug, accelerators first."""
+        return {slug: self._device(slug, group) for (slug,), group in grouped(self.cells, "device").items()}
+
+    @cached_property
+    def model(self) -> Mapping[str, Model]:
+        """Models by slug, by task."""
+        by_task = sorted(self.cells, key=lambda row: (row["task"], row["model"]))
+        return {slug: self._model(slug, group) for (slug,), group in grouped(by_task, "model").items()}
+
+    def _device(self, slug: str, group: Rows) -> Device:
+        row = group[0]
+        return Device(self, group, slug, self.words.device(row), row["device_name"], row["device_type"], row["cores"])
+
+    def _model(self, slug: str, group: Rows) -> Model:
+        row = group[0]
+        task_name = self.words.task(row["task"])
+        return Model(self, group, slug, row["model_label"], row["checkpoint"], row["task"], task_name)
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Every device, accelerators first."""
+        return tuple(self.device.values())
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Every model, by task."""
+        return tuple(self.model.values())
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the runs."""
+        return self.results.runs
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return self.results.records
+
+    @cached_property
+    def published(self) -> int:
+        """How many published rows there are, those without figures included."""
+        return len(self._of("published"))
+
+    @cached_property
+    def measured(self) -> int:
+        """How many measured rows there are, those without figures included."""
+        return len(self._of("measured"))
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """All comparisons, of both origins: to be counted and ranked, never averaged."""
+        return self.rows_of(comparisons(self.cells))
+
+    @cached_property
+    def slower(self) -> tuple[Row, ...]:
+        """Comparisons in which the compiled model is slower."""
+        return self.rows_of(tables.slower_rows(self.cells))
+
+    @cached_property
+    def best(self) -> Row | None:
+        """The largest gain of all, doubtful rows left out."""
+        return self.row(tables.best_row(self.cells, self.doubtful))
+
+    @cached_property
+    def worst(self) -> Row | None:
+        """The largest loss or smallest gain of all, doubtful rows left out."""
+        return self.row(tables.worst_row(self.cells, self.doubtful))
+
+    @cached_property
+    def published_best(self) -> Row | None:
+        """The largest published gain, doubtful rows left out."""
+        return self.row(tables.best_row(self._of("published"), self.doubtful))
+
+    @cached_property
+    def published_worst(self) -> Row | None:
+        """The largest published loss or smallest gain, doubtful rows left out."""
+        return self.row(tables.worst_row(self._of("published"), self.doubtful))
+
+    @property
+    def latest(self) -> datetime | None:
+        """When the newest record was measured."""
+        return self._newest["measured_at"] if self._newest else None
+
+    @property
+    def torch(self) -> str | None:
+        """The PyTorch version of the newest record."""
+        return self._newest["torch"] if self._newest else None
+
+    @property
+    def transformers(self) -> str | None:
+        """The Transformers version of the newest record."""
+        return self._newest["transformers"] or None if self._newest else None
+
+    @property
+    def commit(self) -> str | None:
+        """The commit of the newest record."""
+        return self._newest["commit"] or None if self._newest else None
+
+    def rows_of(self, cells: Rows) -> tuple[Row, ...]:
+        """Some cells as pages see them."""
+        return tuple(self._row(cell) for cell in cells)
+
+    def row(self, label: int | None) -> Row | None:
+        """The row of a label, None for none."""
+        return None if label is None else self._row(self.results.rows[label])
+
+    def _of(self, origin: str) -> Rows:
+        return [row for row in self.cells if row["origin"] == origin]
+
+    @cached_property
+    def _newest(self) -> Mapping[str, Any] | None:
+        measured = [row for row in self._of("measured") if row["measured_at"]]
+        return max(measured, key=lambda row: row["measured_at"]) if measured else None
+
+    def _row(self, cell: Mapping[str, Any]) -> Row:
+        figures: dict[str, Any] = {name: cell.get(name) for name in Row.__dataclass_fields__}
+        figures |= {"model": self.model[cell["model"]], "device": self.device[cell["device"]]}
+        return Row(**figures | {"date": cell["measured_at"]})
+
+
+def _distinct(rows: Rows, column: str) -> list[Any]:
+    """The values of a column, in the order in which they first occur."""
+    return list(dict.fromkeys(row[column] for row in rows))
+
+
+def _newest(rows: Rows, column: str) -> Any:
+    return max((row[column] for row in rows if row[column]), default=None)

@@ -1,0 +1,374 @@
+"""Tables and charts as HTML in one language: the lines of `tables` or a `Chart` enter, markup leaves.
+
+Everything is readable without scripts: tables have captions and header cells, a status has its explanation below the
+table. For scripts, cells carry what they sort by. Figures keep their order in right-to-left text.
+
+    python -m pytest tests/test_markup.py
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from bench.record import Status
+from generator.charts import Chart
+from generator.language import UNKNOWN
+from generator.lint import Finding
+from generator.load import Results, Row, Rows
+from generator.tables import Lines
+from generator.words import Words
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+NUMBERS = {
+    *(
+        "eager_ms",
+        "compiled_ms",
+        "speedup",
+        "interval",
+        "change",
+        "median_change",
+        "best_model",
+        "best_device",
+        "slower",
+    ),
+    *("models", "devices", "comparisons", "records", "batch_size", "threads"),
+    *("compile_cold_s", "compile_warm_s", "break_even_calls", "graphs", "graph_breaks"),
+}
+"""Columns whose cells are figures: aligned at their end, sorted by value."""
+
+DOUBT = "†"
+"""Marks a row that the data lint doubts; the note below the table says why."""
+
+Link = Callable[[str, str], str | None]
+"""From a kind of page (device, model) and a slug to its address, None for no link."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its HTML, what it sorts by (None: by its text), and for a header cell its scope."""
+
+    html: str
+    sort: str | None = None
+    classes: str = ""
+    scope: str = "row"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table's body; its first cell is its header."""
+
+    cells: tuple[Cell, ...]
+    doubtful: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the template shows."""
+
+    caption: str
+    head: tuple[Cell, ...]
+    body: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+    sortable: bool = True
+
+    @property
+    def label(self) -> str:
+        """The caption without markup, for who hears the page."""
+        return Markup(self.caption).striptags()  # noqa: S704  # made by Words
+
+    def html(self) -> str:
+        """The table as a block of HTML without blank lines."""
+        return _render("table.html.jinja", table=self)
+
+
+def figure(chart: Chart, light: str, dark: str) -> str:
+    """A chart in its two colourings, at the addresses `light` and `dark`."""
+    return _render("figure.html.jinja", chart=chart, light=light, dark=dark)
+
+
+def _render(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(values).strip()
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(TEMPLATES)
+    return jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Turns lines of `tables` into HTML, looking up what they tell about in `results`."""
+
+    words: Words
+    results: Results
+    link: Link
+
+    @cached_property
+    def _doubts(self) -> Mapping[int, list[Finding]]:
+        """The findings that doubt a row, by row."""
+        doubts: dict[int, list[Finding]] = {}
+        for finding in self.results.problems:
+            for row in finding.doubtful:
+                doubts.setdefault(row, []).append(finding)
+        return doubts
+
+    def latency(self, lines: Lines, headline: str) -> str:
+        """A table of latencies: statuses explained and doubts told below it."""
+        rows = [self.results.rows[line["row"]] for line in lines]
+        notes = [*status_notes(rows, self.words), *self._doubted(rows)]
+        return self.table(lines, self.caption(rows, headline), notes)
+
+    def table(self, lines: Lines, caption: str, notes: Iterable[str] = ()) -> str:
+        """Any lines of `tables`, at least one."""
+        columns = [column for column in lines[0] if column != "row"]
+        head = tuple(
+            Cell(escape(self.words.heading(column)), scope="col", classes="number" if column in NUMBERS else "")
+            for column in columns
+        )
+        body = tuple(self._line(line, columns) for line in lines)
+        return Table(caption, head, body, tuple(notes), sortable=len(body) > 1).html()
+
+    def environment(self, lines: Lines, caption: str) -> str:
+        """Environments side by side, a property a row: there are few, with much to say."""
+        rows = [self.results.rows[line["row"]] for line in lines]
+        heads = [self.words.facts([self.words.device(row), self.words.origin(row["origin"])]) for row in rows]
+        head = (Cell(escape(self.words.heading("property")), scope="col"), *(Cell(each, scope="col") for each in heads))
+        body = (
+            Line(
+                (
+                    Cell(escape(self.words.heading(column))),
+                    *(Cell(self._property(column, line[column])) for line in lines),
+                )
+            )
+            for column in lines[0]
+            if column != "row"
+        )
+        return Table(caption, head, tuple(body), sortable=False).html()
+
+    def caption(self, rows: Rows, headline: str) -> str:
+        """What is shown, and what all its rows have in common."""
+        single = any(row["processes"] == 1 and row["speedup_low"] is not None for row in rows)
+        note = self.words.one_process() if single else ""
+        return self.words.facts([escape(headline), self.words.selection(rows), escape(note)])
+
+    # ── Cells ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _line(self, line: Mapping[str, Any], columns: Sequence[str]) -> Line:
+        row = self.results.rows[line["row"]]
+        cells = [self._cell(column, line[column], row) for column in columns]
+        doubtful = "eager_ms" in line and line["row"] in self._doubts
+        if doubtful:
+            cells[0] = replace(cells[0], html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
+        return Line(tuple(cells), doubtful=doubtful)
+
+    def _cell(self, column: str, value: Any, row: Row) -> Cell:
+        if column in {"eager_ms", "compiled_ms"}:
+            return self._latency(column, value, row)
+        if column in self._show:
+            return self._show[column](value, row)
+        if isinstance(value, tuple):
+            return self._names(value)
+        if column in NUMBERS:  # a coordinate, such as the batch size
+            return Cell(self._linked(column, row), "" if value is None else str(value), "number")
+        return Cell(self._linked(column, row))
+
+    @cached_property
+    def _show(self) -> Mapping[str, Callable[[Any, Row], Cell]]:
+        """How a column is shown that is neither a latency nor a coordinate."""
+        counts = dict.fromkeys(("models", "comparisons", "slower", "records", "graphs", "graph_breaks"), self._count)
+        return {
+            **counts,
+            "speedup": self._speedup,
+            "interval": self._interval,
+            "change": self._change,
+            "median_change": self._change,
+            "best_model": lambda label, _: self._best(label, "model"),
+            "best_device": lambda label, _: self._best(label, "device"),
+            "compile_cold_s": self._seconds,
+            "compile_warm_s": self._seconds,
+            "break_even_calls": self._calls,
+            "origin": self._origins,
+            "task": self._task,
+            "kind": self._kind,
+            "checkpoint": self._code,
+            "commit": self._code,
+            "licence": self._plain,
+            "date": self._date,
+            "devices": self._devices,
+            "run": self._run,
+            "fault": self._fault,
+            "finding": self._finding,
+        }
+
+    def _linked(self, column: str, row: Row) -> str:
+        text = self.words.coordinate(column, row)
+        address = self.link(column, row[column]) if column in {"device", "model"} else None
+        return Markup('<a href="{}">{}</a>').format(address, text) if address else text
+
+    def _latency(self, column: str, value: float | None, row: Row) -> Cell:
+        """A latency to the digit; in its place, or beside it, the status of a cell that did not pass."""
+        marked = self._marked(row["status"])
+        if value is None:
+            return Cell(marked, "", "number status") if marked else _UNKNOWN_NUMBER
+        text = self._number(value, 3)
+        if marked and column == "compiled_ms":
+            text = Markup("{} {}").format(text, marked)
+        return Cell(text, repr(value), "number")
+
+    def _marked(self, status: str) -> str:
+        if status == Status.PASS:
+            return ""
+        explanation = self.words.status_explained(status)
+        return Markup('<abbr title="{}">{}</abbr>').format(explanation, self.words.status(status))
+
+    def _number(self, value: float, digits: int | None = None) -> str:
+        return self.words.value(self.words.language.number(value, digits))
+
+    def _count(self, value: int | None, _row: Row) -> Cell:
+        return _UNKNOWN_NUMBER if value is None else Cell(self._number(value), str(value), "number")
+
+    def _seconds(self, value: float | None, _row: Row) -> Cell:
+        return _UNKNOWN_NUMBER if value is None else Cell(self._number(value, 1), repr(value), "number")
+
+    def _speedup(self, value: float | None, _row: Row) -> Cell:
+        if value is None:
+            return _UNKNOWN_NUMBER
+        return Cell(self.words.value(self.words.language.ratio(value)), _sort(value), "number")
+
+    def _interval(self, low: float | None, row: Row) -> Cell:
+        if low is None:
+            return _UNKNOWN_NUMBER
+        ratio = self.words.language.ratio
+        return Cell(self._reach(ratio(low), ratio(row["speedup_high"])), _sort(low), "number")
+
+    def _reach(self, low: str, high: str) -> str:
+        return self.words.say(self.words.language.gettext("%(low)s to %(high)s"), low=low, high=high)
+
+    def _change(self, value: float | None, _row: Row) -> Cell:
+        if value is None:
+            return _UNKNOWN_NUMBER
+        tone = "better" if value < 0 else "worse" if value > 0 else ""
+        return Cell(self._percent(value), _sort(value), f"number {tone}".strip())
+
+    def _percent(self, value: float) -> str:
+        return self.words.value(self.words.language.percent(value, signed=True))
+
+    def _best(self, label: int | None, name: str) -> Cell:
+        """The largest gain, with the model or device and the batch size that have it."""
+        if label is None:
+            return _UNKNOWN_NUMBER
+        best = self.results.rows[label]
+        names = (self.words.fact(name, best), self.words.fact("batch_size", best))
+        html = Markup("{}<br><small>{}</small>").format(self._percent(best["change"]), self.words.facts(names))
+        return Cell(html, _sort(best["change"]), "number")
+
+    def _names(self, values: Sequence[Any]) -> Cell:
+        texts = [each if isinstance(each, str) else self.words.language.number(each) for each in values]
+        return Cell(self.words.names(texts) if texts else UNKNOWN)
+
+    def _plain(self, value: str, _row: Row) -> Cell:
+        return Cell(self.words.value(value) if value else UNKNOWN)
+
+    def _origins(self, value: str | tuple[str, ...], _row: Row) -> Cell:
+        origins = (value,) if isinstance(value, str) else value
+        return Cell(Markup("<br>").join(map(self.words.origin, origins)))
+
+    def _calls(self, value: float | None, row: Row) -> Cell:
+        if value is None:
+            return _UNKNOWN_NUMBER
+        if math.isinf(value):
+            return Cell(escape(self._whole(value)), repr(1e300), "number")
+        low, high = row["break_even_calls_low"], row["break_even_calls_high"]
+        text = self._number(round(value))
+        if low is not None and high is not None:
+            text = Markup("{}<br><small>{}</small>").format(text, self._reach(self._whole(low), self._whole(high)))
+        return Cell(text, _sort(value), "number")
+
+    def _whole(self, calls: float) -> str:
+        language = self.words.language
+        return language.gettext("never") if math.isinf(calls) else language.number(round(calls))
+
+    def _task(self, value: str, _row: Row) -> Cell:
+        return Cell(escape(self.words.task(value)))
+
+    def _kind(self, value: str, _row: Row) -> Cell:
+        return Cell(self.words.value(self.words.device_type(value)))
+
+    def _code(self, value: str | tuple[str, ...], _row: Row) -> Cell:
+        texts = (value,) if isinstance(value, str) else value
+        return Cell(Markup("<br>").join(Markup("<code>{}</code>").format(text) for text in texts if text) or UNKNOWN)
+
+    def _date(self, label: int, _row: Row) -> Cell:
+        row = self.results.rows[label]
+        if row["measured_at"]:
+            return Cell(self.words.value(self.words.language.date(row["measured_at"])), row["measured_at"].isoformat())
+        return Cell(self.words.value(self.words.date(row["source_date"])), row["source_date"])
+
+    def _devices(self, value: int | tuple[int, ...], row: Row) -> Cell:
+        if isinstance(value, int):
+            return self._count(value, row)
+        names = (self._linked("device", self.results.rows[label]) for label in value)
+        return Cell(Markup("<br>").join(names), str(len(value)))
+
+    def _run(self, value: str, row: Row) -> Cell:
+        name = Markup("<code>{}</code>").format(value)
+        if not row["source_url"]:
+            return Cell(name)
+        link = Markup('<a href="{}" lang="en" dir="ltr">{}</a>').format(row["source_url"], row["source_title"])
+        return Cell(Markup("{}<br>{}").format(name, link))
+
+    def _fault(self, position: int, _row: Row) -> Cell:
+        return Cell(escape(self.words.fault(self.results.problems[position])))
+
+    def _finding(self, position: int, _row: Row) -> Cell:
+        return Cell(self.words.finding(self.results.problems[position], self.results.rows))
+
+    def _property(self, column: str, value: Any) -> str:
+        """One property of an environment."""
+        if value in {None, "", "{}"}:
+            return UNKNOWN
+        if column == "settings":
+            pairs = json.loads(value).items()
+            return Markup("<br>").join(Markup("<code>{}={}</code>").format(name, setting) for name, setting in pairs)
+        if column == "commit":
+            return Markup("<code>{}</code>").format(value)
+        if isinstance(value, str):
+            return self.words.value(value)
+        return self._number(value, 1 if column == "memory_gb" else None)
+
+    def _doubted(self, rows: Rows) -> list[str]:
+        findings = [finding for row in rows for finding in self._doubts.get(row["row"], ())]
+        return [
+            Markup('<span class="doubt">{}</span> {}').format(DOUBT, self.words.finding(finding, self.results.rows))
+            for finding in findings
+        ]
+
+
+def status_notes(rows: Rows, words: Words) -> list[str]:
+    """A sentence for each status that occurs, but pass."""
+    found = {row["status"] for row in rows} - {Status.PASS}
+    return [
+        Markup("<b>{}</b> {}").format(words.status(status), words.status_explained(status))
+        for status in Status
+        if status in found
+    ]
+
+
+def _sort(value: float) -> str:
+    return repr(round(value, 6))
+
+
+_UNKNOWN_NUMBER = Cell(UNKNOWN, "", "number")

@@ -1,0 +1,296 @@
+"""What pages may say: the figures, tables and charts of `Results`, in one language, as names for their expressions.
+
+`Results` and a `Language` enter; a dictionary leaves, of objects (``atlas``) and of functions, which are filters as
+well (``{{ row.eager_ms | ms }}``). Functions return HTML blocks without blank lines, which Markdown passes through;
+charts and downloads are handed to `emit` as files. The values of keywords are slugs and names from the records; one
+that does not exist is an `AtlasError` with the nearest ones.
+
+    python -m generator build --out staged
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from bench.errors import AtlasError
+from generator import charts, downloads, tables
+from generator.atlas import Atlas
+from generator.charts import Chart
+from generator.language import Language
+from generator.load import COORDINATES, Results, Rows, slugify
+from generator.markup import Tables, figure, status_notes
+from generator.tables import Lines
+from generator.words import Words
+
+if TYPE_CHECKING:
+    from generator.pages import SiteFile
+
+CHARTS = "assets/charts"
+DATA = "data/compile-atlas"
+
+COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+"""Modes that a page may name before anything was measured with them."""
+
+Emit = Callable[["SiteFile"], object]
+
+
+def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
+    """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
+    atlas = Atlas(results, language)
+    return {"atlas": atlas, **_filters(language), **_Functions(atlas, emit).names()}
+
+
+# ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _filters(language: Language) -> dict[str, Callable[..., str]]:
+    words = Words(language, html=True)
+
+    def shown(text: str) -> str:
+        return str(words.value(text))
+
+    return {
+        "ms": lambda x, digits=3: shown(language.milliseconds(x, digits)),
+        "seconds": lambda x, digits=1: shown(language.seconds(x, digits)),
+        "gb": lambda x, digits=2: shown(language.gigabytes(x, digits)),
+        "percent": lambda x, digits=1: shown(language.percent(x, digits)),
+        "signed_percent": lambda x, digits=1: shown(language.percent(x, digits, signed=True)),
+        "ratio": lambda x, digits=2: shown(language.ratio(x, digits)),
+        "number": lambda x, digits=None: shown(language.number(x, digits)),
+        "date": lambda day: shown(_date(day, language)),
+        "name": lambda text: shown(str(text)),
+        "names": lambda items: str(words.names([str(getattr(item, "label", item)) for item in items])),
+        "counted": lambda n, noun: str(words.say(_counted(language, noun, n), count=language.number(n))),
+    }
+
+
+def _date(day: date | datetime | str, language: Language) -> str:
+    return Words(language, html=False).date(day) if isinstance(day, str) else language.date(day)
+
+
+def _counted(language: Language, noun: str, n: float) -> str:
+    """The message "n things" for a noun that pages may count."""
+    ngettext = language.ngettext
+    messages: dict[str, Callable[[], str]] = {
+        "model": lambda: ngettext("%(count)s model", "%(count)s models", n),
+        "vision model": lambda: ngettext("%(count)s vision model", "%(count)s vision models", n),
+        "device": lambda: ngettext("%(count)s device", "%(count)s devices", n),
+        "record": lambda: ngettext("%(count)s record", "%(count)s records", n),
+        "run": lambda: ngettext("%(count)s run", "%(count)s runs", n),
+        "cell": lambda: ngettext("%(count)s cell", "%(count)s cells", n),
+        "row": lambda: ngettext("%(count)s row", "%(count)s rows", n),
+        "published row": lambda: ngettext("%(count)s published row", "%(count)s published rows", n),
+        "published figure": lambda: ngettext("%(count)s published figure", "%(count)s published figures", n),
+        "comparison": lambda: ngettext("%(count)s comparison", "%(count)s comparisons", n),
+        "process": lambda: ngettext("%(count)s process", "%(count)s processes", n),
+        "core": lambda: ngettext("%(count)s core", "%(count)s cores", n),
+        "CPU core": lambda: ngettext("%(count)s CPU core", "%(count)s CPU cores", n),
+        "image": lambda: ngettext("%(count)s image", "%(count)s images", n),
+        "call": lambda: ngettext("%(count)s call", "%(count)s calls", n),
+        "graph": lambda: ngettext("%(count)s graph", "%(count)s graphs", n),
+        "graph break": lambda: ngettext("%(count)s graph break", "%(count)s graph breaks", n),
+        "language": lambda: ngettext("%(count)s language", "%(count)s languages", n),
+    }
+    return messages[_known("noun", noun, messages)]()
+
+
+# ── Functions ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Functions:
+    """The functions of the vocabulary. Those that link get the page that they stand on from the context."""
+
+    def __init__(self, atlas: Atlas, emit: Emit) -> None:
+        self.atlas = atlas
+        self.language = atlas.language
+        self.words = Words(atlas.language, html=True)
+        self.emit = emit
+
+    def names(self) -> dict[str, Callable[..., str]]:
+        """Each public method as Jinja calls it: without its context on pages' side."""
+        functions = {
+            *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
+            *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
+            *("latency_chart", "change_chart", "batch_chart", "overview_chart"),
+        }
+        return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
+
+    # Tables
+
+    def latency_table(self, page: str, **selection: Any) -> str:
+        """Eager and compiled latency of the selected cells."""
+        rows = self._select(selection)
+        if not rows:
+            return self._nothing()
+        return self._tables(page).latency(tables.latency(rows), self.language.gettext("Latency, eager and compiled"))
+
+    def slower_table(self, page: str) -> str:
+        """The clearest cases in which compiling costs time."""
+        lines = tables.slower(self.atlas.cells)
+        headline = self.language.gettext("Where the compiled model is slower")
+        return self._tables(page).latency(lines, headline) if lines else self._nothing()
+
+    def summary_table(self, page: str) -> str:
+        """One row per device."""
+        caption = self.language.gettext("What compiling does to the latency, by device")
+        return self._table(page, tables.summary(self.atlas.cells, self.atlas.doubtful), caption)
+
+    def devices_table(self, page: str) -> str:
+        """What was measured on each device."""
+        return self._table(page, tables.devices(self.atlas.cells), self.language.gettext("All devices"))
+
+    def models_table(self, page: str) -> str:
+        """All models with their largest gain."""
+        lines = tables.models(self.atlas.cells, self.atlas.doubtful)
+        return self._table(page, lines, self.language.gettext("All models"))
+
+    def compile_cost_table(self, page: str, **selection: Any) -> str:
+        """What compiling costs, and when it has paid."""
+        rows = tables.compile_rows(self._select(selection))
+        if not rows:
+            return self._nothing()
+        view = self._tables(page)
+        headline = self.language.gettext("Time until the compiled model is ready, and the calls that pay for it")
+        return view.table(tables.compile_cost(rows), view.caption(rows, headline))
+
+    def environment_table(self, page: str, **selection: Any) -> str:
+        """What the figures were measured on."""
+        lines = tables.environment(self._select(selection))
+        caption = escape(self.language.gettext("Environment of the records"))
+        return self._tables(page).environment(lines, caption) if lines else self._nothing()
+
+    def runs_table(self, page: str) -> str:
+        """Where the figures come from."""
+        return self._table(page, tables.runs(self.atlas.results.rows), self.language.gettext("Runs"))
+
+    def problems_table(self, page: str) -> str:
+        """What the data lint found."""
+        findings = self.atlas.results.problems
+        if not findings:
+            return self._paragraph(self.language.gettext("The lint finds nothing that does not fit together."))
+        return self._table(page, tables.problems(findings), self.language.gettext("Findings of the data lint"))
+
+    def status_legend(self, _page: str, **selection: Any) -> str:
+        """What the statuses of the selected cells mean."""
+        notes = status_notes(self._select(selection), self.words)
+        return str(_list("status-legend", notes)) if notes else ""
+
+    # Charts
+
+    def latency_chart(self, page: str, **selection: Any) -> str:
+        """Latency of both arms."""
+        return self._chart(page, "latency", charts.latency, selection)
+
+    def change_chart(self, page: str, **selection: Any) -> str:
+        """Change of the latency by compiling."""
+        return self._chart(page, "change", charts.change, selection)
+
+    def batch_chart(self, page: str, **selection: Any) -> str:
+        """Change of the latency, batch sizes compared."""
+        return self._chart(page, "batches", charts.batches, selection)
+
+    def overview_chart(self, page: str, **selection: Any) -> str:
+        """Change of the latency on every device."""
+        return self._chart(page, "overview", charts.overview, selection)
+
+    # Files
+
+    def downloads(self, page: str) -> str:
+        """Links to all cells as CSV and JSON, which go to `emit`."""
+        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
+
+        n = len(self.atlas.results.rows)
+        counted = self.words.say(_counted(self.language, "row", n), count=self.language.number(n))
+        items = []
+        for kind, content in (("csv", downloads.as_csv), ("json", downloads.as_json)):
+            uri = f"{DATA}.{kind}"
+            self.emit(SiteFile(uri, content(self.atlas.results)))
+            link = Markup('<a href="{}" download>{}</a>').format(_address(page, uri), self.words.value(kind.upper()))
+            items.append(Markup("{} ({})").format(link, counted))
+        return str(_list("downloads", items))
+
+    # Parts
+
+    def _select(self, selection: Mapping[str, Any]) -> Rows:
+        """The newest rows with the given values of coordinates."""
+        labels: set[int] | None = None
+        for coordinate, value in selection.items():
+            by_value = self._index(_known("selection", coordinate, COORDINATES))
+            name = _known(coordinate.replace("_", " "), str(getattr(value, "slug", value)), by_value)
+            labels = by_value[name] if labels is None else labels & by_value[name]
+        return self.atlas.cells if labels is None else [self.atlas.results.rows[label] for label in sorted(labels)]
+
+    @cache  # noqa: B019  # lives as long as the build of a language
+    def _index(self, coordinate: str) -> Mapping[str, set[int]]:
+        """Labels of the newest rows by the value of a coordinate."""
+        labels: dict[str, set[int]] = {mode: set() for mode in COMPILE_MODES if coordinate == "compile_mode"}
+        for row in self.atlas.cells:
+            labels.setdefault(str(row[coordinate]), set()).add(row["row"])
+        return labels
+
+    def _tables(self, page: str) -> Tables:
+        return Tables(self.words, self.atlas.results, lambda kind, slug: _address(page, f"{kind}s/{slug}.md"))
+
+    def _table(self, page: str, lines: Lines, caption: str) -> str:
+        return self._tables(page).table(lines, escape(caption)) if lines else self._nothing()
+
+    def _chart(
+        self, page: str, kind: str, draw: Callable[[Rows, Language], Chart], selection: Mapping[str, Any]
+    ) -> str:
+        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
+
+        rows = self._select(selection)
+        if not rows:
+            return self._nothing()
+        chart = draw(rows, self.language)
+        chosen = (f"{coordinate} {getattr(value, 'slug', value)}" for coordinate, value in sorted(selection.items()))
+        name = slugify(" ".join((kind, *chosen)))
+        light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
+        self.emit(SiteFile(light, chart.light))
+        self.emit(SiteFile(dark, chart.dark))
+        return figure(chart, _address(page, light), _address(page, dark))
+
+    def _nothing(self) -> str:
+        return self._paragraph(self.language.gettext("There is no record for this selection yet."))
+
+    def _paragraph(self, text: str) -> str:
+        return str(Markup('<p class="no-records">{}</p>').format(text))
+
+
+def _with_page(function: Callable[..., str]) -> Callable[..., str]:
+    @jinja2.pass_context
+    def on_page(context: jinja2.runtime.Context, /, **selection: Any) -> str:
+        page = context.get("page")
+        return function(getattr(page, "uri", "index.md"), **selection)
+
+    return on_page
+
+
+def _address(page: str, target: str) -> str:
+    """The address of a file relative to a page, both by their uri. A page ``a/b.md`` is served as ``a/b/``."""
+    folder, _, file = page.rpartition("/")
+    depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
+    if target.endswith(".md"):
+        target = target.removesuffix(".md").removesuffix("index") + "/"
+    return "../" * depth + target
+
+
+def _known(kind: str, name: str, known: Any) -> str:
+    """`name`, if it is known. Raises `AtlasError` with the nearest names."""
+    if name in known:
+        return name
+    names = sorted(str(each) for each in known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names[:8]
+    raise AtlasError(f"there is no {kind} {name!r}", remedy=f"did you mean {', '.join(near)}?" if near else "")
+
+
+def _list(name: str, items: Iterable[str]) -> str:
+    lines = Markup().join(Markup("<li>{}</li>\n").format(item) for item in items)
+    return Markup('<ul class="{}">\n{}</ul>').format(name, lines)
