@@ -1,0 +1,101 @@
+"""The real pages in all languages, from the committed records: the same structure, and each its typography."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from generator.language import LANGUAGES, load_language
+from generator.load import load
+from generator.message_checks import BIDI_CONTROLS
+from generator.pages import render
+from generator.typography import CJK
+
+Pages = dict[str, str]
+
+
+@cache
+def pages(code: str) -> Pages:
+    """Every page of a language: address → Markdown."""
+    files = render(load_language(code), load())
+    return {file.uri: file.content for file in files if file.uri.endswith(".md") and isinstance(file.content, str)}
+
+
+def structure(page: str) -> dict[str, list[str]]:
+    """What is the same in every language, though in prose perhaps in another order."""
+    code = re.findall(r"(?s)^```.*?^```", page, re.MULTILINE)
+    page = re.sub(r"(?s)^```.*?^```", "", page, flags=re.MULTILINE)
+    return {
+        "headings": re.findall(r"^(#+) .*(\{: #[^}]*\})$", page, re.MULTILINE),
+        "tables, rows and figures": re.findall(r"<(?:table|tr|th|td|figure|img|li)\b", page),
+        "rows": re.findall(r"^\|", page, re.MULTILINE),
+        "list items": re.findall(r"^ *(?:-|\d+\.) ", page, re.MULTILINE),
+        "code": code,
+        "inline code": sorted(re.findall(r"`[^`\n]+`", page)),
+        "links": sorted(re.findall(r"\]\(([^()]*)\)", page) + re.findall(r"href=\"([^\"]*)\"", page)),
+        "sorted by": re.findall(r"data-sort=\"([^\"]*)\"", page),
+    }
+
+
+def prose(page: str) -> str:
+    page = re.sub(r"```.*?```|^\|.*?$", " ", page, flags=re.DOTALL | re.MULTILINE)
+    page = re.sub(r"\]\([^()]*\)\{[^{}]*\}", "。", page)  # buttons stand apart
+    page = re.sub(r"`[^`]*`", "A", re.sub(r"\]\([^()]*\)", "", page))
+    return re.sub(r"<[^<>]*>|\*\*|\[|\]", "", page)
+
+
+@pytest.mark.parametrize("code", LANGUAGES[1:])
+def test_every_language_has_the_same_pages_with_the_same_structure(code: str) -> None:
+    assert pages(code).keys() == pages("en").keys()
+    for uri, english in pages("en").items():
+        expected, actual = structure(english), structure(pages(code)[uri])
+        for part, value in expected.items():
+            assert actual[part] == value, f"{part} of {uri} in {code}"
+
+
+def test_a_lost_row_would_be_noticed() -> None:
+    uri, page = next((uri, page) for uri, page in pages("en").items() if "<tr>" in page)
+    lost = re.sub(r"(?s)<tr>.*?</tr>", "", page, count=1)
+    assert structure(lost)["tables, rows and figures"] != structure(page)["tables, rows and figures"], uri
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_heading_has_its_id(code: str) -> None:
+    for uri, page in pages(code).items():
+        body = re.sub(r"(?s)^```.*?^```", "", page, flags=re.MULTILINE)
+        assert [line for line in re.findall(r"^#+ .*$", body, re.MULTILINE) if not line.endswith("}")] == [], uri
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_no_bidi_control_identifier_or_mark_of_ours_is_left(code: str) -> None:
+    for uri, page in pages(code).items():
+        assert not BIDI_CONTROLS.search(page), uri
+        assert not re.search("[\ue000-\uf8ff]", page), uri
+        assert not re.search(r"\b(?:duration|digital)-(?:second|millisecond|minute|gigabyte)", page), uri
+        assert "Undefined" not in page, uri
+        assert ">None<" not in page, uri
+        assert ">nan<" not in page, uri
+
+
+@pytest.mark.parametrize("code", ["zh", "ja"])
+def test_one_space_between_cjk_and_latin(code: str) -> None:
+    wrong = re.compile(rf".*(?:[{CJK}][A-Za-z0-9]|[A-Za-z0-9%×][{CJK}]|[{CJK}] +[{CJK}]).*")
+    for uri, page in pages(code).items():
+        assert wrong.findall(prose(page)) == [], uri
+
+
+@pytest.mark.skipif(not load_language("ar").complete, reason="English stands in for what is not translated yet")
+def test_arabic_names_and_values_are_isolated() -> None:
+    for uri, page in pages("ar").items():
+        body = page.split("\n---\n", 1)[1]
+        body = re.sub(r"```.*?```|`[^`]*`", " ", body, flags=re.DOTALL)
+        body = re.sub(
+            r"<bdi dir=\"ltr\">.*?</bdi>|\u200e[^\u200e\n]*\u200e", " ", re.sub(r"\]\([^()]*\)|\{:?[^{}]*\}", " ", body)
+        )
+        text = re.sub(r"<[^<>]*>|!!! \w+|&\w+;", " ", body)
+        mixed = [
+            line for line in text.split("\n") if re.search("[\u0620-\u064a]", line) and re.search("[A-Za-z]", line)
+        ]
+        assert mixed == [], uri
