@@ -6,11 +6,16 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from generator.charts import Chart
 from generator.language import Language, load_language
-from generator.pages import SiteFile, render_pages
+from generator.load import load
+from generator.pages import SiteFile, render, render_pages
 
 GUIDE = Path(__file__).parent / "guide"
 
@@ -71,6 +76,16 @@ def rendered(code: str, root: Path = GUIDE) -> dict[str, str]:
 def text(file: SiteFile) -> str:
     assert isinstance(file.content, str)
     return file.content
+
+
+@cache
+def real_pages(code: str) -> Mapping[str, str]:
+    """The pages of the project in one language, from its records; the charts are described and not drawn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Chart, "light", b"<svg/>")
+        patch.setattr(Chart, "dark", b"<svg/>")
+        files = list(render(load_language(code), load()))
+    return {file.uri: text(file) for file in files if file.uri.endswith(".md")}
 
 
 def copy_of_guide(folder: Path) -> Path:

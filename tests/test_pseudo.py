@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from guide_figures import rendered
+from guide_figures import real_pages, rendered
 
 from generator.glossary import load_glossary
 from generator.language import PSEUDO, load_language
 from generator.load import load
-from generator.pages import render
 from generator.pseudo import english_words, pseudo
 
 MESSAGE = "**The most, here:** {{ best | name }} with `torch.compile` is [very](a.md){ .b } <b class='x'>fast</b> %(n)s"
@@ -101,9 +100,5 @@ def test_no_english_is_left_on_the_real_pages(code: str) -> None:
         for text in map(str, results.cells[column].unique())
         if text
     }
-    found = {
-        file.uri: leaks(file.content, names)
-        for file in render(load_language(code), results)
-        if isinstance(file.content, str) and file.uri.endswith(".md")
-    }
+    found = {uri: leaks(page, names) for uri, page in real_pages(code).items()}
     assert {uri: sorted(set(words)) for uri, words in found.items() if words} == {}

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 import pytest
+from guide_figures import real_pages as pages
 
 from generator.language import LANGUAGES, load_language
-from generator.load import load
 from generator.message_checks import BIDI_CONTROLS
-from generator.pages import render
 from generator.typography import CJK
-
-Pages = dict[str, str]
-
-
-@cache
-def pages(code: str) -> Pages:
-    """Every page of a language: address → Markdown."""
-    files = render(load_language(code), load())
-    return {file.uri: file.content for file in files if file.uri.endswith(".md") and isinstance(file.content, str)}
 
 
 def structure(page: str) -> dict[str, list[str]]:

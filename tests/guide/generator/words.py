@@ -1,7 +1,12 @@
 """A source with messages: extracted, never imported."""
 
+from collections.abc import Iterator
 
-def words(language):  # noqa: ANN001, ANN201
+from generator.language import Language
+
+
+def words(language: Language) -> Iterator[str]:
+    """One text of each kind."""
     # Translators: heading of a column
     yield language.gettext("Device")
     yield language.ngettext("%(count)s model", "%(count)s models", 2)
