@@ -108,7 +108,7 @@ def change(rows: Rows, language: Language) -> Chart:
     def marks(row: Row) -> tuple[Mark | None, ...]:
         if row["change"] is None:
             return (None,)
-        return (_change_mark(row, _with_status(language.percent(row["change"], signed=True), row, words)),)
+        return (_change_mark(row, _with_status(words.percent(row["change"]), row, words)),)
 
     gettext = language.gettext
     drawn = _plot(
@@ -117,7 +117,7 @@ def change(rows: Rows, language: Language) -> Chart:
         panels=_panels(rows, words, marks, by="change"),
         legend=_winners(rows, language),
         axis=gettext("change in latency (less is better)"),
-        ticks=_change_ticks(rows, language),
+        ticks=_change_ticks(rows, words),
     )
     headline = gettext("Change in latency by compiling")
     return Chart(drawn, _alt(rows, language, headline), _caption(rows, language, headline))
@@ -141,7 +141,7 @@ def batches(rows: Rows, language: Language) -> Chart:
         panels=_batch_panels(rows, words, marks),
         legend=tuple(zip(names, plot.STEPS, strict=False)),
         axis=gettext("change in latency (less is better)"),
-        ticks=_change_ticks(rows, language),
+        ticks=_change_ticks(rows, words),
         shapes=True,
     )
     alt = [_described(words, rows, headline, skip=("batch_size",))]
@@ -153,7 +153,7 @@ def batches(rows: Rows, language: Language) -> Chart:
                 "Batch size %(size)s: median change %(median)s in %(count)s comparisons.",
                 len(changes),
             )
-            middle = language.percent(median(changes), signed=True)
+            middle = words.percent(median(changes))
             alt.append(words.say(message, size=str(size), median=middle, count=language.number(len(changes))))
     return Chart(drawn, words.sentences(alt), _caption(rows, language, headline, skip=("batch_size",)))
 
@@ -169,9 +169,7 @@ def overview(rows: Rows, language: Language) -> Chart:
             label = words.facts([label, words.origin(group[0]["origin"])])
         changes = [row["change"] for row in group]
         count = language.number(len(group))
-        middle, least, most = (
-            language.percent(each, signed=True) for each in (median(changes), min(changes), max(changes))
-        )
+        middle, least, most = (words.percent(each) for each in (median(changes), min(changes), max(changes)))
         note = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(group))
         centre = Mark(median(changes), words.say(language.gettext("median %(change)s"), change=middle))
         lines.append(Line(label, (centre, *map(_change_mark, group)), words.say(note, count=count)))
@@ -187,9 +185,9 @@ def overview(rows: Rows, language: Language) -> Chart:
         panels=[Panel(tuple(lines))] if lines else [],
         legend=_winners(comparisons(rows), language),
         axis=language.gettext("change in latency (less is better)"),
-        ticks=_change_ticks(comparisons(rows), language),
+        ticks=_change_ticks(comparisons(rows), words),
     )
-    return Chart(drawn, words.sentences(alt), _caption(rows, language, headline))
+    return Chart(drawn, words.sentences(alt), _caption(rows, language, headline, intervals=False))
 
 
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -273,12 +271,12 @@ def _winners(rows: Rows, language: Language) -> tuple[tuple[str, Role], ...]:
     return tuple(entry for entry in entries if entry[1] in found)
 
 
-def _change_ticks(rows: Rows, language: Language) -> list[tuple[float, str]]:
+def _change_ticks(rows: Rows, words: Words) -> list[tuple[float, str]]:
     ends = [row[column] for row in rows for column in ("change", "change_low", "change_high")]
     known = [0.0, *(end for end in ends if end is not None and math.isfinite(end))]
     ticks = linear_ticks(min(known), max(known))
     digits = 0 if all(abs(tick * 100 - round(tick * 100)) < 1e-9 for tick in ticks) else 1
-    return [(tick, language.percent(tick, digits, signed=True)) for tick in ticks]
+    return [(tick, words.percent(tick, digits)) for tick in ticks]
 
 
 def linear_ticks(low: float, high: float) -> list[float]:
@@ -339,21 +337,23 @@ def _told(words: Words, message: str, row: Row, columns: Sequence[str]) -> str:
         name=words.facts(words.fact(column, row) for column in dict.fromkeys((first, *columns))),
         eager=language.milliseconds(row["eager_ms"]),
         compiled=language.milliseconds(row["compiled_ms"]),
-        change=language.percent(row["change"], signed=True),
+        change=words.percent(row["change"]),
     )
 
 
-def _caption(rows: Rows, language: Language, headline: str, skip: Sequence[str] = ()) -> str:
+def _caption(rows: Rows, language: Language, headline: str, skip: Sequence[str] = (), *, intervals: bool = True) -> str:
     """What is shown, for which selection, from how many comparisons and when: HTML."""
     words = Words(language, html=True)
     count = len(comparisons(rows))
     counted = words.say(
         language.ngettext("%(count)s comparison", "%(count)s comparisons", count), count=language.number(count)
     )
-    notes = []
+    facts = words.facts([words.say("%(headline)s", headline=headline), words.selection(rows, skip=skip), counted])
+    return words.lines([facts, words.sentences(_about_intervals(rows, words) if intervals else [])])
+
+
+def _about_intervals(rows: Rows, words: Words) -> Iterator[str]:
     if any(row["change_low"] is not None for row in rows):
-        notes.append(language.gettext("Thin lines are 95% intervals."))
-    if any(row["origin"] == "measured" and row["processes"] == 1 for row in rows):
-        notes.append(words.one_process())
-    selection = words.selection(rows, skip=skip)
-    return words.facts([words.say("%(headline)s", headline=headline), selection, counted, words.sentences(notes)])
+        yield words.language.gettext("Thin lines are intervals of 95%.")
+        if any(row["origin"] == "measured" and row["processes"] == 1 for row in rows):
+            yield words.one_process()

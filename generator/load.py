@@ -376,8 +376,8 @@ def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _in_order(table: pd.DataFrame) -> Any:
-    """Positions of the rows as pages show them: accelerators before CPUs, and within a task by model."""
-    keys = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "task", "model", "run"]
+    """Positions of the rows as pages show them: accelerators before CPUs, and models by name."""
+    keys = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run"]
     return np.lexsort([*(table[key] for key in reversed(keys)), table["device_type"] == "cpu"])
 
 

@@ -162,7 +162,8 @@ class Tables:
         """What is shown, and what all its rows have in common."""
         single = any(row["processes"] == 1 and row["speedup_low"] is not None for row in rows)
         note = self.words.one_process() if single else ""
-        return self.words.facts([escape(headline), self.words.selection(rows), escape(note)])
+        facts = self.words.facts([escape(headline), self.words.selection(rows)])
+        return self.words.lines([facts, escape(note)])
 
     # ── Cells ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -251,11 +252,8 @@ class Tables:
     def _interval(self, low: float | None, row: Row) -> Cell:
         if low is None:
             return _UNKNOWN_NUMBER
-        ratio = self.words.language.ratio
-        return Cell(self._reach(ratio(low), ratio(row["speedup_high"])), _sort(low), "number")
-
-    def _reach(self, low: str, high: str) -> str:
-        return self.words.say(self.words.language.gettext("%(low)s to %(high)s"), low=low, high=high)
+        number = self.words.language.number
+        return Cell(self.words.value(f"{number(low, 2)}–{number(row['speedup_high'], 2)}"), _sort(low), "number")
 
     def _change(self, value: float | None, _row: Row) -> Cell:
         if value is None:
@@ -264,7 +262,7 @@ class Tables:
         return Cell(self._percent(value), _sort(value), f"number {tone}".strip())
 
     def _percent(self, value: float) -> str:
-        return self.words.value(self.words.language.percent(value, signed=True))
+        return self.words.value(self.words.percent(value))
 
     def _best(self, label: int | None, name: str) -> Cell:
         """The largest gain, with the model or device and the batch size that have it."""
@@ -287,19 +285,17 @@ class Tables:
         return Cell(Markup("<br>").join(map(self.words.origin, origins)))
 
     def _calls(self, value: float | None, row: Row) -> Cell:
+        """Calls until compiling has paid, with their interval: from some number on, where it may never pay."""
+        number, low, high = self.words.language.number, row["break_even_calls_low"], row["break_even_calls_high"]
         if value is None:
             return _UNKNOWN_NUMBER
         if math.isinf(value):
-            return Cell(escape(self._whole(value)), repr(1e300), "number")
-        low, high = row["break_even_calls_low"], row["break_even_calls_high"]
+            return Cell(escape(self.words.language.gettext("never")), repr(1e300), "number")
         text = self._number(round(value))
         if low is not None and high is not None:
-            text = Markup("{}<br><small>{}</small>").format(text, self._reach(self._whole(low), self._whole(high)))
+            reach = f"≥ {number(round(low))}" if math.isinf(high) else f"{number(round(low))}–{number(round(high))}"
+            text = Markup("{}<br><small>{}</small>").format(text, self.words.value(reach))
         return Cell(text, _sort(value), "number")
-
-    def _whole(self, calls: float) -> str:
-        language = self.words.language
-        return language.gettext("never") if math.isinf(calls) else language.number(round(calls))
 
     def _task(self, value: str, _row: Row) -> Cell:
         return Cell(escape(self.words.task(value)))

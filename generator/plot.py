@@ -294,10 +294,10 @@ class _Canvas:
 _GAP = 10.0
 _BAR = 16.0
 _DOT = 12.0
-_PITCH = {"bars": 48.0, "dots": 34.0, "change": 32.0, "strip": 78.0}
+_PITCH = {"bars": 45.0, "dots": 32.0, "change": 29.0, "strip": 78.0}
 _TITLE = 40.0
 _LEGEND_LINE = 26.0
-_THICKNESS = {"bars": 34.0, "dots": 18.0, "change": 22.0, "strip": 78.0}
+_THICKNESS = {"bars": 34.0, "dots": 18.0, "change": 18.0, "strip": 78.0}
 _STACKED_GAP = 40.0
 _MAX_LABEL_SHARE = 0.36
 _SWARM_LANES = 2  # on each side of the line
@@ -506,7 +506,7 @@ def _draw_change(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Line, middl
         return
     role = winner(mark)
     zero, end = layout.x(0), layout.x(mark.value)
-    canvas.bar(min(zero, end), middle, abs(end - zero), _BAR + 4, role)
+    canvas.bar(min(zero, end), middle, abs(end - zero), _BAR + 1, role)
     outer = _draw_interval(canvas, layout, mark, middle)
     if mark.value < 0:
         canvas.text(layout.x(_reach(mark)[0]) - 6, middle, mark.text, size=SMALL, side="end")

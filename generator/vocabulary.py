@@ -61,7 +61,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "seconds": lambda x, digits=1: shown(language.seconds(x, digits)),
         "gb": lambda x, digits=2: shown(language.gigabytes(x, digits)),
         "percent": lambda x, digits=1: shown(language.percent(x, digits)),
-        "signed_percent": lambda x, digits=1: shown(language.percent(x, digits, signed=True)),
+        "signed_percent": lambda x, digits=1: shown(words.percent(x, digits)),
         "ratio": lambda x, digits=2: shown(language.ratio(x, digits)),
         "number": lambda x, digits=None: shown(language.number(x, digits)),
         "date": lambda day: shown(_date(day, language)),

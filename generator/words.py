@@ -91,6 +91,14 @@ class Words:
         """Short facts in a row."""
         return self._join(" · ", parts)
 
+    def percent(self, x: float | None, digits: int = 1) -> str:
+        """A signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
+        return self.language.percent(x, digits, signed=True).replace("-", "−")
+
+    def lines(self, parts: Iterable[str]) -> str:
+        """HTML below each other."""
+        return self._join(Markup("<br>"), parts)
+
     def names(self, names: Sequence[str]) -> str:
         """A list as the language joins it."""
         marked = [str(self.value(name)) for name in names]
@@ -129,7 +137,7 @@ class Words:
     def origin(self, origin: str) -> str:
         """Who measured."""
         gettext = self.language.gettext
-        return {"measured": gettext("measured here"), "published": gettext("published")}.get(origin, origin)
+        return {"measured": gettext("measured"), "published": gettext("published")}.get(origin, origin)
 
     def weights(self, weights: str) -> str:
         """What the parameters of a model were."""
@@ -172,7 +180,7 @@ class Words:
             "eager_ms": gettext("Eager (ms)"),
             "compiled_ms": gettext("Compiled (ms)"),
             "speedup": gettext("Speedup"),
-            "interval": gettext("95% interval"),
+            "interval": gettext("Interval (95%)"),
             "change": gettext("Change in latency"),
             "models": gettext("Models"),
             "devices": gettext("Devices"),
