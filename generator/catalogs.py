@@ -8,16 +8,17 @@ Pages, templates and Python sources enter, in the order of the navigation; ``loc
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import polib
 import yaml
-from babel.messages.extract import extract_from_file
+from babel.messages.extract import extract_from_file, extract_python
 from babel.messages.frontend import parse_mapping_cfg
 from babel.util import pathmatch
 
@@ -160,13 +161,25 @@ Found = Iterator[tuple[int, str | None, str, list[str]]]
 
 def extract_page(file: IO[bytes], _keywords: object, _tags: object, options: Mapping[str, Any]) -> Found:
     """Babel extraction method for authored Markdown: front matter and blocks, each with its page and kind."""
-    where = str(options.get("file", "docs"))
+    where = str(options.get("file") or file.name)
     source = parse_page(Path(where).name, file.read().decode("utf-8"), where)
     title = source.front.messages.get("title") or where.removeprefix("docs/")
     for name, message in source.front.messages.items():
         yield source.front.lines[name], None, message, [f"{title} · page {name}"]
     for block in source.document.blocks:
         yield block.line, None, block.message, [f"{title} · {block.kind}"]
+
+
+def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: Any) -> Iterator[Any]:
+    """Babel extraction method for Python: Babel's own, without texts that only stand near: ``gettext(x["y"])``."""
+    calls = (node for node in ast.walk(ast.parse(file.read())) if isinstance(node, ast.Call))
+    literals = {argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant)}
+    file.seek(0)
+    for found in extract_python(file, keywords, tags, options):
+        name, texts = cast("tuple[str, Any]", found[1:3])  # a text, or one for each argument with None where it is none
+        arguments = texts if isinstance(texts, tuple) else (texts,)
+        if literals.issuperset(arguments[: 2 if KEYWORDS[name] else 1]):
+            yield found
 
 
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:

@@ -9,7 +9,7 @@ def words(language: Language) -> Iterator[str]:
     """One text of each kind."""
     # Translators: heading of a column
     yield language.gettext("Device")
-    yield language.ngettext("%(count)s model", "%(count)s models", 2)
+    yield language.ngettext("%(count)s model", "%(count)s models", {"x": 2}["x"])
     yield language.pgettext("unit", "round")
     yield language.gettext("Translation in progress")
     yield language.ngettext(
@@ -17,3 +17,5 @@ def words(language: Language) -> Iterator[str]:
         "%(missing)s of %(total)s texts on this page are not translated yet and appear in English.",
         2,
     )
+    settings = {"not a message": "neither"}
+    yield language.gettext(settings["not a message"])
