@@ -99,9 +99,9 @@ def coverage(language: str, weight: Weight = "regular") -> frozenset[str]:
 def web_font(language: str, characters: Iterable[str], weight: Weight = "regular") -> bytes:
     """A woff2 font with those of `characters` that the face of `language` has, and nothing else.
 
-    ``web_font("en", …)`` is the Latin face, which every language needs. Those of ``zh``, ``ja`` and ``ar`` hold only what
-    it lacks, and the few characters that look different in their script, so in CSS they stand before the Latin family.
-    The same characters give the same bytes.
+    ``web_font("en", …)`` is the Latin face, which every language needs. Those of ``zh``, ``ja`` and ``ar`` hold only
+    what it lacks, and the few characters that look different in their script, so in CSS they stand before the Latin
+    family. The same characters give the same bytes.
     """
     face = FACES.get(language, LATIN)
     codes = {ord(character) for text in characters for character in text} & _characters(face, weight)

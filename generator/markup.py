@@ -189,7 +189,9 @@ class Tables:
     @cached_property
     def _show(self) -> Mapping[str, Callable[[Any, Row], Cell]]:
         """How a column is shown that is neither a latency nor a coordinate."""
-        counts = dict.fromkeys(("models", "comparisons", "slower", "records", "graphs", "graph_breaks"), self._count)
+        counts = dict.fromkeys(
+            ("models", "devices", "comparisons", "slower", "records", "graphs", "graph_breaks"), self._count
+        )
         return {
             **counts,
             "speedup": self._speedup,
@@ -208,7 +210,7 @@ class Tables:
             "commit": self._code,
             "licence": self._plain,
             "date": self._date,
-            "devices": self._devices,
+            "device_names": self._devices,
             "run": self._run,
             "fault": self._fault,
             "finding": self._finding,
@@ -313,11 +315,9 @@ class Tables:
             return Cell(self.words.value(self.words.language.date(row["measured_at"])), row["measured_at"].isoformat())
         return Cell(self.words.value(self.words.date(row["source_date"])), row["source_date"])
 
-    def _devices(self, value: int | tuple[int, ...], row: Row) -> Cell:
-        if isinstance(value, int):
-            return self._count(value, row)
-        names = (self._linked("device", self.results.rows[label]) for label in value)
-        return Cell(Markup("<br>").join(names), str(len(value)))
+    def _devices(self, labels: tuple[int, ...], _row: Row) -> Cell:
+        names = (self._linked("device", self.results.rows[label]) for label in labels)
+        return Cell(Markup("<br>").join(names), str(len(labels)))
 
     def _run(self, value: str, row: Row) -> Cell:
         name = Markup("<code>{}</code>").format(value)

@@ -136,7 +136,7 @@ def runs(rows: Rows) -> Lines:
         run=_first("run"),
         origin=_first("origin"),
         date=_first("row"),
-        devices=lambda group: tuple(devices[0]["row"] for devices in grouped(group, "device").values()),
+        device_names=lambda group: tuple(rows[0]["row"] for rows in grouped(group, "device").values()),
         records=lambda group: sum(row["attempts"] for row in group),
         torch=_names("torch"),
         transformers=_names("transformers"),

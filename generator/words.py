@@ -184,6 +184,7 @@ class Words:
             "change": gettext("Change in latency"),
             "models": gettext("Models"),
             "devices": gettext("Devices"),
+            "device_names": gettext("Devices"),
             "comparisons": gettext("Comparisons"),
             "median_change": gettext("Median change"),
             "best_model": gettext("Largest gain"),

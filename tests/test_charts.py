@@ -1,0 +1,241 @@
+"""Charts: what they show of which rows, in which words; drawn once and kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from atlas_data import PUBLISHED, measured, measurement, rounds, write
+
+from bench.record import Arm, Measurement, Status
+from generator import charts, plot
+from generator.cache import Cache
+from generator.language import Language, load_language
+from generator.load import Rows, load
+from generator.plot import Line, Mark
+
+EN = load_language("en")
+
+
+def published(**chosen: object) -> Rows:
+    rows = load(PUBLISHED).newest_rows
+    return [row for row in rows if all(row[name] == value for name, value in chosen.items())]
+
+
+A100 = {"device": "a100", "torch": "2.0.1"}
+
+
+def lines(chart: charts.Chart) -> list[Line]:
+    return [line for panel in chart.plot.panels for line in panel.rows]
+
+
+def texts(chart: charts.Chart) -> Iterator[str]:
+    yield from plot._texts(chart.plot)
+    yield chart.alt
+    yield chart.caption
+
+
+# ── Latency ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_latency_has_a_row_per_model_the_fastest_first() -> None:
+    chart = charts.latency(published(**A100, batch_size=1), EN)
+    assert chart.plot.kind == "bars"
+    assert len(lines(chart)) == 12
+    first = lines(chart)[0]
+    assert (first.label, [mark.text for mark in first.marks if mark]) == ("ResNet", ["6.53", "4.12"])
+    values = [line.marks[0].value for line in lines(chart) if line.marks[0]]
+    assert values == sorted(values)
+
+
+def test_wide_ranges_become_dots_on_a_logarithmic_scale() -> None:
+    chart = charts.latency(published(**A100, batch_size=16), EN)
+    assert (chart.plot.kind, chart.plot.log) == ("dots", True)
+    assert "logarithmic" in chart.plot.axis
+    assert [text for _, text in chart.plot.ticks] == ["10", "20", "50", "100", "200", "500"]
+
+
+def test_out_of_memory_stands_in_words_at_its_place() -> None:
+    chart = charts.latency(published(device="v100", torch="2.0.1", batch_size=16), EN)
+    detr = next(line for line in lines(chart) if line.label == "DETR")
+    assert (detr.marks, detr.note) == ((None, None), "out of memory")
+
+
+def test_alt_states_the_finding_with_its_numbers() -> None:
+    chart = charts.latency(published(**A100, batch_size=1), EN)
+    assert chart.alt == (
+        "Latency, eager and compiled (A100 · PyTorch 2.0.1 · mode default · batch size 1 · published in 2023). "
+        "The largest gain: MobileNet goes from 8.583\u00a0ms to 3.974\u00a0ms (−53.7%). "
+        "The smallest gain: ConvNeXT goes from 10.410\u00a0ms to 10.208\u00a0ms (−1.9%)."
+    )
+
+
+def test_caption_states_selection_n_and_date() -> None:
+    chart = charts.change(published(**A100, batch_size=1), EN)
+    for part in ("A100", "PyTorch 2.0.1", "batch size 1", "published in 2023", "12 comparisons"):
+        assert part in chart.caption
+
+
+def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
+    rows = load(write(tmp_path, [measured()])).newest_rows
+    chart = charts.latency(rows, EN)
+    mark = lines(chart)[0].marks[0]
+    assert mark is not None
+    assert mark.low < mark.value < mark.high
+    assert "intervals of 95%" in chart.caption
+    assert "too narrow" in chart.caption
+    assert "measured on July 1, 2026" in chart.caption
+    assert "too narrow" not in charts.overview(rows, EN).caption
+
+
+def test_a_loss_is_called_a_loss(tmp_path: Path) -> None:
+    rows = load(write(tmp_path, [measured(), measured(batch_size=4, figures=measurement(10.0, 14.0))])).newest_rows
+    assert "The largest loss: batch size 4 goes from" in charts.change(rows, EN).alt
+
+
+def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
+    eager_only = Measurement(eager=Arm(rounds_ms=rounds(10.0)))
+    rows = load(write(tmp_path, [measured(status=Status.OOM, reason="x", figures=eager_only)])).newest_rows
+    chart = charts.latency(rows, EN)
+    (line,) = lines(chart)
+    assert line.marks[0] is not None
+    assert (line.marks[1], line.note) == (None, "out of memory")
+    assert "no pair of latencies" in chart.alt
+    assert charts.change(rows, EN).light
+    assert charts.overview(rows, EN).light
+
+
+def test_doubtful_statuses_stand_beside_the_figure(tmp_path: Path) -> None:
+    rows = load(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())])).newest_rows
+    mark = lines(charts.change(rows, EN))[0].marks[0]
+    assert mark is not None
+    assert mark.text.endswith("(unstable)")
+
+
+# ── Change ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_change_is_sorted_by_gain_within_each_batch_size() -> None:
+    chart = charts.change(published(**A100), EN)
+    assert [panel.title for panel in chart.plot.panels] == ["batch size 1", "batch size 4", "batch size 16"]
+    for panel in chart.plot.panels:
+        values = [mark.value for line in panel.rows for mark in line.marks if mark]
+        assert values == sorted(values)
+    assert lines(chart)[0] == Line("MobileNet", (Mark(3.974 / 8.583 - 1, "−53.7%"),), "")
+
+
+def test_one_model_is_split_by_device_with_batch_sizes_side_by_side() -> None:
+    chart = charts.change(published(model="vit"), EN)
+    assert [panel.title for panel in chart.plot.panels] == ["A100", "T4", "V100"]
+    assert [line.label for line in chart.plot.panels[0].rows] == ["batch size 1", "batch size 4", "batch size 16"]
+
+
+def test_legend_names_only_what_occurs(tmp_path: Path) -> None:
+    assert charts.change(published(**A100), EN).plot.legend == (("compiled is faster", "compiled"),)
+    rows = load(write(tmp_path, [measured(figures=measurement(10.0, 10.01))])).newest_rows
+    assert charts.change(rows, EN).plot.legend == (("no clear difference", "zero"),)
+
+
+# ── Batch sizes and overview ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_batches_put_the_sizes_of_a_model_on_one_line() -> None:
+    chart = charts.batches(published(**A100), EN)
+    by_label = {line.label: line for line in lines(chart)}
+    assert len(by_label) == 12
+    assert [mark is None for mark in by_label["OwlViT"].marks] == [False, True, True]
+    assert [name for name, _ in chart.plot.legend] == ["batch size 1", "batch size 4", "batch size 16"]
+    assert "Batch size 4: median change −16.8% in 11 comparisons." in chart.alt
+
+
+def test_overview_has_every_comparison_and_the_median() -> None:
+    chart = charts.overview(published(), EN)
+    by_label = {line.label: line for line in lines(chart)}
+    assert {label: len(line.marks) - 1 for label, line in by_label.items()} == {"A100": 48, "T4": 46, "V100": 38}
+    median = by_label["V100"].marks[0]
+    assert median is not None
+    assert median.text == "median −23.6%"
+    assert "T4: median −11.7%, from −36.6% to −0.1%, in 46 comparisons." in chart.alt
+
+
+def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    rows = load(write(tmp_path, [measured(device_name="NVIDIA A100")])).newest_rows
+    labels = [line.label for line in lines(charts.overview(rows, EN))]
+    assert labels == ["A100 · measured", "A100 · published", "T4", "V100"]
+
+
+# ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("make", [charts.latency, charts.change, charts.batches, charts.overview])
+def test_no_english_is_left_in_other_languages(make: object) -> None:
+    rows = published(device="v100", torch="2.0.1")
+    names = {row["model_label"] for row in rows} | {"V100", "PyTorch", "default", "ms"}
+    chart = make(rows, load_language("ar-XB"))  # type: ignore[operator]
+    words = {word.strip("()·.,:\u200e") for text in texts(chart) for word in text.replace("<", " <").split()}
+    english = {word for word in words - names if word.isascii() and word.isalpha() and len(word) > 1}
+    assert english <= {"br", "bdi"}
+
+
+def test_arabic_is_mirrored_and_drawn() -> None:
+    arabic = load_language("ar-XB")
+    chart = charts.latency(published(**A100, batch_size=1), arabic)
+    assert chart.plot.right_to_left
+    assert b"AtlasSansArabic" in chart.light
+
+
+# ── Drawing once ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_chart_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[plot.Plot] = []
+    draw = plot.draw
+    monkeypatch.setattr(charts, "_SVG", Cache("charts", ".svg", tmp_path))
+    monkeypatch.setattr(plot, "draw", lambda each: drawn.append(each) or draw(each))  # type: ignore[func-returns-value]
+    rows = published(**A100, batch_size=4)
+    first = charts.change(rows, EN).light
+    assert charts.change(rows, EN).light == first
+    monkeypatch.setattr(charts, "_SVG", Cache("charts", ".svg", tmp_path))
+    assert charts.change(rows, EN).light == first
+    assert len(drawn) == 1
+    other = [dict(row, change=row["change"] + 0.01) for row in rows]
+    assert charts.change(other, EN).light != first
+
+
+def test_other_languages_get_their_own_drawing() -> None:
+    rows = published(**A100, batch_size=1)
+    accented: Language = load_language("en-XA")
+    assert charts.latency(rows, accented).plot != charts.latency(rows, EN).plot
+    assert dataclasses.replace(charts.latency(rows, EN).plot) == charts.latency(rows, EN).plot
+
+
+# ── Ticks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.0, 76.0, [0.0, 20.0, 40.0, 60.0]),
+        (-0.53, 0.0, [-0.4, -0.2, 0.0]),
+        (-0.12, 0.07, [-0.1, -0.05, 0.0, 0.05]),
+        (0.0, 0.0, [0.0]),
+        (0.0, 1.0, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+    ],
+)
+def test_linear_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
+    assert charts.linear_ticks(low, high) == pytest.approx(ticks)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (4.0, 200.0, [5, 10, 20, 50, 100, 200]),
+        (5.0, 640.0, [10, 30, 100, 300]),
+        (1.0, 1e6, [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
+    ],
+)
+def test_log_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
+    assert charts.log_ticks(low, high) == pytest.approx(ticks)

@@ -1,0 +1,203 @@
+"""Drawing: nothing overlaps or leaves the canvas, the same plot gives the same bytes, colours can be told apart."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from bench.errors import AtlasError
+from generator import plot
+from generator.plot import BACKGROUNDS, DARK, LIGHT, WIDTH, Line, Mark, Panel, Plot
+
+LEGEND: tuple[tuple[str, plot.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
+
+
+def lines(count: int, label: str = "Model {}") -> tuple[Line, ...]:
+    """Bars from tiny to long, with and without intervals, and one without figures."""
+    made = [
+        Line(
+            label.format(n),
+            (
+                Mark(3.0 + n**1.5, f"{3 + n**1.5:.1f}", 2.5 + n**1.5, 3.9 + n**1.5 * 1.1),
+                Mark(2.0 + n**1.5, f"{2 + n**1.5:.1f} (unstable)" if n % 5 == 0 else f"{2 + n**1.5:.1f}"),
+            ),
+        )
+        for n in range(count - 1)
+    ]
+    return (*made, Line("DETR", (None, None), "out of memory"))
+
+
+def bars(count: int = 12, **changes: Any) -> Plot:
+    arguments: dict[str, Any] = {
+        "kind": "bars",
+        "language": "en",
+        "right_to_left": False,
+        "panels": (Panel(lines(count)),),
+        "legend": LEGEND,
+        "axis": "latency in ms (less is better)",
+        "ticks": tuple((float(tick), f"{tick:,}") for tick in range(0, 250, 50) if tick <= 3 + count**1.5),
+    }
+    return Plot(**arguments | changes)
+
+
+def dots(count: int = 12, **changes: Any) -> Plot:
+    return bars(count, **{"kind": "dots", "log": True, "ticks": ((5.0, "5"), (10.0, "10"), (20.0, "20")), **changes})
+
+
+def change(count: int = 12, **changes: Any) -> Plot:
+    rows = tuple(
+        Line(f"Model {n}", (Mark((n - count * 0.7) / count, f"{n / 10:.1f}%", (n - count * 0.7) / count - 0.05, 0.4),))
+        for n in range(count)
+    )
+    panels = (Panel((*rows, Line("DETR", (None,), "out of memory")), "batch size 1"), Panel(rows[:3], "batch size 4"))
+    ticks = ((-0.5, "-50%"), (0.0, "0%"))
+    legend = (("compiled is faster", "compiled"), ("eager is faster", "eager"), ("no clear difference", "zero"))
+    return bars(kind="change", panels=panels, ticks=ticks, legend=legend, **changes)
+
+
+def strip(count: int = 60, **changes: Any) -> Plot:
+    marks = tuple(Mark(-0.6 + 0.5 * (n * 7 % count) / count) for n in range(count))
+    rows = tuple(Line(name, (Mark(-0.1, "median −10.0%"), *marks), "60 comparisons") for name in ("A100", "Intel Xeon"))
+    return bars(kind="strip", panels=(Panel(rows),), ticks=((-0.5, "-50%"), (0.0, "0%")), **changes)
+
+
+def boxes(drawing: Plot) -> dict[str, Bbox]:
+    """Where each text is, in pixels."""
+    figure = plot.compose(drawing)
+    renderer = plot._measuring()
+    texts = [artist for artist in figure.findobj(Text) if artist.get_text()]
+    return {f"{n} {text.get_text()}": text.get_window_extent(renderer) for n, text in enumerate(texts)}
+
+
+def overlaps(drawing: Plot) -> list[tuple[str, str]]:
+    found = boxes(drawing)
+    return [
+        (one, other)
+        for (one, first), (other, second) in itertools.combinations(found.items(), 2)
+        # The line spacing of a font is taller than its letters: neighbours in a pair of bars may touch in it.
+        if min(first.x1, second.x1) - max(first.x0, second.x0) > 0.5
+        and min(first.y1, second.y1) - max(first.y0, second.y0) > 4
+    ]
+
+
+LONG = "vit_large_patch14_clip_336.openai_ft_in12k_in1k_{}"
+DRAWINGS = {
+    "12 models": bars(12),
+    "40 models": bars(40),
+    "long names": bars(40, panels=(Panel(lines(40, LONG)),)),
+    "dots": dots(12),
+    "40 dots": dots(40),
+    "long dots": dots(40, panels=(Panel(lines(40, LONG)),)),
+    "change": change(12),
+    "40 changes": change(40),
+    "strip": strip(),
+    "one model": bars(2),
+    "no models": bars(panels=(), ticks=()),
+    "many in the legend": bars(legend=LEGEND, axis="x" * 60),
+}
+
+
+@pytest.mark.parametrize("mirrored", [False, True], ids=["ltr", "rtl"])
+@pytest.mark.parametrize("name", list(DRAWINGS))
+def test_texts_stay_apart_and_inside(name: str, mirrored: bool) -> None:
+    drawing = DRAWINGS[name]
+    drawing = Plot(**{**vars(drawing), "right_to_left": mirrored})
+    assert overlaps(drawing) == []
+    height = plot.height(drawing)
+    for text, box in boxes(drawing).items():
+        assert box.x0 >= -1, text
+        assert box.x1 <= WIDTH + 1, text
+        assert box.y0 >= -2, text
+        assert box.y1 <= height + 2, text
+
+
+def test_right_to_left_is_the_mirror_image() -> None:
+    ltr, rtl = boxes(bars()), boxes(bars(right_to_left=True))
+    assert ltr.keys() == rtl.keys()
+    for text, box in ltr.items():
+        assert rtl[text].x0 == pytest.approx(WIDTH - box.x1, abs=1.5), text
+        assert rtl[text].y0 == pytest.approx(box.y0), text
+
+
+def test_same_plot_same_bytes_in_another_process() -> None:
+    code = (
+        "import sys; sys.path.insert(0, 'tests'); "
+        "import test_plot as test; sys.stdout.buffer.write(test.plot.draw(test.change()))"
+    )
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+    assert plot.draw(change()) == other
+    assert b"dc:date" not in other
+
+
+def test_text_is_drawn_as_paths_with_own_fonts() -> None:
+    svg = plot.draw(bars(right_to_left=True, language="ar", axis="زمن الاستجابة بوحدة ms"))
+    assert b"<text" not in svg
+    assert b"AtlasSansArabic" in svg
+    assert svg.startswith(b"<?xml")
+    assert re.search(rb'<svg [^>]*width="600" height="\d+" viewBox="0 0 600 \d+"', svg) or re.search(
+        rb'width="600" height="\d+"', svg
+    )
+
+
+def test_background_is_transparent() -> None:
+    svg = plot.draw(bars())
+    assert b"#ffffff" not in svg
+    assert b"<image" not in svg
+
+
+def test_dark_is_the_same_drawing_in_other_colours() -> None:
+    light = plot.draw(change())
+    dark = plot.darken(light)
+    assert not {colour.encode() for colour in LIGHT.values()} & set(re.findall(rb"#[0-9a-f]{6}", dark))
+    strip_colours = re.compile(rb"#[0-9a-f]{6}")
+    assert strip_colours.sub(b"", light) == strip_colours.sub(b"", dark)
+
+
+def test_only_palette_colours_are_drawn() -> None:
+    used = {match.decode() for match in re.findall(rb"#[0-9a-f]{6}", plot.draw(change()) + plot.draw(strip()))}
+    assert used <= set(LIGHT.values())
+
+
+@pytest.mark.parametrize(("palette", "background"), [(LIGHT, "light"), (DARK, "dark")])
+def test_contrast(palette: dict[plot.Role, str], background: str) -> None:
+    for role, colour in palette.items():
+        if role != "grid":
+            least = 4.5 if role in {"text", "muted"} else 3
+            assert plot.contrast(colour, BACKGROUNDS[background]) >= least, role
+
+
+def test_palettes_do_not_collide() -> None:
+    assert len(set(LIGHT.values())) == len(LIGHT)
+    assert not set(LIGHT.values()) & set(DARK.values())
+
+
+def test_missing_glyph_names_characters_and_remedy() -> None:
+    with pytest.raises(AtlasError, match=r"ก \(U\+0E01\), 😀 \(U\+1F600\)") as raised:
+        plot.draw(bars(axis="ก 😀"))
+    assert "generator/fonts.py" in raised.value.remedy
+
+
+def test_formulas_in_names_are_not_read() -> None:
+    assert plot.draw(bars(axis=r"a$\frac{1}{2}$b_c"))
+
+
+def test_intervals_are_drawn_only_where_known() -> None:
+    unknown = bars(panels=(Panel((Line("ViT", (Mark(2.0, "2"), Mark(1.0, "1", 0.9, math.inf))),)),))
+    known = bars(panels=(Panel((Line("ViT", (Mark(2.0, "2", 1.9, 2.1), Mark(1.0, "1", 0.9, 1.1))),)),))
+    count = {drawing: plot.draw(drawing).count(b"stroke-width: 1.6") for drawing in (unknown, known)}
+    assert count == {unknown: 0, known: 6}
+
+
+def test_colour_of_the_winner() -> None:
+    assert plot.winner(Mark(-0.1)) == "compiled"
+    assert plot.winner(Mark(0.1)) == "eager"
+    assert plot.winner(Mark(-0.1, "", -0.3, 0.1)) == "zero"
+    assert plot.winner(Mark(-0.1, "", -0.3, -0.05)) == "compiled"

@@ -1,0 +1,153 @@
+"""Tables as data: which lines and columns there are, and what is never averaged together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from atlas_data import PUBLISHED, XEON, measured, measurement, write
+
+from bench.record import Record, Status
+from generator import tables
+from generator.lint import lint
+from generator.load import Results, Rows, load
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return load(PUBLISHED)
+
+
+def chosen(results: Results, **values: object) -> Rows:
+    return [row for row in results.newest_rows if all(row[name] == value for name, value in values.items())]
+
+
+def rows_of(tmp_path: Path, *records: Record) -> Rows:
+    return load(write(tmp_path, records)).newest_rows
+
+
+def columns(lines: tables.Lines) -> list[str]:
+    return [column for column in lines[0] if column != "row"]
+
+
+def test_latency_columns_are_what_tells_rows_apart(results: Results) -> None:
+    one_table = tables.latency(chosen(results, device="a100", torch="2.0.1", batch_size=1))
+    assert columns(one_table) == ["model", "eager_ms", "compiled_ms", "speedup", "change"]
+    assert len(one_table) == 12
+    one_model = tables.latency(chosen(results, model="detr"))
+    assert columns(one_model)[:3] == ["device", "torch", "batch_size"]
+    everything = tables.latency(results.newest_rows)
+    assert columns(everything)[:5] == ["model", "device", "torch", "compile_mode", "batch_size"]
+    assert len(everything) == 136
+
+
+def test_a_single_row_still_has_a_name(results: Results) -> None:
+    (line,) = tables.latency(chosen(results, device="a100", torch="2.0.1", batch_size=1, model="vit"))
+    assert columns([line])[0] == "model"
+    assert (line["eager_ms"], line["compiled_ms"]) == (9.325, 7.584)
+
+
+def test_interval_is_a_column_where_any_is_known(tmp_path: Path) -> None:
+    lines = tables.latency(rows_of(tmp_path, measured(), measured(batch_size=4, status=Status.CRASH, reason="x")))
+    assert "interval" in columns(lines)
+    assert lines[1]["interval"] is None
+
+
+def test_rarer_coordinates_appear_when_rows_differ_in_nothing_else(tmp_path: Path) -> None:
+    assert "dtype" not in columns(tables.latency(rows_of(tmp_path, measured())))
+    lines = tables.latency(rows_of(tmp_path, measured(run="half", dtype="float16")))
+    assert columns(lines)[0] == "dtype"
+
+
+def test_a_smaller_input_of_another_model_is_no_column(tmp_path: Path) -> None:
+    other = measured(model="DETR", checkpoint="facebook/detr", input_size=(800, 1066))
+    assert "input_size" not in columns(tables.latency(rows_of(tmp_path, measured(), other)))
+
+
+def test_summary_has_a_line_per_device_and_origin(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    lines = tables.summary(rows_of(tmp_path, measured(device_name="NVIDIA A100", figures=measurement(10.0, 20.0))))
+    assert [(line["device"], line["origin"]) for line in lines] == [
+        ("a100", "measured"),
+        ("a100", "published"),
+        ("t4", "published"),
+        ("v100", "published"),
+    ]
+    own, guide = lines[:2]
+    assert (own["comparisons"], own["slower"]) == (1, 1)
+    assert own["median_change"] == pytest.approx(1, rel=0.05)
+    assert (guide["models"], guide["comparisons"], guide["slower"]) == (12, 48, 0)
+
+
+def test_the_best_row_is_not_a_doubtful_one(results: Results) -> None:
+    doubtful = {row for finding in lint(results.newest) for row in finding.doubtful}
+    rows = chosen(results, device="a100")
+    trusted, any_row = tables.best_row(rows, doubtful), tables.best_row(rows)
+    assert trusted is not None
+    assert any_row is not None
+    assert (results.rows[trusted]["model"], results.rows[any_row]["model"]) == ("conditional-detr", "resnet")
+    assert tables.best_row(chosen(results, row=any_row), doubtful) == any_row
+
+
+def test_rows_without_figures_have_no_best(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path, measured(status=Status.CRASH, reason="x"))
+    assert tables.best_row(rows) is None
+    assert tables.worst_row(rows) is None
+    assert tables.median_change(rows) is None
+    (line,) = tables.summary(rows)
+    assert (line["comparisons"], line["median_change"], line["best_model"]) == (0, None, None)
+
+
+def test_slower_counts_only_what_is_surely_slower(tmp_path: Path) -> None:
+    records = [
+        measured(batch_size=1, figures=measurement(10.0, 10.01)),
+        measured(batch_size=4, figures=measurement(10.0, 12.0)),
+        measured(batch_size=16, figures=measurement(10.0, 14.0)),
+    ]
+    lines = tables.slower(rows_of(tmp_path, *records))
+    assert [line["batch_size"] for line in lines] == [16, 4]
+
+
+def test_devices_and_models(results: Results) -> None:
+    devices = tables.devices(results.newest_rows)
+    assert [line["device"] for line in devices] == ["a100", "t4", "v100"]
+    assert devices[0]["modes"] == ("default", "reduce-overhead")
+    assert devices[0]["batch_sizes"] == (1, 4, 16)
+    models = tables.models(results.newest_rows)
+    assert len(models) == 12
+    assert [line["task"] for line in models] == sorted(line["task"] for line in models)
+    assert {line["devices"] for line in models} == {3}
+
+
+def test_compile_cost_leaves_published_rows_out(results: Results, tmp_path: Path) -> None:
+    assert tables.compile_cost(results.newest_rows) == []
+    (line,) = tables.compile_cost(rows_of(tmp_path, measured()))
+    assert (line["compile_cold_s"], line["compile_warm_s"], line["graphs"]) == (20.0, 5.0, 1)
+    assert line["break_even_calls"] == pytest.approx(10_000, rel=0.05)
+
+
+def test_environment_shows_each_distinct_one_the_newest_first(results: Results, tmp_path: Path) -> None:
+    assert [columns([line]) for line in tables.environment(chosen(results, device="v100"))] == [["torch"], ["torch"]]
+    cpu = {"cores": 2, "threads": 2, "settings": {"TF32": "off"}}
+    records = [
+        measured(run="old", day=1, device="cpu", device_name=XEON, environment=cpu, torch="2.12.0"),
+        measured(run="new", day=2, device="cpu", device_name=XEON, environment=cpu),
+        measured(run="new", day=2, device="cpu", device_name=XEON, environment=cpu, batch_size=4),
+    ]
+    lines = tables.environment(rows_of(tmp_path, *records))
+    assert [line["torch"] for line in lines] == ["2.13.0", "2.12.0"]
+    assert lines[0]["settings"] == '{"TF32": "off"}'
+    assert "driver" not in lines[0]
+
+
+def test_runs_are_told_with_all_their_records(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    records = [measured(run="old", day=1), measured(run="new", day=2), measured(run="new", day=2, process=1)]
+    lines = tables.runs(load(write(tmp_path, records)).rows)
+    assert [(line["run"], line["records"]) for line in lines] == [("new", 2), ("old", 1), ("huggingface-2023", 136)]
+    assert lines[2]["licence"] == "Apache-2.0"
+    assert len(lines[2]["device_names"]) == 3
+
+
+def test_problems_have_a_line_each(results: Results) -> None:
+    assert len(tables.problems(results.problems)) == len(results.problems) == 8

@@ -1,0 +1,374 @@
+"""The vocabulary of the pages: figures, tables, charts and files, in HTML that needs no script and no bidi luck."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+from atlas_data import PUBLISHED, XEON, measured, measurement, write
+from markupsafe import Markup
+
+from bench.errors import AtlasError
+from bench.record import Arm, Measurement, Status
+from generator.language import load_language
+from generator.load import COLUMNS, Results, load
+from generator.pages import Page, SiteFile
+from generator.vocabulary import vocabulary
+
+
+class Pages:
+    """Renders expressions as pages do, and keeps the files that they emit."""
+
+    def __init__(self, results: Results, language: str = "en") -> None:
+        self.files: dict[str, SiteFile] = {}
+        names = vocabulary(results, load_language(language), lambda file: self.files.setdefault(file.uri, file))
+        self.environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+        self.environment.globals |= names
+        self.environment.filters |= {name: value for name, value in names.items() if callable(value)}
+
+    def render(self, source: str, uri: str = "index.md", **context: Any) -> str:
+        page = Page(uri, "../" * uri.count("/"))
+        return self.environment.from_string(source).render(page=page, **context)
+
+
+class Tables(HTMLParser):
+    """The tables of a text: rows of cells, each its attributes and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tables: list[list[list[tuple[str, dict[str, str | None], str]]]] = []
+        self.captions: list[str] = []
+        self._open = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        match tag:
+            case "table":
+                self.tables.append([])
+            case "tr":
+                self.tables[-1].append([])
+            case "th" | "td":
+                self.tables[-1][-1].append((tag, dict(attrs), ""))
+                self._open = tag
+            case "caption":
+                self._open = tag
+                self.captions.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._open:
+            self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open == "caption":
+            self.captions[-1] += data
+        elif self._open:
+            name, attributes, text = self.tables[-1][-1][-1]
+            self.tables[-1][-1][-1] = (name, attributes, text + data)
+
+
+@pytest.fixture(scope="module")
+def published() -> Pages:
+    return Pages(load(PUBLISHED))
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    cpu: dict[str, Any] = {"device": "cpu", "device_name": XEON, "environment": {"cores": 2, "threads": 2}}
+    records = [
+        *(measured(process=process, **cpu) for process in range(3)),
+        measured(batch_size=4, figures=measurement(10.0, 13.0), **cpu),
+        measured(batch_size=16, status=Status.OOM, reason="x", figures=Measurement(eager=Arm(((9.0,),))), **cpu),
+    ]
+    return Pages(load(write(folder, records)))
+
+
+# ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{{ 7.5842 | ms }}", "7.584\u00a0ms"),
+        ("{{ 41.53 | seconds }}", "41.5\u00a0s"),
+        ("{{ -0.4501 | signed_percent }}", "−45.0%"),
+        ("{{ 0.1 | signed_percent }}", "+10.0%"),
+        ("{{ 0.45 | percent }}", "45.0%"),
+        ("{{ 1.543 | ratio }}", "1.54×"),
+        ("{{ 1.5 | gb }}", "1.50\u00a0GB"),
+        ("{{ 1234 | number }}", "1,234"),
+        ("{{ none | ms }}", "–"),
+        ("{{ '2023' | date }}", "2023"),
+        ("{{ '2023-07-13' | date }}", "July 13, 2023"),
+        ("{{ 1 | counted('model') }}, {{ 3 | counted('published row') }}", "1 model, 3 published rows"),
+        ("{{ 'A<b>&' | name }}", "A&lt;b&gt;&amp;"),
+        ("{{ ['ViT', 'BeiT'] | names }}", "ViT and BeiT"),
+        ("{{ atlas.devices | names }}", "A100, T4, and V100"),
+        ("{{ atlas.models | length | counted('vision model') }}", "12 vision models"),
+        ("{{ atlas.records }} {{ atlas.published }} {{ atlas.measured }} {{ atlas.rows | length }}", "136 136 0 132"),
+        ("{{ atlas.published_best.model.label }} {{ atlas.published_best.device.label }}", "Conditional-DETR A100"),
+        ("{{ atlas.latest }} {{ atlas.torch }}", "None None"),
+        ("{{ atlas.device['v100'].median_change | signed_percent }}", "−23.6%"),
+        ("{{ atlas.device['v100'].sections | map(attribute='slug') | first }}", "torch-2-0-1-default"),
+        ("{{ atlas.model['owlvit'].auto_class }}", "AutoModelForZeroShotObjectDetection"),
+        ("{{ atlas.model['segformer'].auto_class }}", "AutoModelForSemanticSegmentation"),
+        ("{{ atlas.model['mask2former'].auto_class }}", "AutoModelForUniversalSegmentation"),
+        ("{{ atlas.model['vit'].task_name }}", "image classification"),
+    ],
+)
+def test_figures(published: Pages, source: str, expected: str) -> None:
+    assert published.render(source) == expected
+
+
+def test_measured_figures(mixed: Pages) -> None:
+    label = "{{ atlas.devices[-1].label }} {{ atlas.devices[-1].cores }} {{ atlas.devices[-1].slug }}"
+    assert mixed.render(label) == "Intel Xeon 2.50 GHz, 2 cores 2 cpu-intel-xeon-2-50-ghz-2-cores"
+    assert (
+        mixed.render("{{ atlas.latest | date }} {{ atlas.torch }} {{ atlas.commit }}") == "July 1, 2026 2.13.0 abc1234"
+    )
+    assert mixed.render("{{ atlas.slower | length }} {{ atlas.worst.batch_size }}") == "1 4"
+    assert (
+        mixed.render("{{ atlas.devices[-1].compile_rows | length }} {{ atlas.devices[0].compile_rows | length }}")
+        == "2 0"
+    )
+    section = "{% set section = atlas.devices[-1].sections[0] %}{{ section.origin }} {{ section.weights_name }}"
+    assert mixed.render(section) == "measured random weights"
+
+
+def test_a_device_with_both_origins_averages_only_what_was_measured(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    pages = Pages(load(write(tmp_path, [measured(device_name="NVIDIA A100", torch="2.0.1")])))
+    assert pages.render("{{ atlas.device['a100'].rows | length }}") == "1"
+    slugs = pages.render("{{ atlas.device['a100'].sections | map(attribute='slug') | join(' ') }}").split()
+    assert slugs[0] == "torch-2-0-1-default-measured"
+    assert len(set(slugs)) == len(slugs) == 4
+
+
+# ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_published_figure_is_in_a_table_with_three_decimals(published: Pages) -> None:
+    html = published.render("{{ latency_table() }}")
+    (table,) = Tables(html).tables
+    assert len(table) == 1 + 136
+    for line in PUBLISHED.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        if record["status"] == "pass":
+            for arm in ("eager", "compiled"):
+                value = record["measurement"][arm]["published_mean_ms"]
+                assert f'data-sort="{value!r}">{value:,.3f}</td>' in html
+
+
+def test_tables_have_captions_header_cells_and_no_blank_lines(mixed: Pages) -> None:
+    calls = (
+        "latency_table()",
+        "summary_table()",
+        "devices_table()",
+        "models_table()",
+        "slower_table()",
+        "compile_cost_table()",
+        "environment_table()",
+        "runs_table()",
+        "problems_table()",
+    )
+    for call in calls:
+        html = mixed.render(f"{{{{ {call} }}}}")
+        parsed = Tables(html)
+        assert "\n\n" not in html, call
+        assert parsed.captions[0], call
+        (head, *body) = parsed.tables[0]
+        assert {(tag, attributes.get("scope")) for tag, attributes, _ in head} == {("th", "col")}, call
+        assert all(text for _, _, text in head), call
+        for row in body:
+            assert (row[0][0], row[0][1].get("scope")) == ("th", "row"), call
+            assert len(row) == len(head), call
+            for (_, attributes, _), (_, above, _) in zip(row[1:], head[1:], strict=True):
+                assert ("number" in (attributes.get("class") or "")) == (above.get("class") == "number"), call
+
+
+def test_failures_are_words_with_an_explanation(published: Pages) -> None:
+    html = published.render("{{ latency_table(device='v100', torch='2.0.1', batch_size=16) }}")
+    row = next(row for row in Tables(html).tables[0] if row[0][2] == "DETR")
+    assert [text for _, _, text in row] == ["DETR", "OOM", "OOM", "–", "–"]
+    assert row[1][1]["data-sort"] == ""
+    assert '<abbr title="Out of memory: the model needed more than the device has, even in eager mode.">' in html
+    assert "<li><b>OOM</b> Out of memory" in html
+
+
+def test_compiled_failure_keeps_eager(mixed: Pages) -> None:
+    html = mixed.render("{{ latency_table(device='cpu-intel-xeon-2-50-ghz-2-cores', batch_size=16) }}")
+    assert [text for _, _, text in Tables(html).tables[0][1]] == ["ViT", "9.000", "OOM", "–", "–"]
+
+
+def test_doubtful_rows_are_marked_and_explained(published: Pages) -> None:
+    html = published.render("{{ latency_table(device='t4', torch='2.1.0.dev', batch_size=16) }}")
+    beit = next(row for row in Tables(html).tables[0] if row[0][2].startswith("BeiT"))
+    assert beit[0][2] == "BeiT †"
+    assert "to the digit, as on A100" in html
+    assert "†" not in published.render("{{ latency_table(device='t4', torch='2.0.1', batch_size=16) }}")
+
+
+def test_intervals_and_warnings_of_measured_rows(mixed: Pages) -> None:
+    html = mixed.render("{{ latency_table(device='cpu-intel-xeon-2-50-ghz-2-cores') }}")
+    head, first, *_ = Tables(html).tables[0]
+    assert "Interval (95%)" in [text for _, _, text in head]
+    assert re.fullmatch(r"1\.\d\d–1\.\d\d", first[-2][2])
+    assert "1 to 3 processes a cell" in html
+    assert "too narrow" in html
+
+
+def test_break_even_that_never_comes(mixed: Pages) -> None:
+    html = mixed.render("{{ compile_cost_table(device='cpu-intel-xeon-2-50-ghz-2-cores') }}")
+    _, faster, slower = Tables(html).tables[0]
+    assert slower[3][2] == "never"
+    assert re.match(r"[\d,]+", faster[3][2])
+
+
+def test_names_link_to_their_pages_from_everywhere(published: Pages) -> None:
+    call = "{{ latency_table(batch_size=1, torch='2.0.1') }}"
+    assert '<a href="models/vit/">' in published.render(call, "index.md")
+    assert '<a href="../models/vit/">' in published.render(call, "compile.md")
+    assert '<a href="../devices/a100/">' in published.render(call, "devices/index.md")
+    assert '<a href="../../devices/a100/">' in published.render(call, "models/vit.md")
+
+
+def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
+    pages = Pages(load(write(tmp_path, [measured(model="<script>x</script>", device_name='"Foo" & <b>')])))
+    for call in ("latency_table()", "devices_table()", "models_table()", "latency_chart()", "environment_table()"):
+        html = pages.render(f"{{{{ {call} }}}}")
+        assert "<script>" not in html
+        assert "& <b>" not in html
+        assert "&lt;" in html or call == "devices_table()"
+
+
+# ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_chart_is_two_pictures_with_words(published: Pages) -> None:
+    html = published.render("{{ latency_chart(device='a100', torch='2.0.1', batch_size=1) }}", "devices/a100.md")
+    assert "\n\n" not in html
+    images = re.findall(r'<img src="([^"]+)" alt="([^"]+)" width="600" height="(\d+)" loading="lazy"', html)
+    name = "../../assets/charts/latency-batch-size-1-device-a100-torch-2-0-1"
+    assert [image[0] for image in images] == [f"{name}.svg#only-light", f"{name}.dark.svg#only-dark"]
+    assert "MobileNet goes from 8.583" in images[0][1]
+    assert "<figcaption>" in html
+    light = published.files["assets/charts/latency-batch-size-1-device-a100-torch-2-0-1.svg"].content
+    dark = published.files["assets/charts/latency-batch-size-1-device-a100-torch-2-0-1.dark.svg"].content
+    assert isinstance(light, bytes)
+    assert b"<svg" in light
+    assert light != dark
+
+
+def test_objects_and_slugs_select_alike(published: Pages) -> None:
+    by_slug = published.render("{{ change_chart(model='vit') }}")
+    assert published.render("{{ change_chart(model=atlas.model['vit']) }}") == by_slug
+
+
+def test_overview_and_batches(published: Pages) -> None:
+    assert 'src="assets/charts/overview.svg#only-light"' in published.render("{{ overview_chart() }}")
+    assert "batches-device-t4" in published.render("{{ batch_chart(device='t4', torch='2.0.1') }}")
+
+
+# ── Selections ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("call", "what", "near"),
+    [
+        ("latency_table(device='a10')", "there is no device 'a10'", "a100"),
+        ("latency_chart(model='segformr')", "there is no model 'segformr'", "segformer"),
+        ("latency_table(batch_size=3)", "there is no batch size '3'", "1"),
+        ("latency_table(devise='a100')", "there is no selection 'devise'", "device"),
+        ("change_chart(compile_mode='reduce')", "there is no compile mode 'reduce'", "reduce-overhead"),
+        ("3 | counted('modle')", "there is no noun 'modle'", "model"),
+    ],
+)
+def test_unknown_values_name_the_nearest(published: Pages, call: str, what: str, near: str) -> None:
+    with pytest.raises(AtlasError) as raised:
+        published.render(f"{{{{ {call} }}}}")
+    assert raised.value.what == what
+    assert near in raised.value.remedy
+
+
+def test_a_selection_without_rows_says_so(published: Pages) -> None:
+    for call in ("latency_table(compile_mode='max-autotune')", "latency_chart(compile_mode='max-autotune')"):
+        assert published.render(f"{{{{ {call} }}}}") == (
+            '<p class="no-records">There is no record for this selection yet.</p>'
+        )
+    assert "no record" in published.render("{{ compile_cost_table() }}")
+
+
+def test_no_results_at_all(tmp_path: Path) -> None:
+    pages = Pages(load(tmp_path))
+    assert pages.render("{{ atlas.best }} {{ atlas.models | length }}") == "None 0"
+    for name in (
+        "summary_table",
+        "overview_chart",
+        "runs_table",
+        "environment_table",
+        "latency_table",
+        "devices_table",
+    ):
+        assert "no record" in pages.render(f"{{{{ {name}() }}}}")
+    assert pages.render("{{ status_legend() }}") == ""
+    assert "finds nothing" in pages.render("{{ problems_table() }}")
+
+
+def test_legend_explains_what_occurs(mixed: Pages, published: Pages) -> None:
+    assert published.render("{{ status_legend(device='a100') }}") == ""
+    assert published.render("{{ status_legend(device='t4') }}").count("<li>") == 1
+    assert mixed.render("{{ status_legend() }}").count("<li>") == 2
+
+
+# ── Downloads ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_downloads_hold_every_row_and_column(mixed: Pages) -> None:
+    html = mixed.render("{{ downloads() }}", "data.md")
+    assert '<a href="../data/compile-atlas.csv" download>CSV</a> (139 rows)' in html
+    rows = list(csv.DictReader(StringIO(str(mixed.files["data/compile-atlas.csv"].content))))
+    objects = json.loads(str(mixed.files["data/compile-atlas.json"].content))
+    assert len(rows) == len(objects) == 139
+    assert list(rows[0]) == list(objects[0]) == list(COLUMNS)
+    assert {row["source_licence"] for row in rows} == {"Apache-2.0", ""}
+    first = next(row for row in rows if row["device"] == "a100" and row["model"] == "vit")
+    assert (first["eager_ms"], first["speedup_low"]) == ("9.325", "")
+    assert objects[-1]["break_even_calls"] in {"inf", None}
+    assert {each["break_even_calls"] for each in objects} >= {None, "inf"}
+
+
+# ── Right to left ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_figures_and_names_are_isolated_in_right_to_left_text() -> None:
+    pages = Pages(load(PUBLISHED), "ar-XB")
+    assert pages.render("{{ 7.5 | ms }}") == '<bdi dir="ltr">7.500\u00a0ms</bdi>'
+    assert pages.render("{{ 'A100' | name }}") == '<bdi dir="ltr">A100</bdi>'
+    html = pages.render("{{ latency_table(device='t4', batch_size=16) }}")
+    for cell in re.findall(r"<td[^>]*>(.*?)</td>", html):
+        assert re.search(r"[A-Za-z0-9]", Markup(cell).striptags()) is None or '<bdi dir="ltr">' in cell
+    assert "<bdi" not in re.findall(r'alt="([^"]*)"', pages.render("{{ overview_chart() }}"))[0]
+    assert "\u202a" not in html
+    assert '<bdi dir="ltr"><bdi' not in html
+
+
+def test_no_english_is_left_in_other_languages(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    results = load(
+        write(tmp_path, [measured(status=status, reason="x", run=status) for status in Status if status != "pass"])
+    )
+    pages = Pages(results, "en-XA")
+    for call in ("latency_table()", "summary_table()", "problems_table()", "status_legend()", "runs_table()"):
+        text = Markup(
+            re.sub(r'<code>.*?</code>|<a [^>]*lang="en".*?</a>|title="', " ", pages.render(f"{{{{ {call} }}}}"))
+        )
+        english = set(re.findall(r"\b(?:the|of|on|is|with|has|mode|batch|size|eager|compiled|not)\b", text.striptags()))
+        assert english == set(), call
