@@ -184,6 +184,11 @@ class Model(_Selection):
     task_name: str
 
     @cached_property
+    def compared(self) -> Rows:
+        """All comparisons: those of several devices are ranked, and never averaged."""
+        return comparisons(self.cells)
+
+    @cached_property
     def devices(self) -> tuple[Device, ...]:
         """Devices with rows of this model."""
         return tuple(self.atlas.device[slug] for slug in _distinct(self.cells, "device"))

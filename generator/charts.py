@@ -257,7 +257,7 @@ def _or_nan(value: float | None) -> float:
 
 
 def _with_status(text: str, row: Row, words: Words) -> str:
-    return text if row["status"] == "pass" else f"{text} ({words.status_in_words(row['status'])})"
+    return text if row["status"] == "pass" else f"{words.value(text)} ({words.status_in_words(row['status'])})"
 
 
 def _winners(rows: Rows, language: Language) -> tuple[tuple[str, Role], ...]:

@@ -330,7 +330,7 @@ class Tables:
         return Cell(escape(self.words.fault(self.results.problems[position])))
 
     def _finding(self, position: int, _row: Row) -> Cell:
-        return Cell(self.words.finding(self.results.problems[position], self.results.rows))
+        return Cell(self.words.finding(self.results.problems[position], self.results.rows), classes="prose")
 
     def _property(self, column: str, value: Any) -> str:
         """One property of an environment."""

@@ -32,7 +32,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import IdentityTransform
 
 from bench.errors import AtlasError
-from generator import fonts
+from generator import fonts, typography
 
 WIDTH = 600
 """Of every chart, in pixels. On a phone of 390 pixels a letter of `LABEL` size is still more than nine pixels high."""
@@ -172,6 +172,17 @@ def _measuring() -> RendererAgg:
     return RendererAgg(10, 10, 72)
 
 
+_IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]| · ")
+
+
+def _from_the_right(text: str) -> str:
+    """Words and facts that follow each other from the right, even where the first of them is Latin."""
+    return f"{_RIGHT_TO_LEFT_MARK}{text}" if _IN_SEQUENCE.search(text) else text
+
+
+_RIGHT_TO_LEFT_MARK = "\u200f"
+
+
 def check_glyphs(texts: Iterable[str]) -> None:
     """Raise `AtlasError` naming the characters that no shipped font has."""
     known = frozenset[str]().union(*(fonts.coverage(language) for language in fonts.FACES))
@@ -249,6 +260,7 @@ class _Canvas:
         across: dict[str, Any] = {"start": "left", "end": "right"}
         if self.mirrored:
             across = {"start": "right", "end": "left"}
+            text = _from_the_right(text)
         artist = Text(
             self._x(x),
             self.height - y - 0.36 * size,

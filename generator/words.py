@@ -97,7 +97,7 @@ class Words:
 
     def lines(self, parts: Iterable[str]) -> str:
         """HTML below each other."""
-        return self._join(Markup("<br>"), parts)
+        return self._join("<br>", parts)
 
     def names(self, names: Sequence[str]) -> str:
         """A list as the language joins it."""

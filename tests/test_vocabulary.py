@@ -143,6 +143,13 @@ def test_measured_figures(mixed: Pages) -> None:
     assert mixed.render(section) == "measured random weights"
 
 
+def test_a_model_is_ranked_over_all_devices_and_origins(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    pages = Pages(load(write(tmp_path, [measured(figures=measurement(10.0, 12.0))])))
+    source = "{% set model = atlas.model['vit'] %}{{ model.rows | length }} {{ model.best.device.slug }}"
+    assert pages.render(source + " {{ model.worst.device.slug }}") == "10 v100 h200"
+
+
 def test_a_device_with_both_origins_averages_only_what_was_measured(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     pages = Pages(load(write(tmp_path, [measured(device_name="NVIDIA A100", torch="2.0.1")])))
@@ -356,7 +363,7 @@ def test_figures_and_names_are_isolated_in_right_to_left_text() -> None:
     for cell in re.findall(r"<td[^>]*>(.*?)</td>", html):
         assert re.search(r"[A-Za-z0-9]", Markup(cell).striptags()) is None or '<bdi dir="ltr">' in cell
     assert "<bdi" not in re.findall(r'alt="([^"]*)"', pages.render("{{ overview_chart() }}"))[0]
-    assert "\u202a" not in html
+    assert "&lt;" not in html
     assert '<bdi dir="ltr"><bdi' not in html
 
 
