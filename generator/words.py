@@ -30,6 +30,7 @@ SECONDARY = ("dtype", "weights", "dynamic", "input_size", "threads")
 """Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
 
 _RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
+_RIGHT_TO_LEFT_MARK = "\u200f"
 
 
 def is_same(values: Iterable[Any]) -> bool:
@@ -77,10 +78,15 @@ class Words:
 
     def say(self, message: str, **values: str) -> str:
         """`message`, already translated, with its placeholders filled. Values are isolated, and escaped in HTML."""
-        text = (Markup(message) if self.html else message) % {  # noqa: S704  # messages may hold markup
-            name: self.value(value) for name, value in values.items()
-        }
+        text = self._text(message) % {name: self.value(value) for name, value in values.items()}
         return self._spaced(text)
+
+    def _text(self, message: str) -> str:
+        """A translated message, with the Latin words in it isolated where HTML can be."""
+        if not self.html:
+            return message
+        rtl = self.language.direction == "rtl"
+        return Markup(typography.isolate_latin(message) if rtl else message)  # noqa: S704  # messages may hold markup
 
     def sentences(self, parts: Iterable[str]) -> str:
         """Whole sentences in a row. Where one ends with a full-width stop, as in Chinese, no space follows."""
@@ -89,7 +95,9 @@ class Words:
 
     def facts(self, parts: Iterable[str]) -> str:
         """Short facts in a row."""
-        return self._join(" · ", parts)
+        # Two Latin facts beside each other would else run from the left, as one.
+        mark = "" if self.html or self.language.direction != "rtl" else _RIGHT_TO_LEFT_MARK
+        return self._join(f" {mark}· ", parts)
 
     def percent(self, x: float | None, digits: int = 1) -> str:
         """A signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
@@ -159,7 +167,7 @@ class Words:
 
     def heading(self, column: str) -> str:
         """The heading of a column."""
-        return self._headings[column]
+        return self._text(self._headings[column])
 
     @cached_property
     def _headings(self) -> dict[str, str]:
