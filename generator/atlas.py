@@ -8,7 +8,7 @@ worked out when a page first asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -225,10 +225,10 @@ class Atlas:
         self.words = Words(language, html=False)
         self.cells = results.newest_rows
 
-    @cached_property
-    def doubtful(self) -> frozenset[int]:
+    @property
+    def doubtful(self) -> Collection[int]:
         """Labels of rows that the data lint doubts."""
-        return frozenset(row for finding in self.results.problems for row in finding.doubtful)
+        return self.results.doubts
 
     @cached_property
     def device(self) -> Mapping[str, Device]:

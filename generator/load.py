@@ -135,6 +135,15 @@ class Results:
         return lint(self.newest)
 
     @cached_property
+    def doubts(self) -> Mapping[int, Sequence[Finding]]:
+        """The findings that doubt a row, by its label."""
+        doubts: dict[int, list[Finding]] = {}
+        for finding in self.problems:
+            for row in finding.doubtful:
+                doubts.setdefault(row, []).append(finding)
+        return doubts
+
+    @cached_property
     def runs(self) -> tuple[str, ...]:
         """Names of the runs, by name."""
         return tuple(sorted(self.cells["run"].unique()))

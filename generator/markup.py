@@ -22,7 +22,6 @@ from markupsafe import Markup, escape
 from bench.record import Status
 from generator.charts import Chart
 from generator.language import UNKNOWN
-from generator.lint import Finding
 from generator.load import Results, Row, Rows
 from generator.tables import Lines
 from generator.words import Words
@@ -116,15 +115,6 @@ class Tables:
     results: Results
     link: Link
 
-    @cached_property
-    def _doubts(self) -> Mapping[int, list[Finding]]:
-        """The findings that doubt a row, by row."""
-        doubts: dict[int, list[Finding]] = {}
-        for finding in self.results.problems:
-            for row in finding.doubtful:
-                doubts.setdefault(row, []).append(finding)
-        return doubts
-
     def latency(self, lines: Lines, headline: str) -> str:
         """A table of latencies: statuses explained and doubts told below it."""
         rows = [self.results.rows[line["row"]] for line in lines]
@@ -170,7 +160,7 @@ class Tables:
     def _line(self, line: Mapping[str, Any], columns: Sequence[str]) -> Line:
         row = self.results.rows[line["row"]]
         cells = [self._cell(column, line[column], row) for column in columns]
-        doubtful = "eager_ms" in line and line["row"] in self._doubts
+        doubtful = "eager_ms" in line and line["row"] in self.results.doubts
         if doubtful:
             cells[0] = replace(cells[0], html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
         return Line(tuple(cells), doubtful=doubtful)
@@ -346,7 +336,7 @@ class Tables:
         return self._number(value, 1 if column == "memory_gb" else None)
 
     def _doubted(self, rows: Rows) -> list[str]:
-        findings = [finding for row in rows for finding in self._doubts.get(row["row"], ())]
+        findings = [finding for row in rows for finding in self.results.doubts.get(row["row"], ())]
         return [
             Markup('<span class="doubt">{}</span> {}').format(DOUBT, self.words.finding(finding, self.results.rows))
             for finding in findings

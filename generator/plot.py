@@ -172,7 +172,7 @@ def _measuring() -> RendererAgg:
     return RendererAgg(10, 10, 72)
 
 
-_IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]| · ")
+_IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]|·")
 
 
 def _from_the_right(text: str) -> str:
