@@ -8,18 +8,21 @@ In: the folder of the project. Out: one `Edition` per language, for an adapter t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from generator.language import LANGUAGES, Language, load_language
 from generator.load import Results, load
 from generator.pages import SiteFile, render
 
-Mark = frozenset[tuple[str, int, int]]
-"""Path, modification time in ns and size of each file that something was made from."""
+Made = TypeVar("Made")
+
+Mark = frozenset[tuple[str, bytes]]
+"""Path and digest of each file that something was made from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,27 +69,30 @@ class Guide:
         self._results = root / "bench" / "results"
         self._locales = root / "locales"
         self._templates = root / "generator" / "templates"
-        self._loaded: tuple[Mark, Results] | None = None
-        self._rendered: dict[str, tuple[Results, tuple[Mark, ...], Edition]] = {}
+        self._made: dict[str, tuple[tuple[Any, ...], Any]] = {}
 
     def update(self) -> None:
         """Bring every edition up to date with its sources; `AtlasError` when one of them cannot be."""
-        results = self._load(_mark(self._results))
-        self.editions, self.results = {code: self._edition(code, results) for code in LANGUAGES}, results
+        results = self._keep("results", (mark(self._results),), lambda: load(self._results))
+        languages = [self._language(code) for code in LANGUAGES]
+        self.editions, self.results = {each.code: self._edition(each, results) for each in languages}, results
 
-    def _edition(self, code: str, results: Results) -> Edition:
-        mark = (_mark(self._docs, "*.md"), _mark(self._locales / code), _mark(self._templates))
-        known = self._rendered.get(code)
-        if known is None or known[0] is not results or known[1] != mark:
-            language = load_language(code, self._locales)
-            files = tuple(render(language, results, self._docs))
-            known = self._rendered[code] = (results, mark, Edition(language, files))
-        return known[2]
+    def _language(self, code: str) -> Language:
+        folder = self._locales / code
+        return self._keep(f"language {code}", (mark(folder),), lambda: load_language(code, self._locales))
 
-    def _load(self, mark: Mark) -> Results:
-        if self._loaded is None or self._loaded[0] != mark:
-            self._loaded = (mark, load(self._results))
-        return self._loaded[1]
+    def _edition(self, language: Language, results: Results) -> Edition:
+        sources = (language, results, mark(self._docs, "*.md"), mark(self._templates))
+        make = lambda: Edition(language, tuple(render(language, results, self._docs)))  # noqa: E731
+        return self._keep(f"edition {language.code}", sources, make)
+
+    def _keep(self, name: str, sources: tuple[Any, ...], make: Callable[[], Made]) -> Made:
+        """What was made from the same sources before, else what `make` makes."""
+        known = self._made.get(name)
+        if known is None or known[0] != sources:
+            known = self._made[name] = (sources, make())
+        made: Made = known[1]
+        return made
 
 
 @cache
@@ -95,12 +101,19 @@ def guide_of(root: Path) -> Guide:
     return Guide(root)
 
 
-def _mark(folder: Path, pattern: str = "*") -> Mark:
-    return frozenset(_stamps(folder, pattern))
+def mark(path: Path, pattern: str = "*") -> Mark:
+    """The content of a file, or of the files of a folder that match `pattern`."""
+    return frozenset(_digests(path.rglob(pattern) if path.is_dir() else [path]))
 
 
-def _stamps(folder: Path, pattern: str) -> Iterator[tuple[str, int, int]]:
-    for path in folder.rglob(pattern):
+def _digests(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+    for path in paths:
         with contextlib.suppress(FileNotFoundError):  # an editor's temporary file, gone since it was listed
             status = path.stat()
-            yield str(path), status.st_mtime_ns, status.st_size
+            if path.is_file():
+                yield str(path), _digest(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=10_000)
+def _digest(path: Path, _modified_ns: int, _size: int) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()

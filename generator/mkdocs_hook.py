@@ -10,16 +10,19 @@ own search index, navigation, sitemap and 404 page. Pages stay in memory: the au
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the `mkdocs` script does not look into its folder
 
 import jieba
 import jinja2
+import jinja2.bccache
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.config.defaults import MkDocsConfig
@@ -30,7 +33,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.utils.templates import url_filter
 
 from bench.errors import AtlasError
-from generator.guide import Edition, Guide, guide_of
+from generator.guide import Edition, Guide, guide_of, mark
+from generator.html_cache import CachedPage
 from generator.language import LANGUAGES, Language
 from generator.live import EMPTY_PAGE, check_address, preview
 from generator.load import Results
@@ -81,7 +85,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             return config
     edition = _edition(config)
     language = edition.language
+    config.theme.get_env = partial(_environment, config.theme.get_env, list_files=_is_source(config))
     config.plugins["material/search"].config.update(SEARCH[language.code], pipeline=PIPELINE)
+    config.extra["scope"] = urlsplit(_root_url(config)).path or "/"  # a choice of dark or light holds for all languages
     config.extra_css.insert(0, STYLESHEET)
     config.nav = edition.navigation(config.nav or [])
     config.site_name = language.gettext(config.site_name)
@@ -100,7 +106,10 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         return Files([File.generated(config, "index.html", content=EMPTY_PAGE)])
     kept = (file for file in files if not file.is_documentation_page() and (_is_source(config) or not _shared(file)))
     edition = _edition(config)
-    made = (File.generated(config, file.uri, content=file.content) for file in (*edition.files, *web_fonts(edition)))
+    made = [File.generated(config, file.uri, content=file.content) for file in (*edition.files, *web_fonts(edition))]
+    for file in made:
+        if file.is_documentation_page():
+            CachedPage(None, file, config)
     return Files([*kept, *made])
 
 
@@ -119,16 +128,27 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
         languages=[edition.language for edition in guide.editions.values()],
         newest=_newest(guide.results),
         to_root="../" if language.prefix else "",
-        root_url=(config.site_url or "").removesuffix(language.prefix),
+        root_url=_root_url(config),
     )
     return env
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Build the other languages into folders of the site that was just built."""
-    if _is_source(config) and _guide(config).editions:
-        for code in LANGUAGES[1:]:
+    if not _is_source(config) or not _guide(config).editions:
+        return
+    theme = mark(Path(config.docs_dir, "theme")), mark(Path(config.config_file_path))
+    for code in LANGUAGES[1:]:
+        made_from = _guide(config).editions[code], theme
+        if preview.folder and _built.get((preview.folder, code)) == made_from:
+            shutil.copytree(Path(preview.folder, code), Path(config.site_dir, code))
+        else:
             build(_nested(config, code), serve_url=config.site_url if preview.serving else None)
+        _built[config.site_dir, code] = made_from
+
+
+_built: dict[tuple[str, str], tuple[Any, ...]] = {}
+"""What the language in a folder was made from: while serving, one that would come out the same is copied."""
 
 
 def on_build_error(*, error: Exception) -> None:
@@ -178,6 +198,30 @@ def _nested(outer: MkDocsConfig, code: str) -> MkDocsConfig:
     return config
 
 
+def _environment(make: Callable[[], jinja2.Environment], *, list_files: bool) -> jinja2.Environment:
+    """The theme's environment. All languages share compiled templates, and only English looks for files to publish."""
+    environment = make()
+    environment.bytecode_cache = _bytecode
+    if not list_files:
+        environment.list_templates = lambda *_, **__: []  # type: ignore[method-assign]
+    return environment
+
+
+class _Bytecode(jinja2.BytecodeCache):
+    def __init__(self) -> None:
+        self._by_checksum: dict[tuple[str, str], bytes] = {}
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        if (code := self._by_checksum.get((bucket.key, bucket.checksum))) is not None:
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        self._by_checksum[bucket.key, bucket.checksum] = bucket.bytecode_to_string()
+
+
+_bytecode = _Bytecode()
+
+
 def _url_filter(language: Language) -> Callable[[Any, str], str]:
     """MkDocs' filter ``url``, which leads every language to the assets at the root, published once for all."""
 
@@ -195,6 +239,11 @@ def _shared(file: File) -> bool:
 
 def _is_source(config: MkDocsConfig) -> bool:
     return bool(config.theme["language"] == SOURCE)
+
+
+def _root_url(config: MkDocsConfig) -> str:
+    """Where English is published: the address of a nested build is one folder deeper."""
+    return str(config.site_url or "").removesuffix(_edition(config).language.prefix)
 
 
 def _guide(config: MkDocsConfig) -> Guide:

@@ -1,8 +1,8 @@
 """Adapter 2: the guide as plain files, for a builder other than MkDocs.
 
 In: the editions of `generator.guide`, ``mkdocs.yml`` and the assets. Out: one folder per language, each with a
-``mkdocs.yml`` of its own and the finished Markdown below ``docs/``. What MkDocs gets from our hook and templates (language
-switch, shared assets, alternates in the sitemap) is left to the other builder.
+``mkdocs.yml`` of its own and the finished Markdown below ``docs/``. What our hook and templates do for MkDocs is left
+to the other builder: the language switch, shared assets, alternates in the sitemap.
 
     python -m generator build --out staged
 """

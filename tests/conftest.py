@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -38,6 +39,16 @@ class BuiltSite:
         other = {"zh", "ja", "ar"} if not prefix else set()
         files = (path for path in root.rglob("index.html") if path.relative_to(root).parts[0] not in other)
         return {path.relative_to(root).as_posix().removesuffix("index.html"): path for path in sorted(files)}
+
+
+def copy_of_project(folder: Path) -> Path:
+    """What a build reads, in a folder of its own. Charts and fonts made before are shared: making them takes long."""
+    for name in ("bench", "docs", "generator", "locales"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    (ROOT / ".cache").mkdir(exist_ok=True)
+    (folder / ".cache").symlink_to(ROOT / ".cache")
+    return folder
 
 
 @pytest.fixture(scope="session")

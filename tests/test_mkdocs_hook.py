@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
-from conftest import ROOT, BuiltSite
+from conftest import ROOT, BuiltSite, copy_of_project
 from html_page import HtmlPage, read
 
 from generator.language import LANGUAGES, load_language
@@ -100,7 +99,8 @@ def test_nothing_is_fetched_from_another_host(site: BuiltSite) -> None:
 
 def test_assets_are_published_once(site: BuiltSite) -> None:
     assert (site.folder / "assets" / "stylesheets" / "atlas.css").is_file()
-    assert not list(site.folder.glob("*/assets"))
+    assert not list(site.folder.glob("*/assets/stylesheets"))
+    assert not list(site.folder.glob("*/assets/javascripts"))
     assert not list(site.folder.rglob("theme")), "templates are no part of the site"
 
 
@@ -151,11 +151,7 @@ def test_the_404_page_of_the_root_speaks_every_language_and_the_others_their_own
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of what a build reads."""
-    for name in ("bench", "docs", "generator", "locales"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    return tmp_path
+    return copy_of_project(tmp_path)
 
 
 def mkdocs(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -29,6 +29,7 @@ def shoot(site: Path, out: Path, pages: list[str]) -> None:
                     for path in pages:
                         page = context.new_page()
                         page.goto(f"{address}{'' if code == 'en' else code + '/'}{path.removeprefix('index.html')}")
+                        page.evaluate("document.querySelectorAll('img').forEach(image => { image.loading = 'eager' })")
                         page.wait_for_load_state("networkidle")
                         name = path.strip("/").removesuffix(".html").replace("/", "-")
                         page.screenshot(path=out / f"{name}.{code}.{scheme}.{width}.png", full_page=True)

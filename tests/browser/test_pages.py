@@ -19,11 +19,20 @@ pytestmark = pytest.mark.browser
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 SCREEN, PHONE = 1280, 390
 
+WIDER_THAN_THE_SCREEN = """() => {
+  const { clientWidth, scrollWidth } = document.documentElement
+  if (scrollWidth <= clientWidth) return []
+  const sides = element => element.getBoundingClientRect()
+  const reach = [...document.body.querySelectorAll("*")].filter(element => sides(element).right > clientWidth + 1 || sides(element).left < -1)
+  return [scrollWidth - clientWidth, ...reach.slice(0, 5).map(element => element.outerHTML.slice(0, 80))]
+}"""
+"""By how many pixels a page is too wide, and a few elements that may be why."""
+
 
 @pytest.fixture
 def page(browser: Browser, hosted_site: str) -> Iterator[Page]:
     """A fresh page, after which nothing may have gone wrong."""
-    context = browser.new_context(viewport={"width": SCREEN, "height": 900})
+    context = browser.new_context(viewport={"width": SCREEN, "height": 900}, reduced_motion="reduce")
     page = context.new_page()
     with watched(page, hosted_site) as problems:
         yield page
@@ -40,9 +49,8 @@ def test_every_page_loads_without_a_fault_and_fits_screen_and_phone(
         page.goto(f"{hosted_site}{PREFIXES[code]}{address}")
         for width in (SCREEN, PHONE):
             page.set_viewport_size({"width": width, "height": 900})
-            overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            if overflow:
-                too_wide.append((address, width, overflow))
+            if culprits := page.evaluate(WIDER_THAN_THE_SCREEN):
+                too_wide.append((address, width, culprits))
     assert too_wide == []
 
 
