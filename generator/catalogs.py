@@ -172,7 +172,10 @@ def extract_page(file: IO[bytes], _keywords: object, _tags: object, options: Map
 
 def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: Any) -> Iterator[Any]:
     """Babel extraction method for Python: Babel's own, without texts that only stand near: ``gettext(x["y"])``."""
-    calls = (node for node in ast.walk(ast.parse(file.read())) if isinstance(node, ast.Call))
+    source = file.read()
+    if b"gettext" not in source and b"N_" not in source:
+        return
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
     literals = {argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant)}
     file.seek(0)
     for found in extract_python(file, keywords, tags, options):

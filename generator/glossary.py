@@ -79,11 +79,10 @@ def complaints(glossary: Glossary, code: str, message: str, translation: str) ->
     """What `translation` of `message` into the language `code` does against the glossary."""
     english = VERBATIM.sub(" ", message)
     text = _normal(VERBATIM.sub(" ", translation))
-    for name in glossary.keep:
-        if _name(name).search(english) and name not in translation:
+    for name in sorted({*_names(glossary.keep).findall(english)}):
+        if name not in translation:
             yield Complaint(f"the name {name} is missing", f"keep {name} as it is")
-    for name in sorted(glossary.keep, key=len, reverse=True):
-        english = _name(name).sub(" ", english)
+    english = _names(glossary.keep).sub(" ", english)
     terms = [term for term in glossary.term if _english((term.en, *term.forms)).search(english)]
     allowed = [variant for term in terms for variant in term.variants(code)]
     for term in terms:
@@ -107,9 +106,10 @@ def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
     )
 
 
-@lru_cache(maxsize=1024)
-def _name(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+@lru_cache(maxsize=8)
+def _names(names: tuple[str, ...]) -> re.Pattern[str]:
+    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<![\w-])(?:{either})(?![\w-])")
 
 
 @lru_cache(maxsize=1024)
