@@ -23,8 +23,9 @@ WIDER_THAN_THE_SCREEN = """() => {
   const { clientWidth, scrollWidth } = document.documentElement
   if (scrollWidth <= clientWidth) return []
   const sides = element => element.getBoundingClientRect()
-  const reach = [...document.body.querySelectorAll("*")].filter(element => sides(element).right > clientWidth + 1 || sides(element).left < -1)
-  return [scrollWidth - clientWidth, ...reach.slice(0, 5).map(element => element.outerHTML.slice(0, 80))]
+  const outside = element => sides(element).right > clientWidth + 1 || sides(element).left < -1
+  const culprits = [...document.body.querySelectorAll("*")].filter(outside).slice(0, 5)
+  return [scrollWidth - clientWidth, ...culprits.map(element => element.outerHTML.slice(0, 80))]
 }"""
 """By how many pixels a page is too wide, and a few elements that may be why."""
 

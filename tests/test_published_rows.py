@@ -1,0 +1,81 @@
+"""All published rows are in the built pages of every language, to the digit and in their place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, BuiltSite
+from html_page import HtmlPage, read
+
+from bench import record
+from bench.record import Arm, Record
+from generator.language import LANGUAGES, load_language
+from generator.load import short_name
+
+PUBLISHED = ROOT / "bench" / "results" / "published" / "huggingface-2023.jsonl"
+
+ROWS = list(record.read(PUBLISHED))
+
+
+def slug(text: str) -> str:
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def figure(arm: Arm | None) -> str:
+    """As the source printed it."""
+    return "OOM" if arm is None or arm.published_mean_ms is None else f"{arm.published_mean_ms:.3f}"
+
+
+def cells(row: Record) -> tuple[str, str]:
+    if row.measurement is None:
+        return "OOM", "OOM"
+    return figure(row.measurement.eager), figure(row.measurement.compiled)
+
+
+def plain(cell: str) -> str:
+    """Without the mark of a doubted row and the commas between thousands."""
+    return re.sub("[,†]", "", cell).strip()
+
+
+def shown(page: HtmlPage, row: Record) -> list[tuple[str, str]]:
+    """Eager and compiled in every row of this model, in tables below the heading of its version, mode and batch."""
+    heading = f"torch-{slug(row.environment.torch)}-{row.cell.compile_mode}-batch-{row.cell.batch_size}"
+    return [
+        (plain(line[1]), plain(line[2]))
+        for table in page.tables
+        if table.heading == heading
+        for line in table.rows
+        if plain(line[0]) == row.cell.model
+    ]
+
+
+def test_the_source_has_136_rows_of_which_some_ran_out_of_memory() -> None:
+    assert len(ROWS) == 136
+    assert 0 < sum("OOM" in cells(row) for row in ROWS) < 10
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_published_row_is_in_its_table(site: BuiltSite, code: str) -> None:
+    root = site.folder / Path(load_language(code).prefix)
+    devices = {short_name(row.environment.device_name) for row in ROWS}
+    pages = {device: read(root / "devices" / slug(device) / "index.html") for device in devices}
+    wrong = [
+        (row.environment.device_name, row.cell.model, row.cell.batch_size, cells(row), found)
+        for row in ROWS
+        if cells(row) not in (found := shown(pages[short_name(row.environment.device_name)], row))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_published_row_is_on_the_page_of_its_model(site: BuiltSite, code: str) -> None:
+    root = site.folder / Path(load_language(code).prefix)
+    pages = {model: read(root / "models" / slug(model) / "index.html") for model in {row.cell.model for row in ROWS}}
+    wrong = []
+    for row in ROWS:
+        values = {short_name(row.environment.device_name), *cells(row)}
+        if not any(values <= set(map(plain, line)) for table in pages[row.cell.model].tables for line in table.rows):
+            wrong.append((row.cell.model, values))
+    assert wrong == []
