@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -40,12 +41,12 @@ class Cache:
         return self._memory[name]
 
     def _path(self, name: str) -> Path:
-        return self.folder / name[:2] / f"{name[2:]}{self.suffix}"
+        return self.folder / name[:2] / f"{name[2:]}{self.suffix}.z"
 
     def _read(self, name: str) -> bytes | None:
         try:
-            return self._path(name).read_bytes()
-        except OSError:
+            return zlib.decompress(self._path(name).read_bytes())
+        except (OSError, zlib.error):  # not there, or damaged: made again
             return None
 
     def _write(self, name: str, content: bytes) -> bytes:
@@ -54,7 +55,7 @@ class Cache:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor, temporary = tempfile.mkstemp(dir=path.parent)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                file.write(zlib.compress(content, level=3))
             os.replace(temporary, path)  # noqa: PTH105  # atomic, unlike a write in place
         except OSError:
             pass  # a folder that cannot be written, or was deleted meanwhile, costs time and nothing else

@@ -38,7 +38,15 @@ def test_may_be_deleted_at_any_moment(tmp_path: Path) -> None:
 def test_leaves_no_half_written_files(tmp_path: Path) -> None:
     Cache("charts", ".svg", tmp_path).get("key", lambda: b"bytes")
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert [path.suffix for path in files] == [".svg"]
+    assert [path.suffixes for path in files] == [[".svg", ".z"]]
+
+
+def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
+    Cache("charts", root=tmp_path).get("key", lambda: b"bytes" * 99)
+    (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    path.write_bytes(path.read_bytes()[:-5])
+    assert Cache("charts", root=tmp_path).get("key", lambda: b"again") == b"again"
+    assert Cache("charts", root=tmp_path).get("key", lambda: b"never") == b"again"
 
 
 def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
