@@ -78,9 +78,9 @@ def architecture(recipe: Recipe) -> str:
 
     Raises `AtlasError` when there is no such checkpoint, or its architecture does not serve the task.
     """
-    where = f"--checkpoint {recipe.checkpoint}"
+    where = f"--weights pretrained: {recipe.source}" if recipe.model else f"--checkpoint {recipe.source}"
     try:
-        config = transformers.AutoConfig.from_pretrained(recipe.checkpoint, trust_remote_code=False)
+        config = transformers.AutoConfig.from_pretrained(recipe.source, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise AtlasError(
             f"its configuration cannot be read: {str(error).splitlines()[0]}",
@@ -112,18 +112,13 @@ def _from_table(spec: ModelSpec) -> torch.nn.Module:
 
 
 def _from_checkpoint(recipe: Recipe) -> torch.nn.Module:
-    spec = recipe.spec
-    checkpoint = recipe.checkpoint or (spec.checkpoint if spec else None)
-    options = {"trust_remote_code": False, "use_safetensors": True}
-    if spec:
-        model_class: Any = getattr(transformers, spec.architecture)
-        options.pop("trust_remote_code")  # a class of the library itself, not looked up in the checkpoint
-    else:
-        model_class = _auto_class(recipe.task, transformers.AutoConfig.from_pretrained(checkpoint))
+    config = transformers.AutoConfig.from_pretrained(recipe.source, trust_remote_code=False)
+    spec, auto = recipe.spec, _auto_class(recipe.task, config)
+    model_class: Any = getattr(transformers, spec.architecture) if spec else auto
     if recipe.weights == "random":
-        module: torch.nn.Module = model_class.from_config(transformers.AutoConfig.from_pretrained(checkpoint))
+        module: torch.nn.Module = model_class.from_config(config)
     else:
-        module = model_class.from_pretrained(checkpoint, **options)
+        module = model_class.from_pretrained(recipe.source, config=config, use_safetensors=True)
     return module
 
 
@@ -143,7 +138,9 @@ def _inputs(recipe: Recipe, module: torch.nn.Module, images: Sequence[Image.Imag
     if spec:
         processor = getattr(transformers, spec.processor_class)(**spec.processor)
     else:
-        processor = transformers.AutoImageProcessor.from_pretrained(recipe.checkpoint, backend="pil")
+        processor = transformers.AutoImageProcessor.from_pretrained(
+            recipe.source, backend="pil", trust_remote_code=False
+        )
     inputs = dict(processor(images=list(images), return_tensors="pt"))
     accepted = inspect.signature(module.forward).parameters
     inputs = {name: value for name, value in inputs.items() if name in accepted and isinstance(value, torch.Tensor)}
@@ -160,7 +157,7 @@ def _queries(images: int) -> Inputs:
 
 
 def _tokenized(recipe: Recipe, images: int) -> Inputs:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(recipe.checkpoint, trust_remote_code=False)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(recipe.source, trust_remote_code=False)
     text = tokenizer([*QUERIES] * images, padding="max_length", max_length=QUERY_LENGTH, return_tensors="pt")
     return {"input_ids": text["input_ids"], "attention_mask": text["attention_mask"]}
 

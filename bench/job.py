@@ -37,6 +37,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return spec.shrink() if spec and self.shrunken else spec
 
     @property
+    def source(self) -> str:
+        """The hub id or directory that its weights would come from."""
+        spec = self.spec
+        return spec.checkpoint if spec else str(self.checkpoint)
+
+    @property
     def needs_hub(self) -> bool:
         """Whether building it may read the hub or its cache."""
         return self.model is None or self.weights == "pretrained"

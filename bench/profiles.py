@@ -70,7 +70,7 @@ QUICK = Profile(
 STANDARD = Profile(
     name="standard",
     summary="all twelve models at batch size 1, eager against default compilation",
-    sampling=Sampling(max_s=15.0),
+    sampling=Sampling(max_s=12.0),
 )
 FULL = Profile(
     name="full",

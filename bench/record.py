@@ -22,7 +22,7 @@ import msgspec
 from bench.errors import AtlasError
 
 SCHEMA = 1
-"""Version of the line format. Raise it when old readers would misread new lines, and convert old lines in `_upgrade`."""
+"""Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones."""
 
 RESULTS = Path(__file__).parent / "results"
 """Where committed records live: ``published/`` for imported figures, ``measured/`` for our own runs."""
@@ -37,7 +37,7 @@ Origin = Literal["measured", "published"]
 class Status(StrEnum):
     """How a cell ended. Everything but `PASS` keeps its reason in `Record.reason`; none of them is a gap."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - not a password
     FAIL_ACCURACY = "fail_accuracy"
     EAGER_TWO_RUNS_DIFFER = "eager_two_runs_differ"
     FAIL_TO_RUN = "fail_to_run"

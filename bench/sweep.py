@@ -343,7 +343,7 @@ class Pace:
 
 def survey(executor: Executor, device: str | None, recipes: Sequence[Recipe] = ()) -> Machine:
     """The machine that a worker finds itself on. Raises `AtlasError` for a missing device or checkpoint."""
-    wanted = tuple(recipe for recipe in recipes if recipe.model is None)
+    wanted = tuple(recipe for recipe in recipes if recipe.needs_hub)
     request = Survey(device=device, recipes=wanted)
     ended = executor.run(request, variables=_offline(wanted), timeout_s=SURVEY_TIMEOUT_S, on_phase=lambda _: None)
     match ended.answer:

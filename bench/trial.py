@@ -36,8 +36,8 @@ WARM_UPS = 3
 UNSTABLE = 0.15
 """Half-width of the 95% interval of a latency within the process, as a share, from which it is called unstable."""
 
-PEAK_CALLS = 2
-"""Calls in the pass for peak memory: the second would show what the first left behind."""
+PEAK_CALLS = 1
+"""Calls in the pass for peak memory: both arms have run often enough to have allocated what they keep."""
 
 EVENT_BLOCKS, EVENT_CALLS = 10, 10
 """Blocks of unsynchronised calls between two CUDA events, for the time that the device itself is busy."""

@@ -137,6 +137,12 @@ def test_an_empty_directory_is_no_checkpoint(tmp_path: Path) -> None:
         architecture(Recipe(task="image-classification", checkpoint=str(tmp_path)))
 
 
+def test_weights_out_of_reach_are_said_so_before_anything_is_measured() -> None:
+    with pytest.raises(AtlasError, match="configuration cannot be read") as error:
+        architecture(Recipe(model="ViT", task="image-classification", weights="pretrained"))
+    assert error.value.where == "--weights pretrained: google/vit-base-patch16-224"
+
+
 def test_pickled_weights_are_never_read(checkpoint: tuple[Path, torch.nn.Module], tmp_path: Path) -> None:
     folder, _ = checkpoint
     for file in folder.iterdir():

@@ -1,8 +1,8 @@
 """The 2023 Hugging Face guide: 136 pairs of mean latencies, eager and compiled, as published records.
 
 Enters `huggingface_2023.csv` beside this module, copied from the tables of the guide "Optimize inference using
-torch.compile()" (Transformers documentation, Apache-2.0); leave 136 records. The figures are kept to the digit, the wrong
-ones too: what is doubtful about them is flagged by the data lint (`generator.load`), which sees all records at once.
+torch.compile()" (Transformers documentation, Apache-2.0); leave 136 records. The figures are kept to the digit, the
+wrong ones too: what is doubtful about them is found by the data lint (`generator.lint`), which sees all records.
 
     python -m bench import huggingface-2023
 """
