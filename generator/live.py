@@ -116,8 +116,7 @@ class Preview:
     def _notice(self) -> bytes:
         shown = "The pages show the last good build." if self.complete else "There is no page to show yet."
         return (
-            '<aside class="md-banner atlas-problem" role="alert" lang="en" dir="ltr">'
-            '<div class="md-banner__inner md-grid md-typeset">'
+            '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
             f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads when it is mended.</p>"
             f"<pre>{html.escape(self.problem or '')}</pre></div></aside>"
         ).encode()
