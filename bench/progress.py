@@ -57,7 +57,7 @@ class BarReporter:
         self.console = console
         # No refresh thread: one that draws ten times a second takes time from what is being measured.
         self._bar = Progress(
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=16),
             MofNCompleteColumn(),
             TextColumn("{task.description}"),
             TextColumn("{task.fields[left]}", style="dim"),
@@ -106,8 +106,10 @@ class BarReporter:
 
 
 def describe(cell: Cell) -> str:
-    """A cell in a few words."""
-    return f"{cell.model}, batch {cell.batch_size}, {cell.compile_mode}, {cell.dtype} on {cell.device}"
+    """A cell in a few words: its model, and of the rest what is not the usual."""
+    usual = {"batch_size": 1, "compile_mode": "default", "dtype": "float32"}
+    words = {"batch_size": f"batch {cell.batch_size}", "compile_mode": cell.compile_mode, "dtype": cell.dtype}
+    return ", ".join([cell.model, *(words[name] for name, value in usual.items() if getattr(cell, name) != value)])
 
 
 def outcome(record: Record) -> str:
