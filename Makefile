@@ -2,6 +2,7 @@
 PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
+BUDGET ?= 6m
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
@@ -11,7 +12,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 guide: bench serve                ## measure the quick profile on this machine, then serve the guide
 
 bench: .venv/bench.done           ## measure the quick profile and stop
-	$(BIN)/python -m bench run --profile quick
+	$(BIN)/python -m bench run --profile quick --time-budget $(BUDGET)
 
 serve: .venv/site.done            ## serve the guide, without measuring
 	$(BIN)/mkdocs serve --dev-addr $(HOST):$(PORT)

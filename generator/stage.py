@@ -19,7 +19,7 @@ import yaml
 from mkdocs.utils.yaml import yaml_load
 
 from bench.errors import AtlasError
-from generator.guide import Edition, Guide
+from generator.guide import Edition, guide_of
 from generator.web_fonts import STYLESHEET, web_fonts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +37,7 @@ def stage(out: Path, root: Path = ROOT) -> int:
     Files of an earlier run are replaced, or removed where they are no longer needed. Raises `AtlasError` rather than
     touch a file that it has not written.
     """
-    guide = Guide(root)
+    guide = guide_of(root)
     guide.update()
     files = {path: content for edition in guide.editions.values() for path, content in _files(edition, root)}
     owned = _owned(out)
