@@ -141,7 +141,7 @@ def failing_compile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], No
     ],
 )
 def test_a_compilation_that_fails_leaves_the_latency_of_eager(
-    failing_compile: Callable[[Exception], None], error, status: Status
+    failing_compile: Callable[[Exception], None], error: Exception, status: Status
 ) -> None:
     failing_compile(error)
     finding = trial.run(job("ResNet"), lambda _: None)
