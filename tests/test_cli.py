@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -35,17 +34,12 @@ def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["list"]])
-def test_help_and_list_answer_at_once_without_torch(arguments: list[str]) -> None:
+def test_help_and_list_answer_without_loading_what_is_slow_to_load(arguments: list[str]) -> None:
     code = f"import sys, runpy; sys.argv = ['bench', *{arguments!r}]\n"
     code += "try: runpy.run_module('bench', run_name='__main__')\nexcept SystemExit: pass\n"
     code += "print({'torch', 'transformers', 'numpy', 'rich'} & set(sys.modules))"
-    seconds = []
-    for _ in range(3):
-        start = time.monotonic()
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        seconds.append(time.monotonic() - start)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("set()\n")
-    assert min(seconds) < 0.3
 
 
 def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
