@@ -22,8 +22,8 @@ from bench import record
 
 pytestmark = pytest.mark.browser
 
-PATIENCE_MS = 20_000
-"""A rebuild takes a few seconds; two cores that do other things as well may need longer."""
+PATIENCE_MS = 60_000
+"""A rebuild takes a few seconds; a machine that does other things as well may need much longer."""
 
 
 @dataclass
