@@ -347,7 +347,11 @@ def status_notes(rows: Rows, words: Words) -> list[str]:
     """A sentence for each status that occurs, but pass."""
     found = {row["status"] for row in rows} - {Status.PASS}
     return [
-        Markup("<b>{}</b> {}").format(words.status(status), words.status_explained(status))
+        words.say(
+            words.language.gettext("%(status)s – %(explanation)s"),
+            status=Markup("<b>{}</b>").format(words.status(status)),
+            explanation=words.status_explained(status),
+        )
         for status in Status
         if status in found
     ]

@@ -32,6 +32,7 @@ def prose(page: str) -> str:
     page = re.sub(r"```.*?```|^\|.*?$", " ", page, flags=re.DOTALL | re.MULTILINE)
     page = re.sub(r"\]\([^()]*\)\{[^{}]*\}", "。", page)  # buttons stand apart
     page = re.sub(r"`[^`]*`", "A", re.sub(r"\]\([^()]*\)", "", page))
+    page = re.sub(r"<br[^<>]*>|</t[dh]>", "\n", page)
     return re.sub(r"<[^<>]*>|\*\*|\[|\]", "", page)
 
 

@@ -207,7 +207,7 @@ def test_failures_are_words_with_an_explanation(published: Pages) -> None:
     assert [text for _, _, text in row] == ["DETR", "OOM", "OOM", "–", "–"]
     assert row[1][1]["data-sort"] == ""
     assert '<abbr title="Out of memory: the model needed more than the device has, even in eager mode.">' in html
-    assert "<li><b>OOM</b> Out of memory" in html
+    assert "<li><b>OOM</b> – Out of memory" in html
 
 
 def test_compiled_failure_keeps_eager(mixed: Pages) -> None:

@@ -114,7 +114,7 @@ def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(tmp_path: P
 def children() -> list[int]:
     """Workers that this process has started."""
     text = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii")
-    return [int(pid) for pid in text.split()]
+    return [int(pid) for pid in text.split() if b"bench.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 # ── Failures inside a trial, in this process: nothing is compiled ───────────────────────────────────────────────────
