@@ -21,8 +21,11 @@ import msgspec
 
 from bench.errors import AtlasError
 
-SCHEMA = 1
-"""Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones."""
+SCHEMA = 2
+"""Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones.
+
+1: the first. 2: telemetry, work, peaks, energy, and recompilations by batch size.
+"""
 
 RESULTS = Path(__file__).parent / "results"
 """Where committed records live: ``published/`` for imported figures, ``measured/`` for our own runs."""
@@ -100,6 +103,7 @@ class Arm(_Value, frozen=True):
     peak_memory_gb: float | None = None  # allocated by the arm on an accelerator; resident set on a CPU
     peak_reserved_gb: float | None = None
     minor_faults_per_call: float | None = None  # CPU only
+    energy_j: float | None = None  # of the device, for one call of the whole batch
 
 
 class Compilation(_Value, frozen=True):
@@ -128,6 +132,7 @@ class Graphs(_Value, frozen=True):
     breaks: tuple[GraphBreak, ...] = ()
     recompiles: int = 0
     cudagraph_skips: tuple[str, ...] = ()
+    batch_size_recompiles: int | None = None  # frames that Dynamo traces again when other batch sizes follow
 
 
 class Accuracy(_Value, frozen=True):
@@ -137,6 +142,32 @@ class Accuracy(_Value, frozen=True):
     rmse_eager: float | None = None
     rmse_compiled: float | None = None
     reference_dtype: str | None = None
+
+
+class Work(_Value, frozen=True):
+    """What one call of the whole batch has to do, counted while eager runs once."""
+
+    flop: float  # floating-point operations: two for each multiply-accumulate
+    traffic_bytes: float  # that the operations of eager read and write, as if no cache held anything between two
+
+
+class Peaks(_Value, frozen=True):
+    """What the device reaches in this process and data type: the ceiling of any model."""
+
+    matmul_flop_s: float  # of a large matrix product
+    copy_bytes_s: float  # of a large copy: bytes read plus bytes written
+
+
+class Telemetry(_Value, frozen=True):
+    """What an accelerator said of itself between rounds, one reading after the other; empty where it says nothing."""
+
+    clock_mhz: tuple[int, ...] = ()
+    temperature_c: tuple[int, ...] = ()
+    power_w: tuple[float, ...] = ()
+    throttle_reasons: dict[str, int] = {}  # how many readings gave each
+    repeated_rounds: int = 0  # thrown away, because the device was throttled meanwhile
+    throttled_rounds: int = 0  # kept although it was
+    unreadable: tuple[str, ...] = ()  # what could not be asked for
 
 
 class Measurement(_Value, frozen=True):
@@ -150,6 +181,9 @@ class Measurement(_Value, frozen=True):
     warmup_calls: int | None = None
     stop_reason: str | None = None  # precision, rounds, time, published
     load_average: tuple[float, float] | None = None  # before and after, CPU only
+    work: Work | None = None
+    peaks: Peaks | None = None
+    telemetry: Telemetry | None = None
 
 
 class Source(_Value, frozen=True):
@@ -188,7 +222,9 @@ class Record(_Value, frozen=True):
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
-    """Convert a line of an older schema. There is none yet; each step goes here, oldest first."""
+    """Convert a line of an older schema, one step after the other, oldest first."""
+    if line["schema"] == 1:  # what 2 added is unknown of it
+        line = {**line, "schema": 2}
     return line
 
 
@@ -209,9 +245,9 @@ def decode(line: bytes, where: str) -> Record:
             remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
         ) from None
     schema = raw.get("schema") if isinstance(raw, dict) else None
-    if schema != SCHEMA:
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise AtlasError(
-            f"schema version {schema!r} is not known; this version reads {SCHEMA}",
+            f"schema version {schema!r} is not known; this version reads 1 to {SCHEMA}",
             where=where,
             remedy="update Compile Atlas, or measure the cell again with this version",
         )
