@@ -24,7 +24,7 @@ from bench.errors import AtlasError
 SCHEMA = 2
 """Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones.
 
-1: the first. 2: telemetry, work, peaks, energy, and recompilations by batch size.
+1: the first. 2: telemetry, work, peaks, energy, recompilations by batch size, and the seconds that a process took.
 """
 
 RESULTS = Path(__file__).parent / "results"
@@ -51,6 +51,25 @@ class Status(StrEnum):
     THROTTLED = "throttled"
     UNSTABLE = "unstable"
     SKIPPED = "skipped"
+
+
+WORST_FIRST = (
+    Status.EAGER_OOM,
+    Status.OOM,
+    Status.CRASH,
+    Status.TIMEOUT,
+    Status.FAIL_TO_RUN,
+    Status.FAIL_ACCURACY,
+    Status.THROTTLED,
+    Status.UNSTABLE,
+    Status.EAGER_TWO_RUNS_DIFFER,
+    Status.SKIPPED,
+    Status.PASS,
+)
+"""A cell has the worst status of its processes."""
+
+COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
+"""Statuses whose latencies mean something: a wrong or throttled result keeps its figures, and is compared with none."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -149,6 +168,7 @@ class Work(_Value, frozen=True):
 
     flop: float  # floating-point operations: two for each multiply-accumulate
     traffic_bytes: float  # that the operations of eager read and write, as if no cache held anything between two
+    compiled_traffic_bytes: float | None = None  # the same of the compiled kernels, by Inductor's own account
 
 
 class Peaks(_Value, frozen=True):
@@ -156,6 +176,7 @@ class Peaks(_Value, frozen=True):
 
     matmul_flop_s: float  # of a large matrix product
     copy_bytes_s: float  # of a large copy: bytes read plus bytes written
+    page_fault_s: float | None = None  # CPU only: the least that a minor page fault takes
 
 
 class Telemetry(_Value, frozen=True):
@@ -210,6 +231,7 @@ class Record(_Value, frozen=True):
     measured_at: datetime | None = None  # UTC; published records have Source.date
     reason: str | None = None  # one line, for every status but pass
     measurement: Measurement | None = None
+    seconds: float | None = None  # that the process took from its start to its end: what a schedule is estimated from
     source: Source | None = None
     command: str | None = None  # what reproduces this cell
     flags: tuple[str, ...] = ()  # what its importer could not know or found wrong, as closed identifiers

@@ -433,6 +433,7 @@ def _record(step: Step, plan: Plan, machine: Machine, run_file: RunFile, ended: 
         measured_at=datetime.now(UTC).replace(microsecond=0),
         reason=finding.reason,
         measurement=finding.measurement,
+        seconds=round(ended.seconds, 1),
         command=step.planned.command,
     )
 
