@@ -6,7 +6,7 @@ BUDGET ?= 6m
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: guide serve site bench check test messages lock clean
+.PHONY: guide serve site bench bench-quality check test messages lock clean
 .DEFAULT_GOAL := guide
 
 guide: bench serve                ## measure the quick profile on this machine, then serve the guide
@@ -24,7 +24,10 @@ check: .venv/site.done            ## validate records, catalogs and pages
 	$(BIN)/python -m bench check && $(BIN)/python -m generator check
 
 test: .venv/test.done             ## lint, types, unit tests, a strict build, the browser
-	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/python -m pytest
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/python -m pytest -n logical --dist loadgroup
+
+bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other ways
+	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/test_protocol.py && $(BIN)/python -m bench.quality
 
 messages: .venv/site.done         ## refresh the translation catalogs from the pages
 	$(BIN)/python -m generator messages

@@ -70,7 +70,9 @@ QUICK = Profile(
 STANDARD = Profile(
     name="standard",
     summary="all twelve models at batch size 1, eager against default compilation",
-    sampling=Sampling(max_s=12.0),
+    processes=5,
+    max_processes=5,
+    sampling=Sampling(max_s=8.0, warmup_cap_s=4.0),
 )
 FULL = Profile(
     name="full",

@@ -51,6 +51,13 @@ def copy_of_project(folder: Path) -> Path:
     return folder
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run in parallel, those that read the built site share one worker, and so one build."""
+    for item in items:
+        if "site" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("site"))
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> BuiltSite:
     """The real site, built once for all tests that read it."""

@@ -1,0 +1,108 @@
+"""The whole protocol on simulated clocks whose truth is known: warm-up, rounds, stopping, intervals, verdicts.
+
+Two thousand runs, as `make bench-quality` asks for, take a minute; `make test` is content with fewer.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import msgspec
+import pytest
+
+from bench.measure import Subject, sample, warm_up
+from bench.profiles import STANDARD, Sampling
+from bench.record import Arm, Measurement
+from bench.statistics import Estimate, speedup, verdict
+
+RUNS = int(os.environ.get("ATLAS_RUNS", "300"))
+
+SHORT = msgspec.structs.replace(STANDARD.sampling, max_s=4.0, warmup_cap_s=1.0, min_s=1.0)
+"""Simulated calls take Python as long as real ones take a model: fewer of them, the same rules."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a simulated machine does to a call of `eager_ms` or of `eager_ms / truth`. Shares of a latency."""
+
+    truth: float
+    eager_ms: float = 60.0
+    noise: float = 0.03  # log-normal, call by call
+    outliers: float = 0.01  # of the calls, up to three times as long
+    drift: float = 0.05  # over a process, both arms alike
+    step: float = 0.10  # at some moment of every third process, both arms alike
+    offset: float = 0.06  # between processes, both arms alike
+    own_offset: float = 0.01  # between processes, each arm for itself
+
+    def process(self, rng: random.Random, sampling: Sampling = SHORT) -> Measurement:
+        """One fresh process."""
+        now_ns = 0
+        common = rng.gauss(0, self.offset)
+        step_at = rng.uniform(0, 10) if rng.random() < 1 / 3 else math.inf
+        slope = rng.uniform(-self.drift, self.drift) / 10
+
+        def subject(latency_ms: float) -> Subject:
+            base = latency_ms * math.exp(common + rng.gauss(0, self.own_offset))
+
+            def call(_number: int) -> None:
+                nonlocal now_ns
+                seconds = now_ns / 1e9
+                factor = rng.lognormvariate(0, self.noise) * (1 + slope * seconds)
+                factor *= 1 + self.step if seconds > step_at else 1
+                factor *= rng.uniform(1, 3) if rng.random() < self.outliers else 1
+                now_ns += round(base * factor * 1e6)
+
+            return Subject(call)
+
+        arms = [subject(self.eager_ms), subject(self.eager_ms / self.truth)]
+        for arm in arms:
+            warm_up(arm, sampling, lambda: now_ns)
+        *_, last = sample(arms, sampling, rng=rng, clock=lambda: now_ns)
+        eager, compiled = (Arm(rounds_ms=tuple(arm.rounds_ms)) for arm in arms)
+        return Measurement(eager=eager, compiled=compiled, stop_reason=last.stop_reason)
+
+    def cell(self, rng: random.Random, processes: int = STANDARD.processes) -> list[Measurement]:
+        """The processes of one cell."""
+        return [self.process(rng) for _ in range(processes)]
+
+
+def cells(machine: Machine, seed: int, runs: int = RUNS) -> Iterator[list[Measurement]]:
+    rng = random.Random(seed)
+    return (machine.cell(rng) for _ in range(runs))
+
+
+def sigma(share: float) -> float:
+    """Two and a half standard deviations of a share found in `RUNS` runs: what chance alone may add."""
+    return 2.5 * math.sqrt(share * (1 - share) / RUNS)
+
+
+def holds(estimate: Estimate, truth: float) -> bool:
+    return estimate.low <= truth <= estimate.high
+
+
+@pytest.mark.parametrize("machine", [Machine(truth=1.5), Machine(truth=1.02, noise=0.08, own_offset=0.03)])
+def test_the_interval_holds_the_truth_as_often_as_it_claims(machine: Machine) -> None:
+    share = sum(holds(speedup(cell), machine.truth) for cell in cells(machine, seed=1)) / RUNS
+    assert 0.93 - sigma(0.93) <= share <= 0.97 + sigma(0.97)
+
+
+def test_eager_against_itself_is_called_different_once_in_a_hundred_at_most() -> None:
+    wrong = sum(verdict(cell) in {"faster", "slower"} for cell in cells(Machine(truth=1.0), seed=2))
+    assert wrong / RUNS <= 0.01 + sigma(0.01)
+
+
+def test_two_per_cent_are_found_where_precision_ended_the_run() -> None:
+    quiet = replace(Machine(truth=1.02), eager_ms=12.0, noise=0.006, own_offset=0.001, drift=0.005, step=0.0)
+    runs = RUNS // 4  # short calls, many rounds: each run takes long
+    precise = [
+        cell
+        for cell in cells(quiet, seed=3, runs=runs)
+        if {measurement.stop_reason for measurement in cell} == {"precision"}
+    ]
+    assert len(precise) > runs / 2
+    found = sum(verdict(cell) == "faster" for cell in precise) / len(precise)
+    assert found >= 0.95 - sigma(0.95)
