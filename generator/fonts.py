@@ -25,6 +25,7 @@ from matplotlib import font_manager
 
 from bench.errors import AtlasError
 from generator.cache import Cache
+from generator.language import script_of
 
 FONTS = Path(__file__).resolve().parent / "fonts"
 """The shipped subsets and their licence."""
@@ -56,6 +57,21 @@ JAPANESE = Face("japanese", "Atlas Sans JP", "otf", "NotoSansCJK-{}.ttc", number
 FACES: dict[str, Face] = {"en": LATIN, "zh": CHINESE, "ja": JAPANESE, "ar": ARABIC}
 """The face of each language, besides the Latin one that all of them use for names and digits."""
 
+SCRIPTS: dict[str, Face] = {"Latn": LATIN, "Grek": LATIN, "Arab": ARABIC, "Hans": CHINESE, "Jpan": JAPANESE}
+"""The face of each script that another language may be written in."""
+
+
+@functools.cache
+def face_of(language: str) -> Face:
+    """The face of a language: its own, else that of its script, else the Latin one."""
+    return FACES.get(language) or SCRIPTS.get(script_of(language), LATIN)
+
+
+def is_covered(language: str) -> bool:
+    """Whether a face for the script of a language ships with the atlas."""
+    return language in FACES or script_of(language) in SCRIPTS
+
+
 _WEB = Cache("web-fonts", ".woff2")
 
 
@@ -65,8 +81,7 @@ _WEB = Cache("web-fonts", ".woff2")
 def families(language: str) -> list[str]:
     """Names of the families in which matplotlib looks a character up, best first, for text in `language`."""
     _register()
-    own = FACES.get(language.split("-", maxsplit=1)[0], LATIN)
-    return list(dict.fromkeys(face.family for face in (LATIN, own, *FACES.values())))
+    return list(dict.fromkeys(each.family for each in (LATIN, face_of(language), *FACES.values())))
 
 
 @functools.cache
@@ -89,8 +104,8 @@ def fingerprint() -> str:
 @functools.cache
 def coverage(language: str, weight: Weight = "regular") -> frozenset[str]:
     """The characters that text in `language` can show with shipped fonts, fallbacks to other scripts left out."""
-    faces = {LATIN, FACES.get(language.split("-", maxsplit=1)[0], LATIN)}
-    return frozenset(chr(code) for face in faces for code in _characters(face, weight))
+    faces = {LATIN, face_of(language)}
+    return frozenset(chr(code) for each in faces for code in _characters(each, weight))
 
 
 # ── For pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -103,11 +118,11 @@ def web_font(language: str, characters: Iterable[str], weight: Weight = "regular
     what it lacks, and the few characters that look different in their script, so in CSS they stand before the Latin
     family. The same characters give the same bytes.
     """
-    face = FACES.get(language, LATIN)
-    codes = {ord(character) for text in characters for character in text} & _characters(face, weight)
-    if face is not LATIN:
-        codes -= _characters(LATIN, weight) - _OWN_FORMS[face.name]
-    source = _shipped(face, weight)
+    own = face_of(language)
+    codes = {ord(character) for text in characters for character in text} & _characters(own, weight)
+    if own is not LATIN:
+        codes -= _characters(LATIN, weight) - _OWN_FORMS[own.name]
+    source = _shipped(own, weight)
     key = "\n".join((fingerprint(), source.name, ",".join(map(str, sorted(codes)))))
     return _WEB.get(key, lambda: _woff2(source, codes))
 

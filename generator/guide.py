@@ -62,9 +62,10 @@ class Guide:
     editions: Mapping[str, Edition]
     results: Results | None
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, codes: tuple[str, ...] = LANGUAGES) -> None:
         self.editions = {}
         self.results = None
+        self._codes = codes
         self._docs = root / "docs"
         self._results = root / "bench" / "results"
         self._locales = root / "locales"
@@ -74,7 +75,7 @@ class Guide:
     def update(self) -> None:
         """Bring every edition up to date with its sources; `AtlasError` when one of them cannot be."""
         results = self._keep("results", (mark(self._results),), lambda: load(self._results))
-        languages = [self._language(code) for code in LANGUAGES]
+        languages = [self._language(code) for code in self._codes]
         self.editions, self.results = {each.code: self._edition(each, results) for each in languages}, results
 
     def _language(self, code: str) -> Language:
@@ -96,9 +97,9 @@ class Guide:
 
 
 @cache
-def guide_of(root: Path) -> Guide:
+def guide_of(root: Path, codes: tuple[str, ...] = LANGUAGES) -> Guide:
     """The one `Guide` of a project in this process: rebuilds while serving keep what they can."""
-    return Guide(root)
+    return Guide(root, codes)
 
 
 def mark(path: Path, pattern: str = "*") -> Mark:

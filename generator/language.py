@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -21,6 +22,7 @@ from types import MappingProxyType
 
 import polib
 from babel import Locale, UnknownLocaleError
+from babel.core import get_global
 from babel.dates import format_date, format_time
 from babel.lists import format_list
 from babel.numbers import format_decimal, format_percent
@@ -31,9 +33,18 @@ from generator import typography
 from generator.pofile import Key, forms, is_complete, key, parse
 
 LOCALES = Path(__file__).resolve().parent.parent / "locales"
-"""Where catalogs live: ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml``."""
+"""Where catalogs live: ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml``, ``languages.toml``."""
 
-LANGUAGES = ("en", "zh", "ja", "ar")
+LIST = "languages.toml"
+"""The file that lists the languages."""
+
+
+def listed(locales: Path = LOCALES) -> tuple[str, ...]:
+    """The languages of the guide, the source language first."""
+    return tuple(tomllib.loads((locales / LIST).read_text(encoding="utf-8"))["languages"])
+
+
+LANGUAGES = listed()
 """The languages that are published, the source language first."""
 
 PSEUDO = ("en-XA", "ar-XB")
@@ -214,10 +225,26 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
     )
 
 
+def script_of(code: str) -> str:
+    """The script that a language is written in, as ISO 15924 names it: ``Latn``, ``Arab``, ``Kore``."""
+    locale = load_locale(code)
+    likely = get_global("likely_subtags").get(str(locale), get_global("likely_subtags").get(locale.language, ""))
+    return locale.script or next((part for part in likely.split("_") if len(part) == len("Latn")), "Latn")
+
+
 @cache
 def plural_forms(locale: Locale) -> tuple[str, ...]:
     """CLDR names of the plural forms of a language, in the order of ``msgstr[0]``, ``msgstr[1]``…"""
     return tuple(form for form in _PLURAL_ORDER if form in {*locale.plural_form.tags, "other"})
+
+
+@cache
+def plural_examples(locale: Locale) -> tuple[tuple[int, ...], ...]:
+    """The numbers below 1000 that each plural form serves, in the order of ``msgstr[…]``."""
+    served: dict[str, list[int]] = {form: [] for form in plural_forms(locale)}
+    for n in range(1000):
+        served[locale.plural_form(n)].append(n)
+    return tuple(map(tuple, served.values()))
 
 
 def catalog_path(code: str, locales: Path = LOCALES) -> Path:

@@ -38,25 +38,14 @@ from generator.html_cache import CachedPage
 from generator.language import LANGUAGES, Language
 from generator.live import EMPTY_PAGE, check_address, preview
 from generator.load import Results
+from generator.material import labels, search
 from generator.web_fonts import STYLESHEET, web_fonts
 
 SOURCE = LANGUAGES[0]
 """The language of the outer build, at the root of the site."""
 
-WORD_BREAKS = r'[\s\u200b\u3000\-,:!=\[\]()"/、。，．：；？！（）「」『』،؛؟]+|\.(?!\d)|&[lg]t;'
-"""Where search splits text in every language: within ``torch.compile``, not within ``2.0.1``. The zero-width space is
-what jieba leaves between Chinese words."""
-
-ARTICLE = r"|(?<=^|\s)(?:[وف]?[بك]?ال|[وف]?لل)(?=[\u0621-\u064a]{3})"
-"""The Arabic article is a break as well, with what is written onto it: a word is found with and without it."""
-
-SEARCH: dict[str, dict[str, Any]] = {
-    "en": {"lang": ["en"], "separator": WORD_BREAKS},
-    "zh": {"lang": ["en"], "separator": WORD_BREAKS},  # jieba cuts the words when the index is built
-    "ja": {"lang": ["en", "ja"], "separator": WORD_BREAKS},
-    "ar": {"lang": ["en"], "separator": WORD_BREAKS + ARTICLE},  # lunr's stemmer would merge words that differ
-}
-"""Settings of Material's search by language. English is kept in each, since every page has names and code in it."""
+EDITION, EDITIONS = "edition", "editions"
+"""Settings below `extra`: the language of a build, and those of the site where they are not the published ones."""
 
 PIPELINE = ["stopWordFilter"]
 """No stemmer: Material searches for beginnings of words (``happens*``), which stems would not match."""
@@ -86,7 +75,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     edition = _edition(config)
     language = edition.language
     config.theme.get_env = partial(_environment, config.theme.get_env, list_files=_is_source(config))
-    config.plugins["material/search"].config.update(SEARCH[language.code], pipeline=PIPELINE)
+    config.theme["language"], config.theme["direction"] = labels(language.code), language.direction
+    config.plugins["material/search"].config.update(search(language.code), pipeline=PIPELINE)
     config.extra["scope"] = urlsplit(_root_url(config)).path or "/"  # a choice of dark or light holds for all languages
     config.extra_css.insert(0, STYLESHEET)
     config.nav = edition.navigation(config.nav or [])
@@ -138,7 +128,7 @@ def on_post_build(*, config: MkDocsConfig) -> None:
     if not _is_source(config) or not _guide(config).editions:
         return
     theme = mark(Path(config.docs_dir, "theme")), mark(Path(config.config_file_path))
-    for code in LANGUAGES[1:]:
+    for code in _languages(config)[1:]:
         made_from = _guide(config).editions[code], theme
         if preview.folder and _built.get((preview.folder, code)) == made_from:
             shutil.copytree(Path(preview.folder, code), Path(config.site_dir, code))
@@ -194,7 +184,7 @@ def _nested(outer: MkDocsConfig, code: str) -> MkDocsConfig:
         use_directory_urls=outer.use_directory_urls,
         strict=False,  # the outer build counts the warnings of all languages, and fails at the end
     )
-    config.theme["language"] = code
+    config.extra.update(outer.extra, **{EDITION: code})
     return config
 
 
@@ -238,7 +228,15 @@ def _shared(file: File) -> bool:
 
 
 def _is_source(config: MkDocsConfig) -> bool:
-    return bool(config.theme["language"] == SOURCE)
+    return _code(config) == SOURCE
+
+
+def _code(config: MkDocsConfig) -> str:
+    return str(config.extra.get(EDITION, SOURCE))
+
+
+def _languages(config: MkDocsConfig) -> tuple[str, ...]:
+    return tuple(config.extra.get(EDITIONS, LANGUAGES))
 
 
 def _root_url(config: MkDocsConfig) -> str:
@@ -247,8 +245,8 @@ def _root_url(config: MkDocsConfig) -> str:
 
 
 def _guide(config: MkDocsConfig) -> Guide:
-    return guide_of(Path(config.config_file_path).parent)
+    return guide_of(Path(config.config_file_path).parent, _languages(config))
 
 
 def _edition(config: MkDocsConfig) -> Edition:
-    return _guide(config).editions[config.theme["language"]]
+    return _guide(config).editions[_code(config)]

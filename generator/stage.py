@@ -20,6 +20,7 @@ from mkdocs.utils.yaml import yaml_load
 
 from bench.errors import AtlasError
 from generator.guide import Edition, guide_of
+from generator.material import labels
 from generator.web_fonts import STYLESHEET, web_fonts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -92,7 +93,7 @@ def _settings(edition: Edition, root: Path) -> dict[str, Any]:
         "site_url": urljoin(settings["site_url"], language.prefix),
         "docs_dir": "docs",
         "site_dir": "site",
-        "theme": {**theme, "language": language.code},
+        "theme": {**theme, "language": labels(language.code), "direction": language.direction},
         "nav": edition.navigation(settings["nav"]),
         "extra_css": [STYLESHEET, *settings["extra_css"]],
     }

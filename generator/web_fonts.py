@@ -11,12 +11,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from mkdocs.utils import get_theme_dir
-
-from generator.fonts import FACES, Weight, web_font
+from generator.fonts import LATIN, Weight, face_of, web_font
 from generator.guide import Edition
+from generator.language import LANGUAGES
+from generator.material import labels, labels_file
 from generator.pages import SiteFile
 
 STYLESHEET = "fonts/fonts.css"
@@ -44,21 +43,20 @@ def web_fonts(edition: Edition) -> tuple[SiteFile, ...]:
 
 def _files(edition: Edition) -> Iterator[SiteFile]:
     text = [file.content for file in edition.files if isinstance(file.content, str) and file.uri.endswith(".md")]
-    labels = Path(get_theme_dir("material"), "partials", "languages", f"{edition.language.code}.html").read_text(
-        "utf-8"
-    )
+    own = labels_file(labels(edition.language.code)).read_text("utf-8")
     messages = (form for forms in edition.language.messages.values() for form in forms)
     bold = (part for page in text for match in _BOLD.findall(page) for part in match)
-    characters: dict[Weight, str] = {"regular": "".join((*text, labels, *messages)), "bold": "".join((*bold, labels))}
-    codes = [code for code in dict.fromkeys(("en", edition.language.code)) if code in FACES]
+    characters: dict[Weight, str] = {"regular": "".join((*text, own, *messages)), "bold": "".join((*bold, own))}
+    codes = {LATIN: LANGUAGES[0]}
+    codes.setdefault(face_of(edition.language.code), edition.language.code)
     rules = []
-    for code in codes:
+    for face, code in codes.items():
         for weight, css_weight in CSS_WEIGHTS.items():
             name = f"{code}-{weight}.woff2"
             yield SiteFile(f"fonts/{name}", web_font(code, sorted({*characters[weight], *_LATIN}), weight))
             rules.append(
-                f'@font-face{{font-family:"{FACES[code].family}";font-weight:{css_weight};font-display:swap;'
+                f'@font-face{{font-family:"{face.family}";font-weight:{css_weight};font-display:swap;'
                 f'src:url({name}) format("woff2")}}'
             )
-    families = ",".join(f'"{FACES[code].family}"' for code in codes)
+    families = ",".join(f'"{face.family}"' for face in codes)
     yield SiteFile(STYLESHEET, "\n".join((*rules, f":root{{--md-text-font:{families}}}")) + "\n")

@@ -1,0 +1,58 @@
+"""What Material for MkDocs knows of a language: its labels, and how its search reads words.
+
+A language code enters; the name of Material's file of labels and the settings of its search leave.
+
+    python -m generator add-language ko
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mkdocs.utils import get_theme_dir
+
+FALLBACK = "en"
+"""Whose labels a language shows that Material has not been translated into."""
+
+WORD_BREAKS = r'[\s\u200b\u3000\-,:!=\[\]()"/、。，．：；？！（）「」『』،؛؟]+|\.(?!\d)|&[lg]t;'
+"""Where search splits text in every language: within ``torch.compile``, not within ``2.0.1``. The zero-width space is
+what jieba leaves between Chinese words."""
+
+ARTICLE = r"|(?<=^|\s)(?:[وف]?[بك]?ال|[وف]?لل)(?=[\u0621-\u064a]{3})"
+"""The Arabic article is a break as well, with what is written onto it: a word is found with and without it."""
+
+WITHOUT_LUNR = ("zh", "ar")
+"""Languages whose words lunr need not know: jieba cuts Chinese when the index is built, and the stemmer of Arabic would
+merge words that differ."""
+
+
+def labels(code: str) -> str:
+    """The name of Material's labels for a language: its own, those without the region, else English ones."""
+    return next((name for name in _candidates(code) if labels_file(name).is_file()), FALLBACK)
+
+
+def labels_file(name: str) -> Path:
+    """Where Material keeps the labels of that name."""
+    return _theme() / "partials" / "languages" / f"{name}.html"
+
+
+def search(code: str) -> dict[str, Any]:
+    """Settings of the search in a language. English is kept in each, since every page has names and code in it."""
+    known = (name for name in _candidates(code) if (_theme() / _LUNR / f"lunr.{name}.min.js").is_file())
+    own = next((name for name in known if name not in (FALLBACK, *WITHOUT_LUNR)), None)
+    separator = WORD_BREAKS + ARTICLE if _candidates(code)[-1] == "ar" else WORD_BREAKS
+    return {"lang": [FALLBACK, own] if own else [FALLBACK], "separator": separator}
+
+
+_LUNR = Path("assets", "javascripts", "lunr", "min")
+
+
+def _candidates(code: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((code, code.split("-", maxsplit=1)[0])))
+
+
+@cache
+def _theme() -> Path:
+    return Path(get_theme_dir("material"))
