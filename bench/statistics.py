@@ -171,6 +171,12 @@ def judge(ratio: Estimate) -> Verdict:
     return "faster" if ratio.low > 1 else "slower" if ratio.high < 1 else "ambiguous"
 
 
+def process_latencies(arms: Iterable[Arm]) -> Array:
+    """What each process gives for its latency, in ms, shape (processes,): its median; a published mean stands alone."""
+    medians = [float(np.median(round_medians(arm))) if arm.rounds_ms else arm.published_mean_ms for arm in arms]
+    return np.array([each for each in medians if each is not None], dtype=np.float64)
+
+
 # ── Rounds ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -236,6 +242,34 @@ def median_interval(rounds: Array, confidence: float = CONFIDENCE) -> tuple[floa
     reach = statistics.NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
     low, high = np.interp((n / 2 - reach, n / 2 + reach), np.arange(n) + 0.5, np.sort(rounds))
     return float(low), float(high)
+
+
+def mean_ratio(pairs: Sequence[tuple[Array, Array]], confidence: float = CONFIDENCE) -> Estimate:
+    """Numerator ÷ denominator, its geometric mean over the pairs, with Welch's interval.
+
+    A pair has what each process found, shapes (processes,) and (processes,), independent of each other: latencies of
+    one cell in two runs. Scatter may differ from side to side; degrees of freedom are rounded down, because with three
+    processes on the side that scatters more, Welch's own cover 98% where they claim 99. Where some side has one process
+    alone, nothing shows its scatter, and that pooled over all sides stands for each (Student's interval); nan where
+    every side has only one.
+    """
+    sides = [(sign, np.log(side)) for pair in pairs for sign, side in zip((1, -1), pair, strict=True)]
+    if not sides or any(not side.size for _, side in sides):
+        return UNKNOWN
+    value = math.exp(sum(sign * side.mean() for sign, side in sides) / len(pairs))
+    sizes = np.array([side.size for _, side in sides])
+    squares = np.array([float(((side - side.mean()) ** 2).sum()) for _, side in sides])
+    freedom = sizes - 1
+    if not freedom.any():
+        return Estimate(value, math.nan, math.nan)
+    if freedom.all():
+        parts = squares / freedom / sizes
+        free = parts.sum() ** 2 / (parts**2 / freedom).sum() if parts.any() else 1
+    else:
+        parts = squares.sum() / freedom.sum() / sizes
+        free = freedom.sum()
+    reach = student(max(1, int(free + 1e-9)), confidence) * math.sqrt(parts.sum()) / len(pairs)
+    return Estimate(value, value * math.exp(-reach), value * math.exp(reach))
 
 
 @lru_cache

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import timeit
 from collections.abc import Iterable
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.record import Arm, Compilation, Measurement
 from bench.statistics import (
     SAME,
+    VERDICT_CONFIDENCE,
     Estimate,
     Precision,
     break_even_calls,
@@ -21,7 +24,9 @@ from bench.statistics import (
     has_converged,
     is_precise,
     judge,
+    mean_ratio,
     median_interval,
+    process_latencies,
     saving_ms,
     speedup,
     student,
@@ -108,6 +113,30 @@ def test_rounds_of_different_lengths_are_medians_of_their_own_calls() -> None:
     assert speedup([measurement]).value == pytest.approx(2.5)
 
 
+def test_two_runs_are_compared_as_welch_says() -> None:
+    before, after = np.array([20.1, 19.8, 20.5, 20.2]), np.array([21.0, 22.4, 21.3])
+    welch = scipy.stats.ttest_ind(np.log(before), np.log(after), equal_var=False)
+    assert welch.df == pytest.approx(2.54, abs=0.01)  # rounded down to 2
+    reach = scipy.stats.t.ppf(0.975, 2) * welch._standard_error
+    centre = np.log(before).mean() - np.log(after).mean()
+    expected = Estimate(*np.exp([centre, centre - reach, centre + reach]))
+    assert dataclasses.astuple(mean_ratio([(before, after)])) == pytest.approx(dataclasses.astuple(expected), rel=1e-6)
+    alone = scipy.stats.ttest_ind(np.log(before), np.log(after[:1])).confidence_interval(0.95)
+    estimate = mean_ratio([(before, after[:1])])  # one process shows no scatter: that of the other side stands for both
+    assert (estimate.low, estimate.high) == pytest.approx((math.exp(alone.low), math.exp(alone.high)), rel=1e-6)
+
+
+def test_the_mean_ratio_of_several_cells_is_geometric() -> None:
+    ones = np.array([1.0, 1.0])
+    ratio = mean_ratio([(2 * ones, ones), (ones, 8 * ones)])
+    assert dataclasses.astuple(ratio) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_a_process_is_worth_its_median_and_a_publication_its_mean() -> None:
+    arms = [arm([[1.0], [2.0], [9.0]]), Arm(published_mean_ms=7.0), Arm()]
+    assert process_latencies(arms).tolist() == [2.0, 7.0]
+
+
 # ── Unknown stays unknown ───────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -125,6 +154,14 @@ def test_no_samples_no_figures() -> None:
     assert math.isnan(summarize([]).latency_ms)
     assert math.isnan(speedup([]).value)
     assert math.isnan(speedup([Measurement(eager=arm([[1.0]]))]).value)
+
+
+def test_one_process_on_each_side_gives_a_ratio_without_an_interval() -> None:
+    ratio = mean_ratio([(np.array([3.0]), np.array([2.0]))])
+    assert ratio.value == pytest.approx(1.5)
+    assert judge(ratio) == "unknown"
+    assert math.isnan(mean_ratio([(np.array([]), np.array([2.0]))]).value)
+    assert math.isnan(mean_ratio([]).value)
 
 
 def test_five_rounds_of_one_process_have_no_interval() -> None:
@@ -232,6 +269,42 @@ def test_eager_against_itself_is_rarely_called_different() -> None:
         verdict(simulated(rng, 1.0, k=5, between=0.01, within=0.03)) in ("faster", "slower") for _ in range(runs)
     )
     assert wrong / runs <= 0.015
+
+
+@pytest.mark.parametrize(
+    ("sizes", "scatter"),
+    [((3, 3), (0.05, 0.05)), ((3, 5), (0.01, 0.08)), ((5, 3), (0.02, 0.06)), ((1, 4), (0.04, 0.04))],
+)
+def test_intervals_of_two_runs_cover_the_truth(sizes: tuple[int, int], scatter: tuple[float, float]) -> None:
+    """95% intervals hold the true ratio in about 95% of pairs of runs, whichever side scatters more."""
+    rng = np.random.default_rng(8)
+    held = 0
+    for _ in range(2000):
+        before, after = (np.exp(rng.normal(0, s, n)) for n, s in zip(sizes, scatter, strict=True))
+        ratio = mean_ratio([(before * 1.1, after)])
+        held += ratio.low <= 1.1 <= ratio.high
+    assert 0.93 <= held / 2000 <= 0.99
+
+
+def test_intervals_of_a_geometric_mean_cover_the_truth() -> None:
+    rng = np.random.default_rng(9)
+    held = 0
+    for _ in range(1000):
+        cells = [(1.2 * np.exp(rng.normal(0, s, 3)), np.exp(rng.normal(0, s, 3))) for s in (0.01, 0.05, 0.03, 0.08)]
+        ratio = mean_ratio(cells)
+        held += ratio.low <= 1.2 <= ratio.high
+    assert 0.93 <= held / 1000 <= 0.98
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 2), (3, 5), (1, 3)])
+def test_a_run_against_its_repetition_is_rarely_called_different(sizes: tuple[int, int]) -> None:
+    rng = np.random.default_rng(10)
+    verdicts = []
+    for _ in range(4000):
+        sides = [np.exp(rng.normal(0, 0.05, n)) for n in sizes]
+        verdicts.append(judge(mean_ratio([(sides[0], sides[1])], VERDICT_CONFIDENCE)))
+    different = sum(each in {"faster", "slower"} for each in verdicts) / len(verdicts)
+    assert different <= 0.01 + 2.5 * math.sqrt(0.01 * 0.99 / len(verdicts))  # 1%, and what chance adds to 4,000 draws
 
 
 # ── What always holds ───────────────────────────────────────────────────────────────────────────────────────────────
