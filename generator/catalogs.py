@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ import polib
 import yaml
 from babel.messages.extract import extract_from_file, extract_python
 from babel.messages.frontend import parse_mapping_cfg
+from babel.plural import to_gettext
 from babel.util import pathmatch
 
 from bench.errors import AtlasError
@@ -160,14 +162,20 @@ Found = Iterator[tuple[int, str | None, str, list[str]]]
 
 
 def extract_page(file: IO[bytes], _keywords: object, _tags: object, options: Mapping[str, Any]) -> Found:
-    """Babel extraction method for authored Markdown: front matter and blocks, each with its page and kind."""
+    """Babel extraction method for authored Markdown: front matter and blocks, each with page, kind and address."""
     where = str(options.get("file") or file.name)
     source = parse_page(Path(where).name, file.read().decode("utf-8"), where)
-    title = source.front.messages.get("title") or where.removeprefix("docs/")
+    uri = where.removeprefix("docs/")
+    title, address = source.front.messages.get("title") or uri, address_of(uri)
     for name, message in source.front.messages.items():
-        yield source.front.lines[name], None, message, [f"{title} · page {name}"]
+        yield source.front.lines[name], None, message, [f"{title} · page {name} · {address}"]
     for block in source.document.blocks:
-        yield block.line, None, block.message, [f"{title} · {block.kind}"]
+        yield block.line, None, block.message, [f"{title} · {block.kind} · {address}"]
+
+
+def address_of(uri: str) -> str:
+    """Where a page is found below the root of its language; a page for each device or model has dots for its name."""
+    return f"/{uri.removesuffix('.md')}/".replace("/each/", "/…/").removesuffix("index/").replace("//", "/")
 
 
 def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: Any) -> Iterator[Any]:
@@ -183,6 +191,14 @@ def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: Any) -> I
         arguments = texts if isinstance(texts, tuple) else (texts,)
         if literals.issuperset(arguments[: 2 if KEYWORDS[name] else 1]):
             yield found
+
+
+def extract_glossary(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:
+    """Babel extraction method for the glossary: the notes on its terms, which its page shows."""
+    del options
+    for line, text in enumerate(file.read().decode("utf-8").split("\n"), start=1):
+        if text.startswith("note = "):
+            yield line, None, tomllib.loads(text)["note"], ["note on a term of the glossary"]
 
 
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:
@@ -209,12 +225,12 @@ def template(messages: Iterable[Message]) -> polib.POFile:
     return pot
 
 
-def update(old: polib.POFile, messages: Collection[Message], code: str) -> polib.POFile:
+def update(old: polib.POFile, messages: Collection[Message], code: str, release: str = "") -> polib.POFile:
     """The catalog of a language brought up to date with the messages of the project.
 
     A translation stays with its text, wherever that moves. Where only the expressions of a text changed, they are
     changed in the translation too. A text that resembles one that vanished gets its translation as fuzzy, with the
-    previous text beside it; what else vanished is kept at the end, as obsolete.
+    previous text beside it; what else vanished is kept at the end, as obsolete, until the `release` is another.
     """
     new = polib.POFile(wrapwidth=0)
     new.header = old.header
@@ -232,7 +248,8 @@ def update(old: polib.POFile, messages: Collection[Message], code: str) -> polib
             _inherit(entry, vanished)
         new.append(entry)
     for entry in vanished.values():
-        new.append(_obsolete(entry))
+        if _is_kept(entry, release):
+            new.append(_obsolete(entry, release))
     return new
 
 
@@ -246,19 +263,27 @@ _METADATA = {
 _GETTEXT_CODES = {"zh": "zh_CN"}
 
 PLURAL_FORMS = {
-    "zh": "nplurals=1; plural=0;",
-    "ja": "nplurals=1; plural=0;",
-    # By the rule of CLDR; the table of Babel's catalogs swaps the last two forms.
+    # The table of Babel's catalogs swaps the last two forms, and the rule that Babel derives is hard to read.
     "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);",
 }
-"""The header that tells gettext editors which ``msgstr[…]`` serves which number; the site itself asks CLDR."""
+"""Headers that tell gettext editors which ``msgstr[…]`` serves which number; the site itself asks CLDR."""
+
+
+def plural_rule(code: str) -> str:
+    """The header ``Plural-Forms`` of a language, as CLDR has its rule."""
+    if code in PLURAL_FORMS:
+        return PLURAL_FORMS[code]
+    locale = load_locale(code)
+    if len(plural_forms(locale)) == 1:
+        return "nplurals=1; plural=0;"
+    # gettext counts whole things: no decimals (0 == 0), and no compact notation, of which e is the exponent.
+    rule = to_gettext(locale.plural_form).replace("(0 == 0)", "1")
+    return re.sub(r"\be\b", "0", rule).removesuffix(";") + ";"
 
 
 def _headers(old: polib.POFile, code: str) -> dict[str, str]:
     headers = {**_METADATA, "Language": _GETTEXT_CODES.get(code, code)}
-    plural_forms = PLURAL_FORMS.get(code) or old.metadata.get("Plural-Forms")
-    if plural_forms:
-        headers["Plural-Forms"] = plural_forms
+    headers["Plural-Forms"] = plural_rule(code)
     return {**headers, "X-Complete": old.metadata.get("X-Complete", "no")}
 
 
@@ -280,7 +305,7 @@ _PYTHON_FORMAT = re.compile(r"%\(\w+\)[sd]")
 
 def _adopt(entry: polib.POEntry, source: polib.POEntry) -> None:
     """Take over the translation of the same text."""
-    entry.tcomment = source.tcomment
+    entry.tcomment = _notes(source)
     if source.fuzzy:
         entry.flags = ["fuzzy", *entry.flags]
         entry.previous_msgctxt = source.previous_msgctxt
@@ -310,14 +335,14 @@ def _inherit(entry: polib.POEntry, vanished: dict[Key, polib.POEntry]) -> None:
         renamed = _renamed(msgid, entry.msgid) if EXPRESSION.sub("{{}}", msgid) == shape else None
         if renamed is not None and not entry.msgid_plural:
             old = vanished.pop(k)
-            entry.tcomment = old.tcomment
+            entry.tcomment = _notes(old)
             entry.flags = ["fuzzy", *entry.flags] if old.fuzzy else entry.flags
             entry.msgstr = _with(old.msgstr, renamed)
             return
     near = difflib.get_close_matches(entry.msgid, candidates, n=1, cutoff=SIMILAR)
     if near:
         old = vanished.pop(candidates[near[0]])
-        entry.tcomment = old.tcomment
+        entry.tcomment = _notes(old)
         entry.flags = ["fuzzy", *entry.flags]
         entry.previous_msgctxt, entry.previous_msgid = old.msgctxt, old.msgid
         entry.previous_msgid_plural = old.msgid_plural or None
@@ -335,9 +360,25 @@ def _with(text: str, renamed: Mapping[str, str]) -> str:
     return EXPRESSION.sub(lambda match: renamed.get(match[0], match[0]), text)
 
 
-def _obsolete(entry: polib.POEntry) -> polib.POEntry:
+_SINCE = re.compile(r"^obsolete since (.*)$", re.MULTILINE)
+
+
+def _notes(entry: polib.POEntry) -> str:
+    """What translators wrote beside an entry."""
+    return _SINCE.sub("", entry.tcomment).strip()
+
+
+def _is_kept(entry: polib.POEntry, release: str) -> bool:
+    """Whether what vanished is still kept: while the release is the one in which it vanished."""
+    since = _SINCE.search(entry.tcomment) if entry.obsolete and release else None
+    return since is None or since[1] == release
+
+
+def _obsolete(entry: polib.POEntry, release: str) -> polib.POEntry:
     entry.obsolete = True
     entry.comment, entry.occurrences = "", []
+    if release and not _SINCE.search(entry.tcomment):
+        entry.tcomment = "\n".join(filter(None, (entry.tcomment, f"obsolete since {release}")))
     return entry
 
 
@@ -361,7 +402,7 @@ def write(catalog: polib.POFile, path: Path) -> bool:
 
 def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] = LANGUAGES[1:]) -> dict[Path, bool]:
     """Bring the template and all catalogs on disk up to date: each path with whether it changed."""
-    messages = extract(root)
+    messages, release = extract(root), release_of(root)
     changed = {locales / TEMPLATE: write(template(messages), locales / TEMPLATE)}
     for code in codes:
         path = catalog_path(code, locales)
@@ -369,5 +410,11 @@ def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] = L
         if not old.header:
             name = load_locale(code).get_language_name("en")
             old.header = f"{name} translations of Compile Atlas."
-        changed[path] = write(update(old, messages, code), path)
+        changed[path] = write(update(old, messages, code, release), path)
     return changed
+
+
+def release_of(root: Path = ROOT) -> str:
+    """The version that is being made; "" where the project has none."""
+    path = root / "pyproject.toml"
+    return str(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["version"]) if path.is_file() else ""

@@ -11,7 +11,6 @@ import gettext
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import polib
@@ -19,32 +18,20 @@ import polib
 from generator import blocks, catalogs, message_checks
 from generator.blocks import EXPRESSION, STATEMENT
 from generator.catalogs import ROOT, Message
-from generator.glossary import Glossary, load_glossary
-from generator.language import LANGUAGES, LOCALES, catalog_path, load_language, load_locale, plural_forms
+from generator.findings import Finding, short
+from generator.glossary import GLOSSARY, Complaint, Glossary, load_glossary
+from generator.language import (
+    LANGUAGES,
+    LOCALES,
+    catalog_path,
+    load_language,
+    load_locale,
+    plural_examples,
+    plural_forms,
+)
 from generator.pages import Source, read_pages
 from generator.pofile import forms, is_complete, key, parse
 from generator.typography import VERBATIM
-
-
-@dataclass(frozen=True, order=True)
-class Finding:
-    """One mistake."""
-
-    file: str  # relative to the project
-    line: int
-    message: str  # the text it is about, shortened; "" where it is about the file
-    what: str
-    remedy: str
-
-    @property
-    def annotation(self) -> str:
-        """The finding as an annotation of a pull request on GitHub."""
-        text = f"“{self.message}” {self.what}. {self.remedy}".replace("%", "%25").replace("\n", "%0A")
-        return f"::error file={self.file},line={self.line}::{text}"
-
-    def __str__(self) -> str:
-        text = f" “{self.message}”" if self.message else ""
-        return f"{self.file}:{self.line}:{text} {self.what}\n    remedy: {self.remedy}"
 
 
 def check(root: Path = ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> list[Finding]:
@@ -57,7 +44,10 @@ def check(root: Path = ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> list[Findi
         load_language(code, locales)  # says how to make a catalog that is missing
         path = catalog_path(code, locales)
         file = path.relative_to(root).as_posix()
-        findings += check_catalog(parse(path.read_bytes(), file), messages, code, glossary, file)
+        catalog = parse(path.read_bytes(), file)
+        findings += check_catalog(catalog, messages, code, glossary, file)
+        if is_complete(catalog):
+            findings += _check_glossary(glossary, code, locales / GLOSSARY, root)
     return sorted(set(findings))
 
 
@@ -76,18 +66,20 @@ def check_pages(sources: Iterable[Source]) -> Iterator[Finding]:
         yield from _check_blocks(source)
         for line, html in source.document.html:
             if blocks.has_words(_COMMENT.sub("", html)):
-                yield Finding(
-                    source.where, line, _short(html), "text within HTML is never translated", "write it in Markdown"
-                )
+                what = "text within HTML is never translated"
+                yield Finding(source.where, line, short(html), what, "write it in Markdown", "html-text")
         for line in source.document.untitled:
             what = "the admonition has no title, and would show the English name of its kind"
-            yield Finding(source.where, line, "", what, 'give it one: !!! note "Title"; "" for none')
+            remedy = 'give it one: !!! note "Title"; "" for none'
+            yield Finding(source.where, line, "", what, remedy, "admonition")
 
 
 def _check_front_matter(source: Source) -> Iterator[Finding]:
     for name in ("title", "description"):
         if not source.front.values.get(name):
-            yield Finding(source.where, 1, "", f"the page has no {name}", f"add `{name}: …` to its front matter")
+            yield Finding(
+                source.where, 1, "", f"the page has no {name}", f"add `{name}: …` to its front matter", "front-matter"
+            )
     for name, text in source.front.messages.items():
         yield from _check_text(source, source.front.lines[name], text)
 
@@ -97,16 +89,15 @@ def _check_headings(source: Source) -> Iterator[Finding]:
     for heading in source.document.headings:
         if heading.id is None:
             remedy = f"add one, the same in all languages: {{#{_slug(heading.text)}}}"
-            yield Finding(source.where, heading.line, _short(heading.text), "the heading has no id", remedy)
+            yield Finding(source.where, heading.line, short(heading.text), "the heading has no id", remedy, "heading")
         elif seen[heading.id] > 1:
             what = f"the id {heading.id} stands at {seen[heading.id]} headings"
-            yield Finding(source.where, heading.line, _short(heading.text), what, "give each its own")
+            yield Finding(source.where, heading.line, short(heading.text), what, "give each its own", "heading")
     titles = [heading for heading in source.document.headings if heading.level == 1]
     if len(titles) != 1:
         line = titles[1].line if titles else 1
-        yield Finding(
-            source.where, line, "", f"the page has {len(titles)} first-level headings", "give it one, its title"
-        )
+        what = f"the page has {len(titles)} first-level headings"
+        yield Finding(source.where, line, "", what, "give it one, its title", "heading")
 
 
 def _check_blocks(source: Source) -> Iterator[Finding]:
@@ -117,17 +108,16 @@ def _check_blocks(source: Source) -> Iterator[Finding]:
 def _check_text(source: Source, line: int, message: str) -> Iterator[Finding]:
     if STATEMENT.search(blocks.ATTRIBUTES_WITH_ID.sub("", message)):
         what = "a Jinja statement stands within a sentence, which other languages build in another order"
-        yield Finding(
-            source.where, line, _short(message), what, "write two whole sentences, with {% … %} on lines of its own"
-        )
+        remedy = "write two whole sentences, with {% … %} on lines of its own"
+        yield Finding(source.where, line, short(message), what, remedy, "statement")
     text = VERBATIM.sub(" ", message)
     for constant in source.front.constants:
         text = text.replace(constant, " ")
     for match in _MEASUREMENT.finditer(text):
         remedy = "compute it: {{ … | ms }}; where it defines something, list it under `constants:` in the front matter"
-        yield Finding(source.where, line, _short(message), f"the measurement {match[0]} is typed", remedy)
+        yield Finding(source.where, line, short(message), f"the measurement {match[0]} is typed", remedy, "measurement")
     for control in message_checks.BIDI_CONTROLS.findall(message):
-        yield Finding(source.where, line, _short(message), f"the bidi control U+{ord(control):04X}", "remove it")
+        yield Finding(source.where, line, short(message), f"the bidi control U+{ord(control):04X}", "remove it", "bidi")
 
 
 def _slug(text: str) -> str:
@@ -142,7 +132,17 @@ _REFRESH = "run `python -m generator messages`, and commit what it changes"
 def _check_template(messages: Iterable[Message], path: Path, root: Path) -> Iterator[Finding]:
     expected = f"{catalogs.template(messages)}".rstrip()
     if not path.is_file() or path.read_text(encoding="utf-8").rstrip() != expected:
-        yield Finding(path.relative_to(root).as_posix(), 1, "", "the template differs from the sources", _REFRESH)
+        file = path.relative_to(root).as_posix()
+        yield Finding(file, 1, "", "the template differs from the sources", _REFRESH, "sources")
+
+
+def _check_glossary(glossary: Glossary, code: str, path: Path, root: Path) -> Iterator[Finding]:
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for term in glossary.term:
+        if not term.translation(code):
+            line = next((n for n, text in enumerate(lines, 1) if text.startswith(f'en = "{term.en}"')), 1)
+            what = f"the term has no translation into the language {code}"
+            yield Finding(path.relative_to(root).as_posix(), line, term.en, what, f'add {code} = "…"', "term")
 
 
 def check_catalog(
@@ -154,10 +154,10 @@ def check_catalog(
     wanted, present = {message.key for message in messages}, {key(entry) for entry in live}
     if wanted != present:
         what = f"{len(wanted - present)} messages are missing and {len(present - wanted)} are not used any more"
-        yield Finding(file, 1, "", what, _REFRESH)
+        yield Finding(file, 1, "", what, _REFRESH, "sources")
     for entry in live:
-        for what, remedy in _check_entry(entry, code, glossary, complete=is_complete(catalog)):
-            yield Finding(file, entry.linenum or 1, _short(entry.msgid), what, remedy)
+        for found in _check_entry(entry, code, glossary, complete=is_complete(catalog)):
+            yield Finding(file, entry.linenum or 1, short(entry.msgid), found.what, found.remedy, found.rule)
 
 
 def _check_header(catalog: polib.POFile, code: str, file: str) -> Iterator[Finding]:
@@ -165,48 +165,50 @@ def _check_header(catalog: polib.POFile, code: str, file: str) -> Iterator[Findi
     locale = load_locale(code)
     match = re.fullmatch(r"\s*nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*(.+?);?\s*", header)
     rule = plural_forms(locale)
-    remedy = f"write {catalogs.PLURAL_FORMS[code]}" if code in catalogs.PLURAL_FORMS else "write the rule of CLDR"
+    remedy = f"write {catalogs.plural_rule(code)}"
     if match is None:
-        yield Finding(file, 1, "", "the header has no Plural-Forms", remedy)
+        yield Finding(file, 1, "", "the header has no Plural-Forms", remedy, "plural-rule")
         return
     try:
         index = gettext.c2py(match[2])  # in the library since Python 2, in no document
     except ValueError:
-        yield Finding(file, 1, "", f"Plural-Forms cannot be evaluated: {match[2]}", remedy)
+        yield Finding(file, 1, "", f"Plural-Forms cannot be evaluated: {match[2]}", remedy, "plural-rule")
         return
     different = [n for n in range(1000) if index(n) != rule.index(locale.plural_form(n))]
     if int(match[1]) != len(rule) or different:
         example = f", as for n = {different[0]}" if different else ""
-        yield Finding(file, 1, "", f"Plural-Forms differs from the rule of CLDR{example}", remedy)
+        yield Finding(file, 1, "", f"Plural-Forms differs from the rule of CLDR{example}", remedy, "plural-rule")
 
 
-def _check_entry(entry: polib.POEntry, code: str, glossary: Glossary, *, complete: bool) -> Iterator[tuple[str, str]]:
+def _check_entry(entry: polib.POEntry, code: str, glossary: Glossary, *, complete: bool) -> Iterator[Complaint]:
     translations = forms(entry)
     if not all(translations):
         if complete or any(translations):
-            yield "the translation is missing", "translate it, or declare `X-Complete: no` in the header"
+            remedy = "translate it, or declare `X-Complete: no` in the header"
+            yield Complaint("untranslated", "the translation is missing", remedy)
         return
     if entry.fuzzy:
         if complete:
-            yield (
-                "the translation is fuzzy, so the page shows English",
-                "compare it with the English, and remove `fuzzy`",
-            )
+            what = "the translation is fuzzy, so the page shows English"
+            yield Complaint("fuzzy", what, "compare it with the English, and remove `fuzzy`")
         return
-    expected = len(plural_forms(load_locale(code)))
-    if entry.msgid_plural and len(translations) != expected:
-        yield (
-            f"{len(translations)} plural forms instead of {expected}",
-            "write one msgstr[…] for each form of Plural-Forms",
-        )
-    for number, translation in enumerate(translations):
-        message = entry.msgid_plural if entry.msgid_plural and (number or expected == 1) else entry.msgid
-        plural = bool(entry.msgid_plural) and expected > 1 and number < expected - 1
-        for complaint in message_checks.check_translation(message, translation, code, glossary, plural=plural):
-            what = f"msgstr[{number}]: {complaint.what}" if entry.msgid_plural else complaint.what
-            yield what, complaint.remedy
+    if entry.msgid_plural:
+        yield from _check_plural(entry, translations, code, glossary)
+    else:
+        yield from message_checks.check_translation(entry.msgid, translations[0], code, glossary)
 
 
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 50 else f"{line[:49]}…"
+def _check_plural(
+    entry: polib.POEntry, translations: tuple[str, ...], code: str, glossary: Glossary
+) -> Iterator[Complaint]:
+    """Each plural form for itself: one that serves a single number, such as the Arabic dual, may leave it out."""
+    served = plural_examples(load_locale(code))
+    if len(translations) != len(served):
+        what = f"{len(translations)} plural forms instead of {len(served)}"
+        yield Complaint("plural-forms", what, "write one msgstr[…] for each form of Plural-Forms")
+    for index, (translation, numbers) in enumerate(zip(translations, served, strict=False)):
+        message = entry.msgid if numbers[:1] == (1,) else entry.msgid_plural
+        single = len(numbers) == 1
+        shown = ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")
+        for found in message_checks.check_translation(message, translation, code, glossary, plural=single):
+            yield Complaint(found.rule, f"msgstr[{index}], for {shown}: {found.what}", found.remedy)

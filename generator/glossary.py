@@ -14,23 +14,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from bench.errors import AtlasError
-from generator.language import LOCALES
+from generator.language import LANGUAGES, LOCALES
 from generator.typography import VERBATIM
 
 GLOSSARY = "glossary.toml"
 
 
-class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One term. `accept` are other right words of a language, `avoid` wrong ones."""
+class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
+    """One term. `names` are its translations, `accept` other right words of a language, `avoid` wrong ones."""
 
     en: str
-    zh: str
-    ja: str
-    ar: str
+    names: dict[str, str]
     forms: tuple[str, ...] = ()  # other English forms: plurals, inflections
     accept: dict[str, tuple[str, ...]] = {}
     avoid: dict[str, tuple[str, ...]] = {}
@@ -39,7 +38,7 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def translation(self, code: str) -> str:
         """What it is called in a language; "" where the glossary does not say."""
-        return str(getattr(self, code, ""))
+        return self.en if code == "en" else self.names.get(code, "")
 
     def variants(self, code: str) -> tuple[str, ...]:
         """All right words of a language."""
@@ -47,7 +46,7 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return (own, *self.accept.get(code, ())) if own else ()
 
 
-class Glossary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Glossary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
     """All terms, and the names to `keep`."""
 
     keep: tuple[str, ...]
@@ -56,8 +55,9 @@ class Glossary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @dataclass(frozen=True)
 class Complaint:
-    """What a translation does against the glossary."""
+    """What is wrong with a translation."""
 
+    rule: str  # one of `findings.RULES`
     what: str
     remedy: str
 
@@ -66,13 +66,20 @@ def load_glossary(locales: Path = LOCALES) -> Glossary:
     """Read ``glossary.toml``. Raises `AtlasError` with the field that is wrong."""
     path = locales / GLOSSARY
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Glossary)
-    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return msgspec.convert({**content, "term": [_nested(term) for term in content["term"]]}, Glossary)
+    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError, LookupError, TypeError) as error:
         raise AtlasError(
             f"the glossary cannot be read: {error}",
             where=str(path),
-            remedy="correct the field; each [[term]] has en, zh, ja and ar",
+            remedy="correct the field; each [[term]] has en, and its translations under codes of languages",
         ) from None
+
+
+def _nested(term: dict[str, Any]) -> dict[str, Any]:
+    """A term of the file, where translations stand beside the other fields: ``zh = "延迟"``."""
+    names = {code: term[code] for code in LANGUAGES[1:] if code in term}
+    return {**{field: value for field, value in term.items() if field not in names}, "names": names}
 
 
 def complaints(glossary: Glossary, code: str, message: str, translation: str) -> Iterator[Complaint]:
@@ -81,9 +88,9 @@ def complaints(glossary: Glossary, code: str, message: str, translation: str) ->
     text = _normal(VERBATIM.sub(" ", translation))
     for name in sorted({*_names(glossary.keep).findall(english)}):
         if name not in translation:
-            yield Complaint(f"the name {name} is missing", f"keep {name} as it is")
+            yield Complaint("name", f"the name {name} is missing", f"keep {name} as it is")
     english = _names(glossary.keep).sub(" ", english)
-    terms = [term for term in glossary.term if _english((term.en, *term.forms)).search(english)]
+    terms = _terms(glossary, english)
     allowed = [variant for term in terms for variant in term.variants(code)]
     for term in terms:
         variants = term.variants(code)
@@ -92,13 +99,23 @@ def complaints(glossary: Glossary, code: str, message: str, translation: str) ->
         for word in wrong:
             if any(word != longer and word in longer for longer in wrong):
                 continue
-            yield Complaint(f"“{term.en}” is called {word}", f"use {variants[0]}")
+            yield Complaint("term", f"“{term.en}” is called {word}", f"use {(*variants, 'another word')[0]}")
         if missing and not wrong:
-            yield Complaint(f"“{term.en}” is not called {variants[0]}", f"use {' or '.join(variants)}")
+            yield Complaint("term", f"“{term.en}” is not called {variants[0]}", f"use {' or '.join(variants)}")
+
+
+@lru_cache(maxsize=8192)
+def _terms(glossary: Glossary, english: str) -> tuple[Term, ...]:
+    """The terms that occur in a text. Looking for their letters first saves most of the time."""
+    lower = english.lower()
+    near = (term for term in glossary.term if any(form.lower() in lower for form in (term.en, *term.forms)))
+    return tuple(term for term in near if _english((term.en, *term.forms)).search(english))
 
 
 def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
     """Whether a wrong word stands in the text, other than as part of a right one."""
+    if not _word(wrong, code).search(text):
+        return False
     right = [match.span() for variant in allowed for match in _word(variant, code).finditer(text)]
     return any(
         not any(start <= match.start() and match.end() <= end for start, end in right)

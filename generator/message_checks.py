@@ -11,10 +11,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 
 from generator import blocks
 from generator.blocks import EXPRESSION
 from generator.glossary import Complaint, Glossary, complaints
+from generator.language import load_locale, script_of
 from generator.pages import placeholders
 from generator.pseudo import english_words
 from generator.typography import ARABIC, CJK, CJK_LANGUAGES, VERBATIM
@@ -65,16 +67,21 @@ def _structure(message: str, translation: str, *, plural: bool) -> Check:
         yield from _same(name, pattern.findall(expected), pattern.findall(actual))
     if actual.count("**") != expected.count("**"):
         yield Complaint(
-            f"{actual.count('**')} ** instead of {expected.count('**')}", "stress the same words as the English"
+            "emphasis",
+            f"{actual.count('**')} ** instead of {expected.count('**')}",
+            "stress the same words as the English",
         )
 
 
 def _same(what: str, expected: list[str], actual: list[str]) -> Check:
+    if expected == actual:
+        return
+    rule = what.replace(" ", "-")
     missing, extra = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     for text in missing.elements():
-        yield Complaint(f"the {what} {text} is missing", f"keep {text} as it is in the English")
+        yield Complaint(rule, f"the {what} {text} is missing", f"keep {text} as it is in the English")
     for text in extra.elements():
-        yield Complaint(f"the {what} {text} is not in the English", "take it out, or correct it")
+        yield Complaint(rule, f"the {what} {text} is not in the English", "take it out, or correct it")
 
 
 def _bare(text: str) -> str:
@@ -94,23 +101,32 @@ def _targets(text: str) -> list[str]:
     return [f"{match[1]}{match[2] if match[2] is not None else match[3]}" for match in _TARGET.finditer(text)]
 
 
+_LIST = re.compile(r"(?:[-*+]|\d+[.)])\s")
+
+
 def _shape(message: str, translation: str) -> Check:
     """The translation stays one block of the same kind, on as many lines."""
     if translation != translation.strip() or re.search(r"(?<=\S) {2,}(?=\S)", VERBATIM.sub("x", translation)):
-        yield Complaint("spaces before, after or in a row within the text", "remove them")
+        yield Complaint("spaces", "spaces before, after or in a row within the text", "remove them")
     if translation.count("\n") != message.count("\n"):
-        yield Complaint(
-            "another number of lines than the English", "break the line where the English does, nowhere else"
-        )
+        what = "another number of lines than the English"
+        yield Complaint("block", what, "break the line where the English does, nowhere else")
     if "{#" in _bare(translation):
-        yield Complaint("a heading id stands in the text", "remove it: the page keeps it")
-    parts = list(blocks.split(translation).blocks)
-    if blocks.has_words(translation) and (len(parts) != 1 or parts[0].message != translation):
+        yield Complaint("heading-id", "a heading id stands in the text", "remove it: the page keeps it")
+    is_plain = translation[:1].isalpha() and "\n" not in translation  # nothing that starts another block
+    parts = [] if is_plain else list(blocks.split(translation).blocks)
+    if not is_plain and blocks.has_words(translation) and (len(parts) != 1 or parts[0].message != translation):
         originals = list(blocks.split(message).blocks)
-        if len(originals) == 1 and originals[0].message == message:
-            yield Complaint("Markdown reads the text as another kind of block", "put a backslash before its first sign")
+        remedy = "put a backslash before its first sign"
+        if _LIST.match(translation) and not _LIST.match(message):
+            what = "it starts a list, one level deeper than the English"
+            yield Complaint("list-depth", what, remedy)
+        elif len(originals) == 1 and originals[0].message == message:
+            yield Complaint(
+                "block", "Markdown reads the text as another kind of block", "put a backslash before its first sign"
+            )
     if re.search(r"(?<!\\)\|", _bare(translation)) and not re.search(r"(?<!\\)\|", _bare(message)):
-        yield Complaint("a bar ends a table cell", r"write \| instead")
+        yield Complaint("block", "a bar ends a table cell", r"write \| instead")
 
 
 # --- Characters -------------------------------------------------------------------------------------------------------
@@ -122,22 +138,33 @@ _MARKS = re.compile("[\u200e\u200f\u061c]")
 
 def _characters(translation: str, code: str) -> Check:
     for control in sorted({*BIDI_CONTROLS.findall(translation)}):
-        yield Complaint(
-            f"the bidi control U+{ord(control):04X}", "remove it: the page isolates names and numbers itself"
-        )
+        remedy = "remove it: the page isolates names and numbers itself"
+        yield Complaint("bidi", f"the bidi control U+{ord(control):04X}", remedy)
     for sign in sorted({*_INVISIBLE.findall(translation)}):
-        yield Complaint(f"the invisible character U+{ord(sign):04X}", "remove it")
-    if code != "ar":
+        yield Complaint("character", f"the invisible character U+{ord(sign):04X}", "remove it")
+    if load_locale(code).text_direction != "rtl":
         for mark in sorted({*_MARKS.findall(translation)}):
-            yield Complaint(f"the direction mark U+{ord(mark):04X} in left-to-right text", "remove it")
+            yield Complaint("bidi", f"the direction mark U+{ord(mark):04X} in left-to-right text", "remove it")
     if unicodedata.normalize("NFC", translation) != translation:
-        yield Complaint("letters in parts (not in NFC)", "type composed letters")
+        yield Complaint("character", "letters in parts (not in NFC)", "type composed letters")
 
 
 # --- Content ----------------------------------------------------------------------------------------------------------
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_SCRIPT = {"zh": re.compile(f"[{CJK}]"), "ja": re.compile(f"[{CJK}]"), "ar": re.compile(f"[{ARABIC}]")}
+_SCRIPTS = {
+    "Hans": CJK,
+    "Hant": CJK,
+    "Jpan": CJK,
+    "Arab": ARABIC,
+    "Kore": r"\u1100-\u11ff\uac00-\ud7a3",
+    "Cyrl": r"\u0400-\u052f",
+    "Grek": r"\u0370-\u03ff",
+    "Hebr": r"\u05d0-\u05ea",
+    "Deva": r"\u0900-\u097f",
+    "Thai": r"\u0e00-\u0e7f",
+}
+"""Character class of the letters of a script other than Latin, by its name in ISO 15924."""
 _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z-]+")
 _STEM = 3
 """A gloss in Latin letters begins like a word of the English: (padding) for pad."""
@@ -152,20 +179,31 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
     extra = Counter(_NUMBER.findall(text)) - Counter(_NUMBER.findall(english))
     for number in missing:
         if not plural:
-            yield Complaint(f"the number {number} is missing", f"write {number}")
+            yield Complaint("number", f"the number {number} is missing", f"write {number}")
     for number in extra:
         if not number.isdigit() or int(number) > _SPELLED_OUT:
-            yield Complaint(f"the number {number} is not in the English", "take it out, or correct it")
-    script = _SCRIPT.get(code)
+            yield Complaint("number", f"the number {number} is not in the English", "take it out, or correct it")
+    script = _script(code)
     if script and not script.search(text) and english_words(_without(english, glossary.keep)):
-        yield Complaint("the text is not translated", "translate it")
+        yield Complaint("untranslated", "the text is not translated", "translate it")
         return
-    known = " ".join(
-        [message, *glossary.keep, *(variant for term in glossary.term for variant in term.variants(code))]
-    ).lower()
-    for word in _LATIN_WORD.findall(text):
-        if script and word.lower()[:_STEM] not in known:
-            yield Complaint(f"the word {word} is not in the English", "translate it, or correct its spelling")
+    words = [word for word in _LATIN_WORD.findall(text) if script]
+    known = f"{message} {_known(glossary, code)}".lower() if words else ""
+    for word in words:
+        if word.lower()[:_STEM] not in known:
+            yield Complaint("word", f"the word {word} is not in the English", "translate it, or correct its spelling")
+
+
+@cache
+def _script(code: str) -> re.Pattern[str] | None:
+    letters = _SCRIPTS.get(script_of(code))
+    return re.compile(f"[{letters}]") if letters else None
+
+
+@lru_cache(maxsize=8)
+def _known(glossary: Glossary, code: str) -> str:
+    """All words that a translation may have whatever the English says."""
+    return " ".join([*glossary.keep, *(variant for term in glossary.term for variant in term.variants(code))])
 
 
 def _without(text: str, names: tuple[str, ...]) -> str:
@@ -184,6 +222,7 @@ _MARKUP = re.compile(
 _FULL_WIDTH = "、。，；：？！（）「」『』"
 
 
+@lru_cache(maxsize=8)
 def _prose(text: str) -> str:
     """Text as the eye sees it: markup gone, a sign for code and one for each value."""
     text = EXPRESSION.sub(_VALUE_SIGN, _CODE.sub(_CODE_SIGN, text))
@@ -198,7 +237,7 @@ def _complain(pattern: str, what: str, remedy: str) -> Callable[[str, str], Chec
         for match in compiled.finditer(prose):
             around = prose[max(match.start() - 4, 0) : match.end() + 4].strip()
             shown = around.replace(_CODE_SIGN, "`…`").replace(_VALUE_SIGN, "{…}")
-            yield Complaint(f"{what}: {shown}", remedy)
+            yield Complaint("typography", f"{what}: {shown}", remedy)
 
     return check
 
@@ -211,7 +250,11 @@ def _end(signs: dict[str, str]) -> Callable[[str, str], Check]:
         expected = signs.get(last, "")
         if expected and _prose(translation).rstrip(" *_\"'”’」』）)»")[-1:] not in expected:
             either = " or ".join(expected)
-            yield Complaint(f"the English ends with {last}, the translation not with {either}", f"end it with {either}")
+            yield Complaint(
+                "typography",
+                f"the English ends with {last}, the translation not with {either}",
+                f"end it with {either}",
+            )
 
     return check
 

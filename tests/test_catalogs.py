@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gettext
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +15,7 @@ from guide_figures import GUIDE, copy_of_guide
 from bench.errors import AtlasError
 from generator import catalogs
 from generator.catalogs import Message, extract, refresh, template, update
-from generator.language import LANGUAGES, catalog_path
+from generator.language import LANGUAGES, catalog_path, load_locale, plural_forms
 from generator.pofile import parse
 
 
@@ -68,8 +70,12 @@ def test_everything_that_readers_see_is_a_message() -> None:
 
 def test_translators_see_where_a_message_stands() -> None:
     messages = {message.id: message for message in extract(GUIDE)}
-    assert messages["Mode"].comments == ("Is it faster? · table cell",)
-    assert messages["Devices"].comments == ("Devices · page title", "Devices · heading", "title in the navigation")
+    assert messages["Mode"].comments == ("Is it faster? · table cell · /",)
+    assert messages["Devices"].comments == (
+        "Devices · page title · /devices/",
+        "Devices · heading · /devices/",
+        "title in the navigation",
+    )
     assert messages["Devices"].files == ("docs/devices/index.md", "mkdocs.yml")
     assert messages["Device"].comments == ("heading of a column",)
 
@@ -136,6 +142,41 @@ def test_what_vanished_is_obsolete_and_comes_back(root: Path) -> None:
     catalog = updated(root)
     assert entry(catalog, "Smaller gains.").msgstr == "收益较小。"
     assert not any(each.obsolete for each in catalog)
+
+
+def test_what_vanished_is_kept_for_one_release(root: Path) -> None:
+    def gone(version: str) -> list[str]:
+        (root / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n', encoding="utf-8")
+        return [f"{each.msgid} ({each.tcomment})" for each in updated(root) if each.obsolete]
+
+    edit(root, "Smaller gains.", "Nothing alike stood here before now.")
+    assert gone("1.0") == gone("1.0") == ["Smaller gains. (obsolete since 1.0)"]
+    assert gone("1.1") == []
+
+
+def test_a_translation_that_comes_back_is_not_obsolete_any_more(root: Path) -> None:
+    (root / "pyproject.toml").write_text('[project]\nversion = "1.0"\n', encoding="utf-8")
+    edit(root, "Smaller gains.", "Nothing alike stood here before now.")
+    updated(root)
+    edit(root, "Nothing alike stood here before now.", "Smaller gains.")
+    assert entry(updated(root), "Smaller gains.").tcomment == ""
+
+
+@pytest.mark.parametrize(
+    ("uri", "address"),
+    [("index.md", "/"), ("a.md", "/a/"), ("devices/index.md", "/devices/"), ("devices/each.md", "/devices/…/")],
+)
+def test_the_address_of_a_page(uri: str, address: str) -> None:
+    assert catalogs.address_of(uri) == address
+
+
+@pytest.mark.parametrize("code", ["ar", "cy", "fa", "fr", "he", "ja", "ko", "lt", "pl", "pt", "ru", "sl", "zh"])
+def test_the_plural_rule_of_a_header_is_that_of_cldr(code: str) -> None:
+    count, rule = re.fullmatch(r"nplurals=(\d+); plural=(.*);", catalogs.plural_rule(code)).groups()  # type: ignore[union-attr]
+    index, locale = gettext.c2py(rule), load_locale(code)  # type: ignore[attr-defined]  # in no document
+    forms = plural_forms(locale)
+    assert int(count) == len(forms)
+    assert all(index(n) == forms.index(locale.plural_form(n)) for n in range(1000))
 
 
 def test_an_edit_changes_the_lines_of_its_entry_only(root: Path) -> None:

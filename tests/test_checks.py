@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from guide_figures import GUIDE, copy_of_guide
 
 from bench.errors import AtlasError
 from generator.checks import check
-from generator.language import catalog_path
+from generator.findings import RULES, sarif
+from generator.language import catalog_path, load_language
 
 
 @pytest.fixture
@@ -22,6 +24,11 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_every_finding_is_of_a_known_rule(root: Path) -> None:
+    edit(root, "docs/index.md", "- Second:", "- Second gains 30%:")
+    assert {finding.rule for finding in check(root)} <= RULES.keys()
 
 
 def found(root: Path, file: str) -> list[tuple[int, str]]:
@@ -113,7 +120,11 @@ def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
             "the translation is fuzzy, so the page shows English",
         ),
         ('msgstr "收益较小。"', 'msgstr "收益较小."', "half-width full stop: 收益较小."),
-        ('msgstr[0] "%(count)s 个模型"', 'msgstr[0] "个模型"', "msgstr[0]: the placeholder %(count)s is missing"),
+        (
+            'msgstr[0] "%(count)s 个模型"',
+            'msgstr[0] "个模型"',
+            "msgstr[0], for 0, 1, 2, …: the placeholder %(count)s is missing",
+        ),
         (
             'msgstr[0] "%(count)s 个模型"',
             'msgstr[0] "%(count)s 个模型"\nmsgstr[1] "%(count)s 个"',
@@ -132,6 +143,16 @@ def test_a_finding_has_the_line_of_its_message(root: Path) -> None:
     ((line, _),) = found(root, ZH)
     message = line_of(root, ZH, 'msgid "Smaller gains."')
     assert message - 3 <= line <= message
+
+
+def test_a_term_without_a_translation_is_found(root: Path) -> None:
+    edit(root, "locales/glossary.toml", 'zh = "批次大小"\n', "")
+    assert found(root, "locales/glossary.toml") == [
+        (
+            line_of(root, "locales/glossary.toml", 'en = "batch size"'),
+            "the term has no translation into the language zh",
+        )
+    ]
 
 
 def test_a_language_that_is_not_complete_may_lack_translations(root: Path) -> None:
@@ -167,10 +188,32 @@ def test_a_missing_catalog_is_an_error(root: Path) -> None:
         check(root)
 
 
-def test_a_finding_reads_as_text_and_as_annotation(root: Path) -> None:
+@pytest.mark.parametrize(
+    ("index", "numbers", "needs_its_number"),
+    [(0, "0", False), (1, "1", False), (2, "2", False), (3, "3", True), (4, "11", True), (5, "100", True)],
+)
+def test_an_arabic_form_of_several_numbers_says_which(
+    root: Path, index: int, numbers: str, needs_its_number: bool
+) -> None:
+    file = "locales/ar/LC_MESSAGES/messages.po"
+    text = (root / file).read_text(encoding="utf-8")
+    form = next(line for line in text.split("\n") if line.startswith(f"msgstr[{index}]"))
+    edit(root, file, form, f'msgstr[{index}] "نماذج"')
+    assert load_language("ar", root / "locales").plural_index(int(numbers)) == index
+    said = [what for _, what in found(root, file)]
+    assert [what.startswith(f"msgstr[{index}], for {numbers}") for what in said] == [True] * needs_its_number
+
+
+def test_a_finding_reads_as_text_as_annotation_and_as_sarif(root: Path) -> None:
     edit(root, "docs/index.md", "- Second:", "- Second gains 30%:")
     finding = next(each for each in check(root) if each.file == "docs/index.md")
-    assert str(finding).startswith("docs/index.md:15: “Second gains 30%:” the measurement 30% is typed\n    remedy: ")
+    assert str(finding).startswith("docs/index.md:15: “Second gains 30%:” the measurement 30% is typed [measurement]\n")
     assert finding.annotation.startswith(
-        "::error file=docs/index.md,line=15::“Second gains 30%25:” the measurement 30%25"
+        "::error file=docs/index.md,line=15,title=measurement::“Second gains 30%25:” the measurement 30%25"
     )
+    log = json.loads(sarif([finding]))
+    (result,) = log["runs"][0]["results"]
+    assert log["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "measurement"
+    place = result["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("docs/index.md", 15)
+    assert "compute it" in result["message"]["text"]

@@ -80,7 +80,7 @@ def test_arabic_words_are_whole(glossary: Glossary) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["keep = 3", 'keep = []\n[[term]]\nen = "a"\n', "keep = [", "keep = []\nterms = []\n"]
+    "content", ["keep = 3", 'keep = []\n[[term]]\nenglish = "a"\n', "keep = [", "keep = []\nterms = []\n"]
 )
 def test_a_broken_glossary_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "glossary.toml").write_text(content, encoding="utf-8")

@@ -1,0 +1,115 @@
+"""What a check says: a mistake, with its place and remedy, as text, as an annotation of GitHub, or as SARIF.
+
+`Finding`s enter, lines of text or a SARIF log leave, so that a pull request shows each mistake in its place.
+
+    python -m generator check --format sarif > findings.sarif
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+RULES = {
+    # pages
+    "front-matter": "A page has a title and a description.",
+    "heading": "A page has one first-level heading, and every heading an id of its own.",
+    "admonition": "An admonition has a title, so that none shows the English name of its kind.",
+    "html-text": "Text stands in Markdown: within HTML it is never translated.",
+    "statement": "A Jinja statement stands between sentences, which other languages build in another order.",
+    "measurement": "A measured figure is computed, never typed.",
+    # catalogs
+    "sources": "Template and catalogs hold the messages of the sources.",
+    "plural-rule": "The header of a catalog has the plural rule of CLDR.",
+    "plural-forms": "A message has a translation for each plural form.",
+    "untranslated": "A message of a language that is declared complete has a translation.",
+    "fuzzy": "A translation of a language that is declared complete is not fuzzy.",
+    # the structure of a translation
+    "expression": "A translation has the Jinja expressions of the English.",
+    "placeholder": "A translation has the placeholders of the English.",
+    "inline-code": "A translation has the inline code of the English.",
+    "tag": "A translation has the HTML tags of the English.",
+    "link-target": "A translation has the link targets of the English.",
+    "footnote": "A translation has the footnotes of the English.",
+    "attribute-list": "A translation has the attribute lists of the English.",
+    "icon": "A translation has the icons of the English.",
+    "address": "A translation has the addresses of the English.",
+    "emphasis": "A translation stresses as many words as the English.",
+    "heading-id": "The id of a heading is not part of its text.",
+    "list-depth": "A translation starts no list of its own.",
+    "block": "A translation is one block of the same kind as the English.",
+    # its characters and words
+    "spaces": "No space stands before, after or twice within a text.",
+    "bidi": "No control character changes the direction of text.",
+    "character": "No character is invisible or in parts.",
+    "number": "A translation has the numbers of the English.",
+    "word": "A foreign word of a translation is one of the English.",
+    "name": "A name of the glossary stays as it is.",
+    "term": "A term is called as the glossary says.",
+    "typography": "Punctuation, quotes and spaces are those of the language.",
+    # the built pages
+    "page": "Every language has the same pages.",
+    "structure": "A page has the same headings, tables, rows, figures, code, links and ids in every language.",
+}
+"""Every kind of finding, with what should be."""
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """One mistake."""
+
+    file: str  # relative to the project, or to the built site
+    line: int
+    message: str  # the text it is about, shortened; "" where it is about the file
+    what: str
+    remedy: str
+    rule: str  # one of `RULES`
+
+    @property
+    def annotation(self) -> str:
+        """The finding as an annotation of a pull request on GitHub."""
+        return f"::error file={self.file},line={self.line},title={self.rule}::{_escaped(self.sentence)}"
+
+    @property
+    def sentence(self) -> str:
+        """All but the place, on one line."""
+        text = f"“{self.message}” " if self.message else ""
+        return f"{text}{self.what}. Remedy: {self.remedy}"
+
+    def __str__(self) -> str:
+        text = f" “{self.message}”" if self.message else ""
+        return f"{self.file}:{self.line}:{text} {self.what} [{self.rule}]\n    remedy: {self.remedy}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def short(text: str) -> str:
+    """The beginning of a message, to find it by."""
+    line = " ".join(text.split())
+    return line if len(line) <= 50 else f"{line[:49]}…"
+
+
+def sarif(findings: Iterable[Finding]) -> str:
+    """The findings as a SARIF 2.1.0 log."""
+    driver: dict[str, Any] = {
+        "name": "generator check",
+        "rules": [{"id": rule, "shortDescription": {"text": text}} for rule, text in RULES.items()],
+    }
+    run = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": [_result(each) for each in findings]}
+    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, ensure_ascii=False, indent=1)
+
+
+def _result(finding: Finding) -> dict[str, Any]:
+    place = {"artifactLocation": {"uri": finding.file}, "region": {"startLine": max(finding.line, 1)}}
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": list(RULES).index(finding.rule),
+        "level": "error",
+        "message": {"text": finding.sentence},
+        "locations": [{"physicalLocation": place}],
+    }
