@@ -1,4 +1,4 @@
-"""The command line: run, list, check, import. Checks what was asked for, then leaves the work to other modules.
+"""The command line: run, compare, list, check, import. Checks what was asked for; other modules do the work.
 
 Each command imports what it needs, so that `--help` and `list` answer at once; torch is imported by workers alone.
 
@@ -29,7 +29,11 @@ from bench.record import RESULTS, Task
 
 MEASURED, PUBLISHED = RESULTS / "measured", RESULTS / "published"
 
-OK, NOTHING_MEASURED, FOUND_FAULTS, BAD_INPUT, INTERRUPTED = 0, 1, 1, 2, 130
+OK, NOTHING_MEASURED, FOUND_FAULTS, REGRESSED, BAD_INPUT, INTERRUPTED = 0, 1, 1, 1, 2, 130
+
+ARMS, FORMATS = ("compiled", "eager"), ("table", "markdown", "json")
+
+DYNAMIC = {"true": True, "false": False, "auto": None}
 
 LARGEST_BATCH = 4096
 LARGEST_COUNT = 100  # of processes
@@ -103,6 +107,23 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = commands.add_parser("list", help="show models, profiles and modes", allow_abbrev=False)
     listing.set_defaults(command=_list)
+    comparing = commands.add_parser(
+        "compare",
+        help="say what became faster or slower from one run to another",
+        description="Compare the latencies of the cells that both runs have. Status 0: no regression; 1: some cell is "
+        "slower beyond the threshold, or fails that worked; 2: the runs cannot be compared.",
+        epilog="A and B are run files, folders of them, either below bench/results, or names of runs.",
+        allow_abbrev=False,
+    )
+    comparing.add_argument("before", metavar="A", help="the run before")
+    comparing.add_argument("after", metavar="B", help="the run after")
+    comparing.add_argument("--arm", default="compiled", metavar="ARM", help=f"{' or '.join(ARMS)} (default: compiled)")
+    comparing.add_argument(
+        "--threshold", default="5%", metavar="PERCENT", help="how much slower is a regression (default: 5%%)"
+    )
+    comparing.add_argument("--format", default="table", metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: table)")
+    comparing.set_defaults(command=_compare)
+
 
     check = commands.add_parser("check", help="validate record files", allow_abbrev=False)
     check.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
@@ -261,6 +282,33 @@ def _shown(path: Path) -> str:
 def _list(_options: argparse.Namespace) -> int:
     print("Models (--model)")
     for spec in MODELS:
+# ── compare ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from bench.compare import ArmName, compare, read_side
+    from bench.report import as_json, markdown, print_report
+
+    arm, form = cast(ArmName, pick("arm", options.arm, ARMS)), pick("format", options.format, FORMATS)
+    threshold = _share(options.threshold)
+    comparison = compare(read_side(options.before), read_side(options.after), arm)
+    if form == "table":
+        print_report(comparison, threshold, Console(highlight=False, markup=False))
+    else:
+        print((markdown if form == "markdown" else as_json)(comparison, threshold), end="")
+    return REGRESSED if comparison.regressions(threshold) else OK
+
+
+def _share(text: str) -> float:
+    """5%, 2.5 %, or a bare number of percent, as a share."""
+    match = re.fullmatch(r"(\d{1,4}(?:\.\d+)?)\s*%?", text.strip())
+    if not match:
+        raise AtlasError(f"{text!r} is not a percentage", where="--threshold", remedy="write 5% or 2.5%")
+    return float(match[1]) / 100
+
+
         size = "×".join(map(str, spec.input_size))
         print(f"  {spec.label:<17}{spec.parameters / 1e6:>7.1f} M  {size:>9}  {spec.task:<21} {spec.checkpoint}")
     print("Any other checkpoint: --checkpoint ID_OR_DIR --task TASK\n\nProfiles (--profile)")

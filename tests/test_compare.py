@@ -1,0 +1,289 @@
+"""Comparing runs: verdicts cell by cell, whatever else differs said loudly, and an exit status to rely on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from stub_worker import ENVIRONMENT
+from test_cli import bench
+from test_sweep import plan, record
+
+from bench.compare import Comparison, Side, compare, make_side, read_side, replicate
+from bench.errors import AtlasError
+from bench.record import Arm, Environment, Measurement, Record, Status, append
+from bench.report import as_json, markdown, summary, warnings
+
+PLANNED = {each.cell.model: each for each in plan("ViT", "BeiT", "ResNet", "DETR").planned}
+
+
+def measured(
+    model: str, latencies_ms: Sequence[float], *, eager_ms: Sequence[float] = (), **changes: Any
+) -> list[Record]:
+    """One record a process, of eight rounds each."""
+    records = []
+    for process, latency_ms in enumerate(latencies_ms):
+        one = eager_ms[process] if eager_ms else 20.0 + 0.01 * process
+        found = Measurement(eager=arm(one), compiled=arm(latency_ms))
+        records.append(msgspec.structs.replace(record(PLANNED[model], process, found=found), **changes))
+    return records
+
+
+def arm(latency_ms: float) -> Arm:
+    return Arm(rounds_ms=((latency_ms,),) * 8)
+
+
+def failed(model: str, status: Status = Status.OOM) -> Record:
+    return record(PLANNED[model], status=status)
+
+
+def side(name: str, *groups: Sequence[Record]) -> Side:
+    return make_side(name, [each for group in groups for each in group])
+
+
+def compared(before: Sequence[Sequence[Record]], after: Sequence[Sequence[Record]], **options: Any) -> Comparison:
+    return compare(side("a", *before), side("b", *after), **options)
+
+
+STEADY = (10.0, 10.01, 10.02)
+TENTH_MORE = tuple(1.1 * each for each in STEADY)
+
+
+def verdicts(comparison: Comparison) -> dict[str, str]:
+    return {each.cell.model: each.verdict for each in comparison.cells}
+
+
+# ── Verdicts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_cell_of_both_has_a_change_and_a_verdict() -> None:
+    comparison = compared(
+        [measured("ViT", STEADY), measured("BeiT", STEADY), measured("ResNet", STEADY), measured("DETR", STEADY)],
+        [
+            measured("ViT", TENTH_MORE),
+            measured("BeiT", [each / 1.1 for each in STEADY]),
+            measured("ResNet", STEADY),
+            measured("DETR", (9.0, 10.5, 12.0)),
+        ],
+    )
+    assert verdicts(comparison) == {"ViT": "slower", "BeiT": "faster", "ResNet": "same", "DETR": "ambiguous"}
+    vit = comparison.cells[0]
+    assert vit.change.value == pytest.approx(0.10)
+    assert vit.change.low < 0.10 < vit.change.high
+    assert (vit.before.latency_ms, vit.after.latency_ms) == pytest.approx((10.01, 11.011), rel=1e-4)
+    assert comparison.overall.low < comparison.overall.value < comparison.overall.high
+    assert comparison.control.value == pytest.approx(0.0)  # eager is what it was
+
+
+def test_the_other_arm_can_be_asked_for() -> None:
+    before, after = measured("ViT", STEADY), measured("ViT", STEADY, eager_ms=(25.0, 25.01, 25.02))
+    assert compared([before], [after], arm="eager").cells[0].change.value == pytest.approx(0.25, abs=0.001)
+    assert compared([before], [after]).cells[0].change.value == 0.0
+
+
+def test_one_process_on_each_side_has_no_verdict_and_says_what_to_do() -> None:
+    comparison = compared([measured("ViT", [10.0])], [measured("ViT", [20.0])])
+    (change,) = comparison.cells
+    assert change.change.value == pytest.approx(1.0)
+    assert math.isnan(change.change.low)
+    assert change.verdict == "unknown"
+    assert any("--processes 3" in line for line in summary(comparison, 0.05))
+
+
+def test_a_wrong_or_throttled_result_counts_in_no_comparison() -> None:
+    wrong = measured("ViT", TENTH_MORE, status=Status.FAIL_ACCURACY, reason="outputs differ")
+    comparison = compared([measured("ViT", STEADY), measured("BeiT", STEADY)], [wrong, measured("BeiT", STEADY)])
+    assert verdicts(comparison) == {"ViT": "unknown", "BeiT": "same"}
+    assert comparison.overall.value == pytest.approx(0.0)
+
+
+# ── What else differs ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_cells_of_one_run_and_changed_statuses_are_named() -> None:
+    comparison = compared(
+        [measured("ViT", STEADY), measured("BeiT", STEADY), [failed("DETR")]],
+        [measured("ViT", STEADY), [failed("BeiT")], measured("DETR", STEADY), measured("ResNet", STEADY)],
+    )
+    assert [cell.model for cell in comparison.only_after] == ["ResNet"]
+    assert comparison.only_before == ()
+    assert [each.cell.model for each in comparison.cells if each.has_new_status] == ["BeiT", "DETR"]
+    assert [each.cell.model for each in comparison.regressions(0.05)] == ["BeiT"]
+    text = "\n".join(summary(comparison, 0.05))
+    assert "Only in B: ResNet" in text
+    assert "Status changed: BeiT: pass → oom (so it was)." in text
+    assert "Pass: 2 of 3 cells in A, 3 of 4 cells in B." in text
+    assert "failing now: BeiT (oom)" in text
+
+
+def on(**changes: Any) -> Environment:
+    return msgspec.structs.replace(ENVIRONMENT, **changes)
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        (on(threads=4), "threads is 2 in A and 4 in B (1 cell)"),
+        (on(settings={"MALLOC_TRIM_THRESHOLD_": "-1"}), "MALLOC_TRIM_THRESHOLD_ is unknown in A and -1 in B (1 cell)"),
+    ],
+)
+def test_other_conditions_are_said_loudly(environment: Environment, says: str) -> None:
+    comparison = compared([measured("ViT", STEADY)], [measured("ViT", STEADY, environment=environment)])
+    assert warnings(comparison) == [says]
+    assert f"**Not like for like:** {says}" in markdown(comparison, 0.05)
+
+
+def test_other_versions_are_what_a_comparison_is_for() -> None:
+    comparison = compared([measured("ViT", STEADY)], [measured("ViT", STEADY, environment=on(torch="2.14.0"))])
+    assert warnings(comparison) == []
+    assert "What else changed: torch 2.13.0+cpu → 2.14.0." in summary(comparison, 0.05)
+
+
+@pytest.mark.parametrize("environment", [on(device_name="Another CPU"), on(cores=8)])
+def test_other_devices_are_refused(environment: Environment) -> None:
+    with pytest.raises(AtlasError, match="different devices"):
+        compared([measured("ViT", STEADY)], [measured("ViT", STEADY, environment=environment)])
+
+
+def test_nothing_in_common_is_refused() -> None:
+    with pytest.raises(AtlasError, match="no cell is in both"):
+        compared([measured("ViT", STEADY)], [measured("BeiT", STEADY)])
+
+
+# ── Pooling ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_of_a_cell_measured_twice_the_newest_run_counts() -> None:
+    earlier = datetime.now(UTC) - timedelta(days=1)
+    older = measured("ViT", TENTH_MORE, run="older", measured_at=earlier)
+    pooled = side("a", older, measured("ViT", STEADY))
+    assert {each.run for (group,) in [pooled.cells.values()] for each in group} == {"r"}
+    assert pooled.superseded == 1
+
+
+def test_what_cannot_be_pooled_is_refused() -> None:
+    with pytest.raises(AtlasError, match="recorded twice"):
+        side("a", measured("ViT", STEADY), measured("ViT", STEADY))
+    with pytest.raises(AtlasError, match="positive"):
+        side("a", measured("ViT", [-1.0]))
+
+
+def test_a_side_is_a_path_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = tmp_path / "results"
+    append(results / "measured" / "2026-01-02_some.jsonl", measured("ViT", STEADY))
+    named = [results, results / "measured", "measured", "measured/2026-01-02_some.jsonl", "2026-01-02_some"]
+    assert {len(read_side(str(each), results).cells) for each in named} == {1}
+    with pytest.raises(AtlasError, match="no such run") as error:
+        read_side("2026-01-02_same", results)
+    assert "2026-01-02_some" in error.value.remedy
+
+
+# ── A/A ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def modes(rng: np.random.Generator, offset: float = 0.0) -> list[Record]:
+    """Three compile modes of a cell, three processes each, whose eager latencies scatter by 5%."""
+    records = []
+    for number, mode in enumerate(("default", "reduce-overhead", "max-autotune")):
+        cell = msgspec.structs.replace(PLANNED["ViT"].cell, compile_mode=mode)
+        eager_ms = 20.0 * np.exp(rng.normal(0, 0.05, 3) + number * offset)
+        records += measured("ViT", STEADY, eager_ms=eager_ms.tolist(), cell=cell)
+    return records
+
+
+def test_eager_replicates_of_one_run_are_rarely_called_different() -> None:
+    rng = np.random.default_rng(3)
+    found = [replicate(modes(rng)) for _ in range(400)]
+    assert sum(each.pairs for each in found) == 1200
+    assert sum(each.different for each in found) <= 12
+
+
+def test_a_machine_that_changed_meanwhile_is_found() -> None:
+    assert replicate(modes(np.random.default_rng(3), offset=1.0)).different == 3
+
+
+def test_with_one_mode_processes_are_compared() -> None:
+    assert replicate(measured("ViT", STEADY)).pairs == 1
+    assert replicate(measured("ViT", STEADY[:2])).pairs == 0
+    assert str(replicate([])) == "no eager pairs to compare"
+
+
+# ── The command ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[str, str]:
+    """ViT slower by 10%, BeiT as it was."""
+    paths = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    append(paths[0], [*measured("ViT", STEADY), *measured("BeiT", STEADY)])
+    append(paths[1], [*measured("ViT", TENTH_MORE), *measured("BeiT", STEADY)])
+    return str(paths[0]), str(paths[1])
+
+
+def test_the_status_tells_a_regression(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("compare", *runs) == 1
+    text = capsys.readouterr().out
+    assert "Regressions: slower by more than 5%: ViT (+10.0%)." in text
+    assert bench("compare", *runs, "--threshold", "15%") == 0
+    assert "No regression: of 2 cells with a verdict none is slower by more than 15%" in capsys.readouterr().out
+    assert bench("compare", *reversed(runs)) == 0
+    assert bench("compare", *runs, "--arm", "eager") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--threshold", "much"], "'much' is not a percentage"),
+        (["--arm", "both"], "arm 'both' is not known"),
+        (["--format", "xml"], "format 'xml' is not known"),
+    ],
+)
+def test_bad_input_is_a_status_of_its_own(
+    arguments: list[str], says: str, runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench("compare", *runs, *arguments) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_broken_file_is_bad_input(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path(runs[1]).write_bytes(b"oops\n")
+    assert bench("compare", *runs) == 2
+    assert f"{runs[1]}:1: not valid JSON" in capsys.readouterr().err
+    Path(runs[1]).write_bytes(b"")
+    assert bench("compare", *runs) == 2
+    assert "holds no records" in capsys.readouterr().err
+
+
+def test_markdown_is_a_table_of_all_cells(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("compare", *runs, "--format", "markdown") == 1
+    lines = capsys.readouterr().out.splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 4
+    assert len({line.count("|") for line in table}) == 1
+    assert table[2].startswith("| ViT | 10.010 | 11.011 | +10.0% |")
+    assert table[2].endswith("| slower |")
+
+
+def test_json_holds_all_of_it(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("compare", *runs, "--format", "json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [each["verdict"] for each in found["cells"]] == ["slower", "same"]
+    assert found["cells"][0]["change"]["value"] == pytest.approx(0.1)
+    assert [each["cell"]["model"] for each in found["regressions"]] == ["ViT"]
+    unknown = json.loads(as_json(compared([measured("ViT", [10.0])], [measured("ViT", [20.0])]), 0.05))
+    assert unknown["cells"][0]["change"]["low"] is None
+
+
+def test_the_terminal_says_the_same(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench("compare", *runs) == 1
+    text = capsys.readouterr().out
+    for words in ("model", "95% interval", "ViT", "10.010", "11.011", "+10.0%", "3 + 3", "slower", "A/A: 0 of 2"):
+        assert words in text
