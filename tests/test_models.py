@@ -137,7 +137,8 @@ def test_an_empty_directory_is_no_checkpoint(tmp_path: Path) -> None:
         architecture(Recipe(task="image-classification", checkpoint=str(tmp_path)))
 
 
-def test_weights_out_of_reach_are_said_so_before_anything_is_measured() -> None:
+def test_weights_out_of_reach_are_said_so_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # a real hub is asked for half a minute
     with pytest.raises(AtlasError, match="configuration cannot be read") as error:
         architecture(Recipe(model="ViT", task="image-classification", weights="pretrained"))
     assert error.value.where == "--weights pretrained: google/vit-base-patch16-224"
