@@ -33,8 +33,6 @@ OK, NOTHING_MEASURED, FOUND_FAULTS, REGRESSED, BAD_INPUT, INTERRUPTED = 0, 1, 1,
 
 ARMS, FORMATS = ("compiled", "eager"), ("table", "markdown", "json")
 
-DYNAMIC = {"true": True, "false": False, "auto": None}
-
 LARGEST_BATCH = 4096
 LARGEST_COUNT = 100  # of processes
 
@@ -105,8 +103,6 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes")
     run.set_defaults(command=_run)
 
-    listing = commands.add_parser("list", help="show models, profiles and modes", allow_abbrev=False)
-    listing.set_defaults(command=_list)
     comparing = commands.add_parser(
         "compare",
         help="say what became faster or slower from one run to another",
@@ -124,6 +120,8 @@ def _parser() -> argparse.ArgumentParser:
     comparing.add_argument("--format", default="table", metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: table)")
     comparing.set_defaults(command=_compare)
 
+    listing = commands.add_parser("list", help="show models, profiles and modes", allow_abbrev=False)
+    listing.set_defaults(command=_list)
 
     check = commands.add_parser("check", help="validate record files", allow_abbrev=False)
     check.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
@@ -276,12 +274,6 @@ def _shown(path: Path) -> str:
     return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path)
 
 
-# ── list ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _list(_options: argparse.Namespace) -> int:
-    print("Models (--model)")
-    for spec in MODELS:
 # ── compare ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -309,6 +301,12 @@ def _share(text: str) -> float:
     return float(match[1]) / 100
 
 
+# ── list ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _list(_options: argparse.Namespace) -> int:
+    print("Models (--model)")
+    for spec in MODELS:
         size = "×".join(map(str, spec.input_size))
         print(f"  {spec.label:<17}{spec.parameters / 1e6:>7.1f} M  {size:>9}  {spec.task:<21} {spec.checkpoint}")
     print("Any other checkpoint: --checkpoint ID_OR_DIR --task TASK\n\nProfiles (--profile)")
