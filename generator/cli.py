@@ -53,10 +53,16 @@ def messages(codes: tuple[str, ...]) -> None:
     "--format", "layout", type=click.Choice(["text", "github"]), default="text", help="How to write findings."
 )
 def check(codes: tuple[str, ...], layout: str) -> None:
-    """Check pages and catalogs; exit with 1 where something is wrong."""
-    from generator.checks import check as findings_of
-    from generator.language import LANGUAGES
+    """Check pages and catalogs; exit with 1 where something is wrong. What the data lint doubts is noted."""
+    from datetime import UTC, datetime
 
+    from generator.checks import check as findings_of
+    from generator.data_notes import data_notes
+    from generator.language import LANGUAGES
+    from generator.load import load
+
+    for note in data_notes(load(), datetime.now(UTC).date()):
+        click.echo(f"note: {note}", err=True)
     findings = findings_of(codes=codes or LANGUAGES[1:])
     for finding in findings:
         click.echo(finding.annotation if layout == "github" else finding)

@@ -3,20 +3,37 @@
 The table of cells enters, `Finding`s leave. They hold figures and rows, never text, so that each language can tell
 them in its own words; nothing is corrected or dropped. A finding is a doubt, not a proof.
 
-    python -c "from generator.load import load; print(load().problems)"
+    python -m generator check
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
+from packaging.version import InvalidVersion, Version
 
-Kind = Literal["repeated", "device_order", "batch_order", "version_jump", "implausible", "gap", "flag"]
+Kind = Literal[
+    "repeated",
+    "unequal_batches",
+    "device_order",
+    "batch_order",
+    "version_jump",
+    "implausible",
+    "impossible",
+    "no_reason",
+    "gap",
+    "flag",
+    "stale",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
+"""Kinds that make a figure doubtful; the others tell that something is missing, open or old."""
 
 MIN_COMMON_CELLS = 8
 """Cells that two devices must share before one of them can be called the faster one."""
@@ -33,6 +50,17 @@ VERSION_FACTOR = 2.0
 
 IMPLAUSIBLE_SPEEDUP = 5.0
 """What compiling removes is host time and memory traffic. Five times faster than eager asks for a second look."""
+
+FASTEST, SLOWEST = 10.0, 1e-3
+"""Arithmetic that a latency means, as a share of the matmul peak measured beside it. Above: no algorithm saves so much
+(Winograd's saves half, and convolutions may use TF32 where the product did not, at eight times the rate). Below: no
+device waits so long, and a unit was taken for another."""
+
+UNEQUAL_BATCHES = "arms-differ-in-batch-size"
+"""What an importer flags whose source measured the two arms with different batches."""
+
+STALE_DAYS = 270
+"""Three minor releases of torch: after that, a figure tells about the past."""
 
 GAP_SHARE = 0.75
 """Share of the models of a table that have a row at a batch size, from which a model without one is a gap."""
@@ -53,18 +81,21 @@ class Finding:
 
     @property
     def doubtful(self) -> tuple[int, ...]:
-        """The rows that a reader should not trust without a second look: none for a gap or a flag."""
-        return () if self.kind in {"gap", "flag"} else self.rows[:1]
+        """The rows that a reader should not trust without a second look."""
+        return self.rows[:1] if self.kind in DOUBTING else ()
 
 
 def lint(cells: pd.DataFrame) -> tuple[Finding, ...]:
     """Everything that does not fit together in `cells`, by kind and then by row. Linear in cells."""
     rules: tuple[Callable[[pd.DataFrame], Iterator[Finding]], ...] = (
         _repeated,
+        _unequal_batches,
         _device_order,
         _batch_order,
         _version_jump,
         _implausible,
+        _impossible,
+        _without_reason,
         _gaps,
         _flags,
     )
@@ -73,6 +104,26 @@ def lint(cells: pd.DataFrame) -> tuple[Finding, ...]:
     # A row that was copied from elsewhere cannot fit its neighbours: once told is enough.
     kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
     return tuple(sorted(kept, key=lambda each: (KINDS.index(each.kind), each.rows)))
+
+
+def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Finding]:
+    """Runs of our own that are older than `STALE_DAYS`, or than the torch version `pinned`: what to measure again.
+
+    Apart from `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
+    """
+    for _, group in cells[cells["origin"] == "measured"].groupby("run", sort=True):
+        age = today - group["measured_at"].max().date()
+        torch = max(group["torch"], key=_release)
+        if age > timedelta(days=STALE_DAYS) or _release(torch) < _release(pinned):
+            yield Finding("stale", tuple(int(row) for row in group.index), {"days": age.days, "torch": torch})
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Major and minor: patch releases hardly move a latency."""
+    try:
+        return Version(version).release[:2]
+    except InvalidVersion:
+        return ()
 
 
 def _repeated(cells: pd.DataFrame) -> Iterator[Finding]:
@@ -198,6 +249,27 @@ def _implausible(cells: pd.DataFrame) -> Iterator[Finding]:
         yield Finding("implausible", (int(row),), figures)
 
 
+def _impossible(cells: pd.DataFrame) -> Iterator[Finding]:
+    """A latency that means far more arithmetic than the device can do, or next to none. Figures: arm, ms, share."""
+    for arm in _ARMS:
+        share = cells["flop"] / cells[arm] * 1e3 / cells["matmul_flop_s"]
+        for row in cells.index[(share > FASTEST) | (share < SLOWEST)]:
+            figures = {"arm": arm.removesuffix("_ms"), "ms": float(cells.loc[row, arm]), "share": float(share[row])}
+            yield Finding("impossible", (int(row),), figures)
+
+
+def _without_reason(cells: pd.DataFrame) -> Iterator[Finding]:
+    """A failure that does not say why. Figures: status."""
+    for row in cells.index[(cells["status"] != "pass") & (cells["reason"].str.strip() == "")]:
+        yield Finding("no_reason", (int(row),), {"status": str(cells.loc[row, "status"])})
+
+
+def _unequal_batches(cells: pd.DataFrame) -> Iterator[Finding]:
+    """A row whose two arms were measured with different batches, as its importer says."""
+    for row in cells.index[cells["flags"].str.split().map(lambda flags: UNEQUAL_BATCHES in flags).astype(bool)]:
+        yield Finding("unequal_batches", (int(row),))
+
+
 def _gaps(cells: pd.DataFrame) -> Iterator[Finding]:
     """A model without a row at a batch size at which nearly all models of its table have one.
 
@@ -219,5 +291,5 @@ def _gaps(cells: pd.DataFrame) -> Iterator[Finding]:
 def _flags(cells: pd.DataFrame) -> Iterator[Finding]:
     """What an importer could not know or found wrong. Figures: flag, its identifier."""
     flags = cells["flags"].str.split().explode().dropna()
-    for flag, rows in flags.groupby(flags):
+    for flag, rows in flags[flags != UNEQUAL_BATCHES].groupby(flags):
         yield Finding("flag", tuple(int(row) for row in rows.index), {"flag": str(flag)})

@@ -355,10 +355,13 @@ class Words:
         gettext = self.language.gettext
         return {
             "repeated": gettext("Repeated row"),
+            "unequal_batches": gettext("Unequal batches"),
             "device_order": gettext("Slower device ahead"),
             "batch_order": gettext("Larger batch ahead"),
             "version_jump": gettext("Jump between versions"),
             "implausible": gettext("Implausible speedup"),
+            "impossible": gettext("Faster or slower than the device"),
+            "no_reason": gettext("Missing reason"),
             "gap": gettext("Missing rows"),
             "flag": gettext("Not stated"),
         }[finding.kind]
@@ -455,6 +458,33 @@ class Words:
             "%(speedup)s is more than compiling usually explains."
         )
         return self.say(message, **self._place(rows[0]), speedup=self.language.ratio(figures["speedup"]))
+
+    def _impossible(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the %(arm)s of %(ms)s "
+            "means %(share)s of the arithmetic that the device was measured to do in that time."
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            arm=self._arm(figures["arm"]),
+            ms=self.language.milliseconds(figures["ms"]),
+            share=self.language.percent(figures["share"], 2),
+        )
+
+    def _no_reason(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) ended with the status "
+            "%(status)s, and does not say why."
+        )
+        return self.say(message, **self._place(rows[0]), status=self.status_in_words(figures["status"]))
+
+    def _unequal_batches(self, _figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the source measured the two arms with "
+            "different batch sizes, so the speedup is not one of compiling alone."
+        )
+        return self.say(message, **self._place(rows[0]))
 
     def _gap(self, figures: Any, rows: Rows) -> str:
         message = self.language.ngettext(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
+import msgspec
 import pandas as pd
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, write
 
-from bench.record import Status
-from generator.lint import Finding, lint
+from bench.errors import AtlasError
+from bench.record import Peaks, Status, Work
+from generator.data_notes import data_notes, pinned_torch
+from generator.lint import STALE_DAYS, UNEQUAL_BATCHES, Finding, lint, stale
 from generator.load import load
 
 
@@ -86,6 +90,62 @@ def test_a_speedup_that_is_too_good(tmp_path: Path) -> None:
     (finding,) = lint(load(write(tmp_path, [measured(figures=measurement(100.0, 10.0))])).newest)
     assert finding.kind == "implausible"
     assert finding.figures["speedup"] == pytest.approx(10, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("eager_ms", "doubted"),
+    [(100.0, False), (20.0, False), (5.0, True), (200_000.0, True)],  # of a product that takes 100 ms at the peak
+)
+def test_a_latency_that_the_device_cannot_have(tmp_path: Path, eager_ms: float, doubted: bool) -> None:
+    figures = measurement(
+        eager_ms,
+        eager_ms / 1.1,
+        work=Work(flop=1e12, traffic_bytes=1e9),
+        peaks=Peaks(matmul_flop_s=1e13, copy_bytes_s=1e12),
+    )
+    found = of_kind(lint(load(write(tmp_path, [measured(figures=figures)])).newest), "impossible")
+    assert [finding.figures["arm"] for finding in found] == (["eager", "compiled"] if doubted else [])
+    assert all(finding.doubtful == (0,) for finding in found)
+
+
+def test_a_failure_without_a_reason(tmp_path: Path) -> None:
+    records = [
+        measured(),
+        measured(batch_size=4, status=Status.CRASH),
+        measured(batch_size=8, status=Status.OOM, reason="x"),
+    ]
+    (finding,) = lint(load(write(tmp_path, records)).newest)
+    assert (finding.kind, finding.figures, finding.doubtful) == ("no_reason", {"status": "crash"}, ())
+
+
+def test_arms_of_different_batches(tmp_path: Path) -> None:
+    flagged = msgspec.structs.replace(measured(), flags=(UNEQUAL_BATCHES,))
+    (finding,) = lint(load(write(tmp_path, [flagged, measured(batch_size=4, figures=measurement(30.0, 25.0))])).newest)
+    assert (finding.kind, finding.doubtful) == ("unequal_batches", (0,))
+
+
+def test_old_runs_are_named_and_published_ones_are_not(tmp_path: Path) -> None:
+    records = [measured(run="recent", day=20), measured(run="old-torch", torch="2.12.1+cpu", day=20)]
+    cells = load(write(tmp_path, records)).newest
+    of_today = {cells.loc[each.rows[0], "run"]: each.figures for each in stale(cells, date(2026, 7, 30), "2.13.0")}
+    assert of_today == {"old-torch": {"days": 10, "torch": "2.12.1+cpu"}}
+    later = stale(cells, date(2027, 7, 21), "2.12.0")
+    assert [each.figures["days"] > STALE_DAYS for each in later] == [True, True]
+    assert list(stale(load(PUBLISHED).newest, date(2030, 1, 1), "2.13.0")) == []
+
+
+def test_notes_tell_doubts_and_old_runs_in_words(tmp_path: Path) -> None:
+    record = measured(torch="2.12.0", figures=measurement(100.0, 10.0), day=20)
+    notes = list(data_notes(load(write(tmp_path, [record])), date(2026, 7, 30)))
+    assert [note.split(":")[0] for note in notes] == ["Implausible speedup", "Old run"]
+    assert "ViT on H200 at batch size 1" in notes[0]
+    assert notes[1] == "Old run: run-1, 10 days old, with torch 2.12.0. Measure again."
+
+
+def test_the_pinned_torch_is_that_of_the_requirements(tmp_path: Path) -> None:
+    assert f"torch=={pinned_torch()}" in Path("requirements/torch.txt").read_text(encoding="utf-8")
+    with pytest.raises(AtlasError, match="no version of torch is pinned"):
+        pinned_torch(tmp_path)
 
 
 def test_failures_and_unfinished_runs_are_not_faults(tmp_path: Path) -> None:
