@@ -17,8 +17,15 @@ from bench.record import Accuracy
 
 Tensors = list[torch.Tensor]
 
-TOLERANCE = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
-"""Largest error, as a share of the largest magnitude of the tensor, that rounding alone explains."""
+ROUNDING = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
+"""Largest error, as a share of the largest magnitude of the tensor, that rounding alone explains, without a
+reference."""
+
+TOLERANCE = {torch.float32: 1e-3, torch.float16: 1e-2, torch.bfloat16: 1e-2}
+"""A tenth of it is granted to the root-mean-square error beyond a multiple of eager's. In float32 it is what PyTorch's
+own benchmark of compiled models allows for inference with models of Hugging Face and timm. A smaller one would judge
+the memory layout, not the compiler: eager with channels last strays as far from float64 as the compiled DETR with a
+ResNet-101 does (2.1e-5 against 8.8e-7 for eager as it is), since oneDNN then sums in another order."""
 
 RMSE_MULTIPLIER = 3.0
 """How much further than eager compiled may be from the reference: other orders of summation, same precision (the
@@ -86,12 +93,11 @@ def _deviation(result: torch.Tensor, reference: torch.Tensor, size: Callable[[to
 
 def is_within_tolerance(accuracy: Accuracy, dtype: torch.dtype) -> bool:
     """Whether compiled is as good as eager: within the tolerance of it, or about as near to the reference."""
-    tolerance = TOLERANCE[dtype]
-    if accuracy.max_relative_error <= tolerance:
+    if accuracy.max_relative_error <= ROUNDING[dtype]:
         return True
     if accuracy.rmse_compiled is None or accuracy.rmse_eager is None:
         return False
-    return accuracy.rmse_compiled <= RMSE_MULTIPLIER * accuracy.rmse_eager + tolerance / 10
+    return accuracy.rmse_compiled <= RMSE_MULTIPLIER * accuracy.rmse_eager + TOLERANCE[dtype] / 10
 
 
 def is_finite(accuracy: Accuracy) -> bool:

@@ -33,6 +33,8 @@ OK, NOTHING_MEASURED, FOUND_FAULTS, REGRESSED, BAD_INPUT, INTERRUPTED = 0, 1, 1,
 
 ARMS, FORMATS = ("compiled", "eager"), ("table", "markdown", "json")
 
+DYNAMIC = {"true": True, "false": False, "auto": None}
+
 LARGEST_BATCH = 4096
 LARGEST_COUNT = 100  # of processes
 
@@ -91,7 +93,9 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument(
         "--dtype", nargs="+", action="extend", metavar="TYPE", help=f"{', '.join(DTYPES)} (default: float32)"
     )
+    how.add_argument("--dynamic", metavar="CHOICE", help="shapes as variables: true, false, auto (default: auto)")
     how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best present)")
+    how.add_argument("--allow-busy", action="store_true", help="although other processes compute on the device")
     how.add_argument("--processes", metavar="N", help="fresh processes for each cell")
     how.add_argument("--time-budget", metavar="TIME", help="stop in time, to be resumed later: 90s, 9m, 1h30m")
     where = run.add_argument_group("where to")
@@ -153,7 +157,7 @@ def _run(options: argparse.Namespace) -> int:
     console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
 
     console.print("Looking at the machine …")
-    machine = survey(executor, device, recipes)
+    machine = survey(executor, device, recipes, allow_busy=profile.allow_busy)
     environment = machine.environment
     plan = make_plan(profile, recipes, machine.device)
     ordinary = make_plan(PROFILES[profile.name], _table_recipes(PROFILES[profile.name].models), machine.device)
@@ -206,6 +210,10 @@ def _profile(options: argparse.Namespace) -> Profile:
         changes["compile_modes"] = tuple(pick("compile-mode", name, COMPILE_MODES) for name in options.compile_mode)
     if options.dtype:
         changes["dtypes"] = tuple(pick("dtype", name, DTYPES) for name in options.dtype)
+    if options.dynamic:
+        changes["dynamic"] = DYNAMIC[pick("dynamic", options.dynamic, DYNAMIC)]
+    if options.allow_busy:
+        changes["allow_busy"] = True
     if options.processes:
         processes = _count("--processes", options.processes, LARGEST_COUNT)
         changes |= {"processes": processes, "max_processes": processes}

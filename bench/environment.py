@@ -1,7 +1,7 @@
-"""What a record was measured on, and what the device and the process are doing meanwhile. Imports torch: workers only.
+"""What a record was measured on, and what the process is doing meanwhile. Imports torch: workers only.
 
 Enter a device; leave an `Environment` without host name, user name, path or serial number. What a machine does not
-tell (no NVML, no /proc) is None, never guessed.
+tell (no driver, no /proc) is None, never guessed.
 
     python -m bench run --dry-run
 """
@@ -14,20 +14,15 @@ import os
 import platform
 import resource
 import subprocess
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import torch
 
 from bench.errors import AtlasError
 from bench.profiles import DEVICES
 from bench.record import Environment
-
-try:
-    import pynvml
-except ImportError:
-    pynvml = None
+from bench.sensors import Sensors
 
 ALLOCATOR_VARIABLES = (
     "MALLOC_",
@@ -43,9 +38,6 @@ ALLOCATOR_VARIABLES = (
 """Environment variables, by prefix, that move a latency; recorded without directories."""
 
 PRIVATE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR",)
-
-THROTTLE_REASONS = 0x08 | 0x20 | 0x40 | 0x80
-"""NVML's bits for slowdown: hardware, software thermal, hardware thermal, power brake. The power cap is no fault."""
 
 
 def choose_device(wanted: str | None) -> torch.device:
@@ -75,7 +67,7 @@ def describe(device: torch.device) -> Environment:
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         threads=torch.get_num_threads(),
         accelerator=_accelerator(device),
-        driver=nvml.driver() if device.type == "cuda" else None,
+        driver=Sensors(device).read("driver"),
         triton=_version("triton"),
         commit=_commit(),
         settings=_settings(device),
@@ -222,33 +214,3 @@ def _reset_peak_resident() -> bool:
 def _peak_resident_gb() -> float | None:
     peaks = [line.split() for line in _lines(Path("/proc/self/status")) if line.startswith("VmHWM")]
     return int(peaks[0][1]) * 1024 / 1e9 if peaks else None
-
-
-class _Nvml:
-    """NVIDIA's management library, where pynvml is installed and finds a driver; otherwise it knows nothing."""
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-        self._tried = False
-
-    def _device(self) -> Any:
-        """NVML's handle of the current CUDA device; None where nothing can be asked."""
-        if not self._tried and pynvml:
-            self._tried = True
-            with suppress(pynvml.NVMLError):
-                pynvml.nvmlInit()
-                uuid = torch.cuda.get_device_properties(torch.cuda.current_device()).uuid
-                self._handle = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
-        return self._handle
-
-    def driver(self) -> str | None:
-        """Version of the driver."""
-        return str(pynvml.nvmlSystemGetDriverVersion()) if self._device() else None
-
-    def is_throttled(self) -> bool:
-        """Whether the device is slowing itself down at this moment."""
-        handle = self._device()
-        return bool(handle and pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle) & THROTTLE_REASONS)
-
-
-nvml = _Nvml()

@@ -2,11 +2,14 @@
 
 Reads torch's own counters after the fact. `forget` starts them anew; only a model that broke is traced a second time,
 for the places of its breaks. Imports torch: workers only.
+
+    python -m bench run --model ViT --dynamic true
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -35,6 +38,8 @@ def inspect(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Graphs:
     recompiles = sum(bool(each.recompile_reason) for each in metrics)
     breaks = counters["graph_break"]
     skips = {each.cudagraph_skip_reason: None for each in metrics if each.cudagraph_skip_reason}
+    if not skips and counters["inductor"]["cudagraph_skips"] and _is_on_cuda(inputs):
+        skips = {"for a reason that torch counts but does not keep": None}
     return Graphs(
         graphs=max(0, counters["stats"]["unique_graphs"] - recompiles),
         breaks=_places(module, inputs) or tuple(GraphBreak(reason=one_line(reason)) for reason in breaks)
@@ -58,6 +63,27 @@ def _places(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple[GraphBr
 
 def _place(stack: Any) -> str | None:
     return one_line(f"{stack[-1].filename}:{stack[-1].lineno}") if stack else None
+
+
+def _is_on_cuda(inputs: Mapping[str, Any]) -> bool:
+    return any(value.is_cuda for value in inputs.values())
+
+
+BATCHES = (1, 2, 3)
+"""Batches so many times as large as the cell's follow each other: by the third, Dynamo knows that the size changes."""
+
+
+@torch.no_grad()
+def batch_size_recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], dynamic: bool | None) -> int:
+    """How many frames Dynamo traces again when other batch sizes follow. Forgets what was compiled before.
+
+    Nothing is computed: a copy of the module without data runs on the meta device. Raises what a model raises there.
+    """
+    forget()
+    traced = torch.compile(deepcopy(module).to("meta"), backend="eager", dynamic=dynamic)
+    for times in BATCHES:
+        traced(**{name: torch.cat([value.to("meta")] * times) for name, value in inputs.items()})
+    return sum(bool(each.recompile_reason) for each in get_compilation_metrics())
 
 
 def phases_s() -> dict[str, float]:

@@ -49,19 +49,23 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Survey(_Message, frozen=True):
-    """Request: choose a device and describe the machine; see that the checkpoints to be measured can be read."""
+    """Request: choose a device and describe the machine; see that nobody else computes on it, and that the checkpoints
+    to be measured can be read."""
 
     device: str | None = None
     recipes: tuple[Recipe, ...] = ()
+    allow_busy: bool = False
 
 
 class Job(_Message, frozen=True):
-    """Request: measure one cell in this process. `warm` says that the compile cache was filled by an earlier one."""
+    """Request: measure one cell in this process. `warm` says that the compile cache was filled by an earlier one, and
+    with it all was told that is the same in every process; `allow_busy` that others may compute on the device."""
 
     cell: Cell
     recipe: Recipe
     sampling: Sampling
     warm: bool = False
+    allow_busy: bool = False
 
 
 class Machine(_Message, frozen=True):

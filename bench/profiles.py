@@ -49,6 +49,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     batch_sizes: tuple[int, ...] = (1,)
     compile_modes: tuple[str, ...] = ("default",)
     dtypes: tuple[str, ...] = ("float32",)
+    dynamic: bool | None = None  # of torch.compile: shapes are variables, constants, or whichever Dynamo finds out
+    allow_busy: bool = False  # measure although other processes compute on the device
     processes: int = 3  # the fewest over which an interval is worth showing
     max_processes: int = 3  # more are spent where the speedup is less precise than `target`
     target: float = 0.03  # half-width of the interval of the speedup over processes, as a share

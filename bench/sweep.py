@@ -93,6 +93,7 @@ def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_si
         dtype=dtype,
         batch_size=batch_size,
         compile_mode=compile_mode,
+        dynamic=profile.dynamic,
         weights=recipe.weights,
         input_size=spec.input_size if spec else None,
     )
@@ -108,6 +109,10 @@ def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_si
         "--device",
         device,
     ]
+    if profile.dynamic is not None:
+        coordinates += ["--dynamic", str(profile.dynamic).lower()]
+    if profile.allow_busy:
+        coordinates += ["--allow-busy"]
     words = ["python", "-m", "bench", "run", "--profile", profile.name, *model, *extras, *coordinates]
     return Planned(cell=cell, recipe=recipe, command=shlex.join(words))
 
@@ -341,10 +346,13 @@ class Pace:
         return sum(map(self.of, steps))
 
 
-def survey(executor: Executor, device: str | None, recipes: Sequence[Recipe] = ()) -> Machine:
-    """The machine that a worker finds itself on. Raises `AtlasError` for a missing device or checkpoint."""
+def survey(
+    executor: Executor, device: str | None, recipes: Sequence[Recipe] = (), *, allow_busy: bool = False
+) -> Machine:
+    """The machine that a worker finds itself on. Raises `AtlasError` for a missing or busy device, or a missing
+    checkpoint."""
     wanted = tuple(recipe for recipe in recipes if recipe.needs_hub)
-    request = Survey(device=device, recipes=wanted)
+    request = Survey(device=device, recipes=wanted, allow_busy=allow_busy)
     ended = executor.run(request, variables=_offline(wanted), timeout_s=SURVEY_TIMEOUT_S, on_phase=lambda _: None)
     match ended.answer:
         case Machine() as machine:
@@ -399,7 +407,13 @@ def _measure(
     cache = CACHE / run_file.name / hashlib.sha256(msgspec.json.encode(planned.cell)).hexdigest()[:12]
     if step.is_first:
         shutil.rmtree(cache, ignore_errors=True)
-    job = Job(cell=planned.cell, recipe=planned.recipe, sampling=plan.profile.sampling, warm=cache.exists())
+    job = Job(
+        cell=planned.cell,
+        recipe=planned.recipe,
+        sampling=plan.profile.sampling,
+        warm=cache.exists(),
+        allow_busy=plan.profile.allow_busy,
+    )
     folders = {"TORCHINDUCTOR_CACHE_DIR": cache / "inductor", "TRITON_CACHE_DIR": cache / "triton"}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)

@@ -10,22 +10,28 @@ from __future__ import annotations
 import gc
 import math
 import random
+import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 import torch
 
-from bench import accuracy, graphs
+from bench import accuracy, graphs, roofline
 from bench.build import Inputs, Loaded, load
-from bench.environment import PeakMemory, load_average, minor_faults, nvml
+from bench.environment import PeakMemory, load_average, minor_faults
 from bench.job import Finding, Job, Phase, Tell
 from bench.measure import Round, Subject, expected_rounds, sample, timed, warm_up
 from bench.record import Accuracy, Arm, Compilation, Measurement, Status
 from bench.scrub import one_line
+from bench.sensors import Sensors, Watch, energy_j
 from bench.statistics import median_interval
+
+T = TypeVar("T")
 
 FIRST_CALLS = 3
 """Calls that make a compiled model ready: one compiles; with CUDA graphs the second warms up and the third records."""
@@ -42,6 +48,14 @@ PEAK_CALLS = 1
 EVENT_BLOCKS, EVENT_CALLS = 10, 10
 """Blocks of unsynchronised calls between two CUDA events, for the time that the device itself is busy."""
 
+RETRACE_CAP_S = 20.0
+"""For tracing with other batch sizes: seconds for most models, minutes where the windows of a Swin depend on them."""
+
+ENERGY_BLOCK_MS = 20.0
+"""Calls between two looks at the energy counter, which ticks no faster."""
+
+BUSY = "another process was computing on the device"
+
 TELL_EVERY_S = 1.0
 """Between reports of progress while sampling: each wakes the parent."""
 
@@ -53,14 +67,16 @@ def run(job: Job, tell: Tell) -> Finding:
     """Measure the cell of the job.
 
     Eager runs before anything is compiled, since buffers made on a first call would show as graph breaks. Compiling is
-    timed until the model is ready; then both arms are warm and take turns. Memory and graphs come last: looking at them
-    disturbs.
+    timed until the model is ready; then both arms are warm and take turns. Whatever explains the result comes last:
+    looking at it disturbs.
     """
     tell(Phase(name="building"))
     size = None
     try:
         arms = Arms(job, _load(job))
         size = arms.loaded.input_size
+        if arms.note_strangers() and not job.allow_busy:
+            return Finding(status=Status.SKIPPED, reason=BUSY, input_size=size)
         outputs = [arms.output(arms.eager) for _ in range(2)]
         warm_up(arms.eager, job.sampling)
     except Exception as error:  # noqa: BLE001 - whatever a model raises is how its cell ended
@@ -68,7 +84,8 @@ def run(job: Job, tell: Tell) -> Finding:
 
     try:
         tell(Phase(name="compiling"))
-        first_calls_ms = arms.compile()
+        with roofline.inductor_traffic() as compiled_traffic:
+            first_calls_ms = arms.compile()
         outputs.append(arms.output(arms.compiled))
         tell(Phase(name="warming up"))
         arms.warm_up_compiled()
@@ -82,6 +99,7 @@ def run(job: Job, tell: Tell) -> Finding:
             graphs=graphs.inspect(arms.loaded.module, arms.loaded.batches[0]),
         )
         found = _accuracy(arms, *outputs[1:])
+        measurement = _explained(arms, measurement, compiled_traffic)
     except Exception as error:  # noqa: BLE001 - as above
         return _failure(error, Status.OOM, size, _eager_alone(arms, tell))
     if accuracy.is_finite(found):
@@ -108,6 +126,8 @@ class Arms:
         self.job = job
         self.loaded = loaded
         self.device = torch.device(job.cell.device)
+        self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
+        self.had_strangers = False
         self._compiled_module: Any = None
         self.eager = Subject(lambda number: self._call(loaded.module, number))
         self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
@@ -122,6 +142,11 @@ class Arms:
         """Wait until the device has done all it was given; a CPU has."""
         if self.device.type != "cpu":
             torch.accelerator.synchronize(self.device)
+
+    def note_strangers(self) -> bool:
+        """Whether anybody else computes on the device, or has been found to."""
+        self.had_strangers = self.had_strangers or bool(self.sensors and self.sensors.strangers())
+        return self.had_strangers
 
     def output(self, subject: Subject) -> accuracy.Tensors:
         """What the arm computes of the first batch, copied: CUDA graphs reuse the memory of their outputs."""
@@ -144,22 +169,26 @@ class Arms:
                 return
 
     def weigh(self, subject: Subject, arm: Arm | None) -> Arm:
-        """The arm with its peak memory, in a pass of its own, and on CUDA with the time that the device is busy."""
+        """The arm with its peak memory, in a pass of its own; on an accelerator also with the time that the device is
+        busy, and its energy."""
         with PeakMemory(self.device) as memory:
             timed(subject, PEAK_CALLS)
         return msgspec.structs.replace(
             arm or Arm(),
             peak_memory_gb=memory.allocated_gb,
             peak_reserved_gb=memory.reserved_gb,
-            device_ms=self._device_ms(subject) if self.device.type == "cuda" else (),
+            device_ms=_unless_it_fails(lambda: self._device_ms(subject)) or (),
+            energy_j=self._energy_j(subject),
         )
 
     def _device_ms(self, subject: Subject) -> tuple[float, ...]:
-        """Milliseconds a call between two CUDA events around calls that do not wait for each other, for each block."""
+        """Milliseconds a call between two events around calls that do not wait for each other, for each block."""
+        if self.device.type == "cpu":
+            return ()
         module = self.loaded.module if subject is self.eager else self._compiled_module
         latencies = []
         for _ in range(EVENT_BLOCKS):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+            start, end = (torch.Event(self.device, enable_timing=True) for _ in range(2))
             start.record()
             for number in range(EVENT_CALLS):
                 module(**self.loaded.batches[number % len(self.loaded.batches)])
@@ -167,6 +196,13 @@ class Arms:
             end.synchronize()
             latencies.append(round(start.elapsed_time(end) / EVENT_CALLS, 6))
         return tuple(latencies)
+
+    def _energy_j(self, subject: Subject) -> float | None:
+        """Joules of a call, one after the other as they are timed; None where another process uses energy, too."""
+        if self.sensors is None or self.had_strangers:
+            return None
+        calls = max(1, round(ENERGY_BLOCK_MS / float(np.median(subject.medians_ms()))))
+        return energy_j(self.sensors, lambda: len(timed(subject, calls)))
 
 
 # ── Sampling ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -178,18 +214,20 @@ def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Meas
     expected = expected_rounds(subjects, arms.job.sampling)
     gc.collect()
     gc.freeze()  # what exists by now stays: a collection within a call need not look through it
+    watch = Watch(arms.sensors) if arms.sensors else None
     before, last, told = load_average(), Round(0), -math.inf
     for last in sample(
         subjects,
         arms.job.sampling,
         rng=random.Random(),
         faults=minor_faults if on_cpu else lambda: 0,
-        is_throttled=nvml.is_throttled if arms.device.type == "cuda" else lambda: False,
+        is_throttled=watch.is_throttled if watch else lambda: False,
     ):
         if time.monotonic() - told >= TELL_EVERY_S:
             told = time.monotonic()
             tell(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
     after = load_average()
+    arms.note_strangers()
     samples = [
         Arm(
             rounds_ms=tuple(tuple(round(call, 6) for call in calls) for calls in subject.rounds_ms),
@@ -203,6 +241,7 @@ def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Meas
         warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
         stop_reason=last.stop_reason,
         load_average=(before, after) if on_cpu and before is not None and after is not None else None,
+        telemetry=watch.telemetry(last.throttled) if watch else None,
     )
     return measurement, last.throttled
 
@@ -225,6 +264,41 @@ def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject)
         warm_s=ready_s if job.warm else None,
         phases_s=graphs.phases_s(),
     )
+
+
+# ── Explaining ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _explained(arms: Arms, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
+    """With what the causes of the result are computed from. What is the same in all processes is told by the first."""
+    cell, module, inputs = arms.job.cell, arms.loaded.module, arms.loaded.batches[0]
+    dtype = getattr(torch, cell.dtype)
+    explained = msgspec.structs.replace(measurement, peaks=_unless_it_fails(lambda: roofline.peaks(arms.device, dtype)))
+    if arms.job.warm:
+        return explained
+    assert measurement.graphs is not None
+    traffic = sum(compiled_traffic) if compiled_traffic and not measurement.graphs.recompiles else None
+    work = _unless_it_fails(lambda: roofline.work(module, inputs, traffic))
+    recompiles = _within(RETRACE_CAP_S, lambda: graphs.batch_size_recompiles(module, inputs, cell.dynamic))
+    return msgspec.structs.replace(
+        explained, work=work, graphs=msgspec.structs.replace(measurement.graphs, batch_size_recompiles=recompiles)
+    )
+
+
+def _within(seconds: float, question: Callable[[], T]) -> T | None:
+    """The answer if it comes in time. What takes longer goes on until the process ends: nothing may be timed after."""
+    answers: list[T | None] = []
+    thread = threading.Thread(target=lambda: answers.append(_unless_it_fails(question)), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return answers[0] if answers else None
+
+
+def _unless_it_fails(question: Callable[[], T]) -> T | None:
+    """The answer, or None: what only explains a result must not cost it."""
+    with suppress(Exception):
+        return question()
+    return None
 
 
 # ── Judging ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -266,6 +340,8 @@ def _verdict(arms: Arms, found: Accuracy, *, repeats: bool, throttled: int) -> t
         return Status.FAIL_ACCURACY, accuracy.describe(found)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
+    if arms.had_strangers:
+        return Status.UNSTABLE, BUSY
     if throttled:
         return Status.THROTTLED, f"the device slowed itself down in {throttled} of the rounds"
     for name, subject in (("eager", arms.eager), ("compiled", arms.compiled)):

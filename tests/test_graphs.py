@@ -72,3 +72,12 @@ def test_the_phases_of_compiling_add_up_to_something(compiled: Compile) -> None:
     phases = graphs.phases_s()
     assert set(phases) == {"dynamo", "aot_autograd", "inductor"}
     assert sum(phases.values()) > 0
+
+
+@pytest.mark.parametrize(("dynamic", "recompiles"), [(None, 1), (True, 0), (False, 2)])
+def test_other_batch_sizes_are_traced_again_as_dynamic_says(dynamic: bool | None, recompiles: int) -> None:
+    assert graphs.batch_size_recompiles(Model(), {"x": torch.ones(2, 4)}, dynamic) == recompiles
+
+
+def test_a_batch_of_one_is_a_case_of_its_own() -> None:
+    assert graphs.batch_size_recompiles(Model(), {"x": torch.ones(1, 4)}, dynamic=True) == 1

@@ -1,0 +1,75 @@
+"""Operations and bytes of modules whose answers are known by hand; peaks that a machine can have."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from bench.build import load
+from bench.job import Recipe
+from bench.models import find
+from bench.roofline import inductor_traffic, peaks, work
+
+CPU = torch.device("cpu")
+
+
+class Chain(torch.nn.Module):
+    """A product, a view of it, and two operations that a compiler fuses."""
+
+    def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.relu((x @ w).t() + 1)
+
+
+def test_a_product_has_two_operations_for_each_multiply_and_views_move_nothing() -> None:
+    found = work(Chain(), {"x": torch.ones(8, 16), "w": torch.ones(16, 32)})
+    assert found.flop == 2 * 8 * 16 * 32
+    product, result = 4 * (8 * 16 + 16 * 32), 4 * 8 * 32
+    assert found.traffic_bytes == (product + result) + 2 * result + 2 * result
+
+
+def test_an_expanded_tensor_is_read_where_it_lies_and_a_table_where_it_is_looked_up() -> None:
+    class Lookup(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = torch.nn.Embedding(1000, 8)
+
+        def forward(self, ids: torch.Tensor) -> torch.Tensor:
+            row: torch.Tensor = self.table(ids)
+            return row.expand(5, 4, 8).exp()
+
+    found = work(Lookup(), {"ids": torch.arange(4)})
+    rows = 4 * 4 * 8
+    assert found.traffic_bytes == (rows + 4 * 8 + rows) + (rows + 5 * rows)
+
+
+@pytest.mark.parametrize("label", ["ViT", "OwlViT", "Mask2former"])
+def test_fused_attention_counts_as_the_plain_one_does(label: str) -> None:
+    spec = find(label)
+    recipe = Recipe(model=label, task=spec.task, shrunken=True)
+    loaded = load(recipe, batch_size=2, batches=1, dtype=torch.float32, device=CPU)
+    found = work(loaded.module, loaded.batches[0])
+    loaded.module.set_attn_implementation("eager")  # type: ignore[operator]
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        loaded.module(**loaded.batches[0])
+    assert found.flop == counter.get_total_flops()
+    assert found.flop / 100 < found.traffic_bytes < found.flop
+
+
+def test_a_fused_kernel_moves_less_than_eager_does() -> None:
+    torch._dynamo.reset()
+    x, w = torch.ones(8, 16), torch.ones(16, 32)
+    with torch.no_grad(), inductor_traffic() as graphs, torch._inductor.config.patch(force_disable_caches=True):
+        torch.compile(Chain())(x, w)
+    (compiled,) = graphs
+    eager = work(Chain(), {"x": x, "w": w}).traffic_bytes
+    assert compiled == 4 * (8 * 16 + 16 * 32 + 8 * 32) + 4 * 2 * 8 * 32, "one product and one fused kernel"
+    assert compiled < eager
+
+
+def test_peaks_are_those_of_a_machine_and_found_soon() -> None:
+    found = peaks(CPU, torch.float32)
+    assert 1e9 < found.matmul_flop_s < 1e14
+    assert 1e8 < found.copy_bytes_s < 1e13
+    assert found.page_fault_s is not None
+    assert 0 <= found.page_fault_s < 1e-4

@@ -1,0 +1,217 @@
+"""What a GPU says of itself, spoken by a library that only pretends: pynvml's own functions with a driver's answers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from bench import sensors, survey
+from bench.errors import AtlasError
+from bench.job import Survey
+from bench.sensors import Sensors, Watch, energy_j
+
+
+class Nvml:
+    """A driver: readings that a test can change, and questions that it doesn't answer."""
+
+    NVML_CLOCK_SM, NVML_TEMPERATURE_GPU = 1, 0
+
+    def __init__(self) -> None:
+        self.reasons = 0
+        self.pids = {os.getpid()}
+        self.energy_mj = 0
+        self.refused: set[str] = set()
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        answers: dict[str, Callable[..., Any]] = {
+            "nvmlInit": lambda: None,
+            "nvmlDeviceGetHandleByUUID": lambda uuid: uuid,
+            "nvmlDeviceGetClockInfo": lambda *_: 1980,
+            "nvmlDeviceGetTemperature": lambda *_: 41,
+            "nvmlDeviceGetPowerUsage": lambda _: 312_500,
+            "nvmlDeviceGetCurrentClocksThrottleReasons": lambda _: self.reasons,
+            "nvmlDeviceGetTotalEnergyConsumption": lambda _: self.energy_mj,
+            "nvmlDeviceGetComputeRunningProcesses": lambda _: [SimpleNamespace(pid=pid) for pid in self.pids],
+            "nvmlSystemGetDriverVersion": lambda: "580.1",
+        }
+
+        def answer(*arguments: Any) -> Any:
+            self.asked.append(name)
+            if name in self.refused:
+                raise RuntimeError("Not Supported")
+            return answers[name](*arguments)
+
+        return answer
+
+
+@pytest.fixture
+def nvml(monkeypatch: pytest.MonkeyPatch) -> Nvml:
+    """An NVIDIA GPU, as far as `bench.sensors` can see."""
+    driver = Nvml()
+    monkeypatch.setattr(sensors, "pynvml", driver)
+    monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="0-1"))
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
+    return driver
+
+
+@pytest.fixture
+def gpu(nvml: Nvml) -> Sensors:
+    return Sensors(torch.device("cuda"))
+
+
+class Time:
+    """A clock that only goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_readings_are_seldom_and_in_units(gpu: Sensors, nvml: Nvml) -> None:
+    time = Time()
+    watch = Watch(gpu, time)
+    for _ in range(50):
+        assert not watch.is_throttled()
+        time.now += 0.02
+    telemetry = watch.telemetry(0)
+    assert 8 <= len(telemetry.clock_mhz) <= 10, "one in 100 ms, of 50 rounds in a second"
+    assert (telemetry.clock_mhz[0], telemetry.temperature_c[0], telemetry.power_w[0]) == (1980, 41, 312.5)
+    assert (telemetry.throttle_reasons, telemetry.unreadable) == ({}, ())
+    assert gpu.read("driver") == "580.1"
+
+
+def test_a_throttled_round_is_told_by_name_until_it_is_over(gpu: Sensors, nvml: Nvml) -> None:
+    time = Time()
+    watch = Watch(gpu, time)
+    seen = []
+    for reasons in (0, 0x40 | 0x04, 0x40, 0):
+        nvml.reasons = reasons
+        time.now += 0.2 if reasons != 0x40 else 0.001
+        seen.append(watch.is_throttled())
+    assert seen == [False, True, True, False]
+    telemetry = watch.telemetry(kept=1)
+    assert telemetry.throttle_reasons == {"hardware thermal slowdown": 2, "power cap": 1}
+    assert (telemetry.repeated_rounds, telemetry.throttled_rounds) == (1, 1)
+
+
+def test_the_power_cap_alone_is_no_fault(gpu: Sensors, nvml: Nvml) -> None:
+    nvml.reasons = 0x04
+    assert not Watch(gpu).is_throttled()
+
+
+def test_what_cannot_be_read_is_named_and_asked_only_once(nvml: Nvml) -> None:
+    nvml.refused = {"nvmlDeviceGetPowerUsage", "nvmlDeviceGetTotalEnergyConsumption"}
+    gpu = Sensors(torch.device("cuda"))
+    watch = Watch(gpu, lambda: 0.0)
+    watch.is_throttled()
+    assert watch.telemetry(0).unreadable == ("power", "energy")
+    assert watch.telemetry(0).power_w == ()
+    assert energy_j(gpu, lambda: 1) is None
+    assert nvml.asked.count("nvmlDeviceGetPowerUsage") == 1
+
+
+@pytest.mark.parametrize("device", ["xpu", "mps"])
+def test_accelerators_that_tell_torch_nothing_say_so(device: str) -> None:
+    gpu = Sensors(torch.device(device))
+    watch = Watch(gpu)
+    assert not watch.is_throttled()
+    assert watch.telemetry(0).unreadable == sensors.QUESTIONS
+    assert gpu.read("driver") is None
+
+
+def test_without_a_library_or_a_driver_everything_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sensors, "pynvml", None)
+    monkeypatch.setattr(torch.version, "hip", None)
+    assert Sensors(torch.device("cuda")).unreadable == set(sensors.QUESTIONS)
+
+
+def test_an_amd_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.version, "hip", "7.0")
+    monkeypatch.setattr(torch.cuda, "clock_rate", lambda: 2100)
+    monkeypatch.setattr(torch.cuda, "temperature", lambda: 55)
+    watch = Watch(Sensors(torch.device("cuda")))
+    watch.is_throttled()
+    telemetry = watch.telemetry(0)
+    assert (telemetry.clock_mhz, telemetry.temperature_c) == ((2100,), (55,))
+    assert telemetry.unreadable == ("power", "slowdown", "energy", "processes")
+
+
+# ── Who else ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def stranger(nvml: Nvml) -> Iterator[int]:
+    """Another user's program on the GPU, as far as a driver can tell."""
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as process:
+        nvml.pids |= {process.pid}
+        yield process.pid
+        process.kill()
+
+
+def test_our_own_processes_are_no_strangers(gpu: Sensors, nvml: Nvml) -> None:
+    with subprocess.Popen(["sleep", "600"]) as child:
+        nvml.pids |= {os.getppid(), child.pid}
+        assert gpu.strangers() == ()
+        child.kill()
+
+
+def test_any_other_process_is_one(gpu: Sensors, stranger: int) -> None:
+    assert gpu.strangers() == (stranger,)
+
+
+def test_a_process_that_has_ended_is_no_stranger(gpu: Sensors, nvml: Nvml) -> None:
+    nvml.pids |= {2**22 + 1}
+    assert gpu.strangers() == ()
+
+
+def test_a_container_that_hides_processes_is_told_from_a_gpu_of_our_own(gpu: Sensors, nvml: Nvml) -> None:
+    nvml.pids = set()
+    assert gpu.strangers() == ()
+    assert gpu.unreadable == {"processes"}
+
+
+def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "choose_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr(survey, "describe", lambda _: None)
+    with pytest.raises(AtlasError) as refused:
+        survey.survey(Survey())
+    assert f"process {stranger} is computing" in refused.value.what
+    assert "--allow-busy" in refused.value.remedy
+    assert survey.survey(Survey(allow_busy=True)).device == "cuda"
+
+
+# ── Energy ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def counting(nvml: Nvml, time: Time, watts: float, tick_s: float) -> Callable[[], int]:
+    """Blocks of 4 calls in 20 ms, while the device draws that power and its counter moves only once a tick."""
+
+    def block() -> int:
+        time.now += 0.02
+        nvml.energy_mj = int(time.now / tick_s) * round(tick_s * watts * 1e3)
+        return 4
+
+    return block
+
+
+@pytest.mark.parametrize("tick_s", [0.02, 0.1])
+def test_energy_is_counted_from_tick_to_tick(gpu: Sensors, nvml: Nvml, tick_s: float) -> None:
+    time = Time()
+    found = energy_j(gpu, counting(nvml, time, 300.0, tick_s), time)
+    assert found == pytest.approx(300.0 * 0.005, rel=0.03)
+    assert 1.0 <= time.now <= 1.5
+
+
+def test_a_counter_that_stands_still_gives_nothing(gpu: Sensors) -> None:
+    ticks: Iterator[int] = iter(range(100))
+    assert energy_j(gpu, lambda: 1, lambda: float(next(ticks))) is None
