@@ -146,9 +146,11 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
+    from bench.compare import replicate
     from bench.executors import LocalProcesses
-    from bench.progress import BarReporter, PlainReporter, duration, results_table
-    from bench.sweep import Pace, find_run, make_plan, pending, run, survey
+    from bench.pace import Pace
+    from bench.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
+    from bench.sweep import earlier, find_run, make_plan, pending, run, survey
 
     start = time.monotonic()
     deadline = None if options.time_budget is None else start + _seconds(options.time_budget)
@@ -169,7 +171,10 @@ def _run(options: argparse.Namespace) -> int:
         fresh=options.fresh,
         reopen=options.retry_failed,
     )
-    steps = pending(plan, run_file.records, forgotten=run_file.failed if options.retry_failed else ())
+    pace = Pace.learned(profile, earlier(machine, {options.out, MEASURED}))
+    forgotten = run_file.failed if options.retry_failed else ()
+    limited = None if deadline is None else pace
+    steps = pending(plan, run_file.records, forgotten=forgotten, pace=limited)
     path = _shown(run_file.path)
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:
@@ -177,24 +182,33 @@ def _run(options: argparse.Namespace) -> int:
         console.print(results_table(run_file.records))
         return OK
     verb = f"going on with {len(run_file.records)} records in" if run_file.records else "measuring into"
-    left = duration(Pace(profile.sampling.max_s).total(steps))
-    console.print(f"{len(steps)} processes, about {left}; {verb} {path}")
+    left_s = None if deadline is None else deadline - time.monotonic()
+    console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")
     if options.dry_run:
-        for step in steps:
-            console.print(f"  process {step.process + 1}: {step.planned.command}")
+        console.print(estimates_table(steps, pace, left_s))
         return OK
 
     try:
         with BarReporter(console) if console.is_terminal else PlainReporter(console) as reporter:
             records = run(
-                plan, machine, run_file, executor, reporter, deadline=deadline, retry_failed=options.retry_failed
+                plan,
+                machine,
+                run_file,
+                executor,
+                reporter,
+                pace=pace,
+                deadline=deadline,
+                retry_failed=options.retry_failed,
             )
     except KeyboardInterrupt:
         console.print(f"Stopped; what was measured is in {path}. To go on: {_again(options)}")
         return INTERRUPTED
     console.print(results_table(records))
+    if (eager_again := replicate(records)).pairs:
+        console.print(f"A/A: {eager_again}")
     if unmeasured := pending(plan, records):
-        console.print(f"The time is up with {len(unmeasured)} processes to go. To go on: {_again(options)}")
+        to_go = f"{len(unmeasured)} process{'es' if len(unmeasured) > 1 else ''} to go"
+        console.print(f"The time is up with {to_go}. To go on: {_again(options)}")
     console.print(f"Records: {path}")
     return OK if any(record.measurement for record in records) else NOTHING_MEASURED
 

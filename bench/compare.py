@@ -95,7 +95,7 @@ def make_side(name: str, records: Iterable[Record]) -> Side:
     found: defaultdict[Key, defaultdict[tuple[str, str], list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         _sound(record)
-        key = (msgspec.structs.replace(record.cell, input_size=None), _device(record))
+        key = (record.cell.identity, _device(record))
         found[key][record.run, record.environment.torch].append(record)
     for runs in found.values():
         for (run, _), group in runs.items():

@@ -15,9 +15,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bench.job import Phase
+from bench.pace import Pace
 from bench.record import Cell, Record
 from bench.statistics import break_even_calls, speedup, summarize
-from bench.sweep import Step
+from bench.sweep import Step, duration_s, fitting
 
 
 class PlainReporter:
@@ -124,6 +125,38 @@ def outcome(record: Record) -> str:
         f"{speedup([measurement]).value:.3f}×, {eager.n} + {compiled.n} calls"
     )
     return f"{text}; {reason}" if reason else text
+
+
+def estimate(steps: Sequence[Step], pace: Pace, left_s: float | None) -> str:
+    """How long it will take, by what that is known, and how much of it a limited time holds: in a line."""
+    basis = "as earlier ones took here" if pace.seconds else "a guess: none was measured here yet"
+    text = f"{_processes(steps)}, about {duration(duration_s(steps, pace))} ({basis})"
+    if left_s is None:
+        return text
+    held = fitting(steps, pace, left_s)
+    if len(held) == len(steps):
+        return f"{text}, within the time budget"
+    return f"{text}; the time budget holds {len(held)} of them"
+
+
+def estimates_table(steps: Sequence[Step], pace: Pace, left_s: float | None) -> str:
+    """How long each cell will take, and the command that measures it alone: lines of aligned columns."""
+    held = fitting(steps, pace, math.inf if left_s is None else left_s)
+    cells = list(dict.fromkeys(step.planned.cell for step in steps))
+    rows = [("cell", "processes", "about", *(["in time"] if left_s is not None else []), "command")]
+    for cell in cells:
+        own = [step for step in steps if step.planned.cell == cell]
+        in_time = [str(sum(step.planned.cell == cell for step in held))] if left_s is not None else []
+        about = duration(duration_s(own, pace))
+        rows.append((describe(cell), str(len(own)), about, *in_time, own[0].planned.command))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_line(row, widths, left=1) for row in rows)
+
+
+def _processes(steps: Sequence[Step]) -> str:
+    cells = len({step.planned.cell for step in steps})
+    counted = f"{len(steps)} process{'es' if len(steps) > 1 else ''}"
+    return counted if cells == len(steps) else f"{counted} of {cells} cell{'s' if cells > 1 else ''}"
 
 
 def results_table(records: Sequence[Record]) -> str:

@@ -90,6 +90,11 @@ class Cell(_Value, frozen=True):
     weights: Literal["random", "pretrained"] = "random"
     input_size: tuple[int, int] | None = None  # height and width in pixels
 
+    @property
+    def identity(self) -> Cell:
+        """The cell apart from its input size, which for a foreign checkpoint is known only once it was measured."""
+        return msgspec.structs.replace(self, input_size=None)
+
 
 class Environment(_Value, frozen=True):
     """What a record was measured on. No host name, user, path or serial number."""

@@ -16,11 +16,11 @@ import re
 import shlex
 import shutil
 import signal
-import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,6 +30,7 @@ import msgspec
 from bench.errors import AtlasError
 from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey
+from bench.pace import Pace
 from bench.profiles import Profile
 from bench.record import RESULTS, SCHEMA, Cell, Environment, Measurement, Record, Status, append, read
 from bench.statistics import speedup
@@ -39,9 +40,6 @@ CACHE = RESULTS.parents[1] / ".cache" / "bench"
 
 SURVEY_TIMEOUT_S = 300.0
 """Importing torch from a cold disk takes a minute; looking at a checkpoint on the hub as long again."""
-
-STARTUP_S, COMPILE_S = 12.0, 45.0
-"""What a process takes before it measures, and a cold compilation, as long as this run hasn't shown its own."""
 
 
 # ── Plans ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -130,15 +128,17 @@ class Step:
     is_first: bool  # of its cell: compiles with an empty cache
 
 
-def pending(plan: Plan, records: Sequence[Record], *, forgotten: Sequence[Record] = ()) -> list[Step]:
+def pending(
+    plan: Plan, records: Sequence[Record], *, forgotten: Sequence[Record] = (), pace: Pace | None = None
+) -> list[Step]:
     """What is still to be done, in order: the first process of every cell, the second …; then imprecise cells again.
 
     A cell that gave nothing at all (out of memory, a crash, a time-out) is done, unless its records are `forgotten`.
+    With a `pace`, because time is limited, cells come as `by_use` puts them, else as they are planned.
     """
     profile = plan.profile
-    open_cells = [
-        progress for each in plan.planned if not (progress := _Progress.of(each, records, forgotten)).has_failed
-    ]
+    planned = by_use(plan.planned, pace) if pace else plan.planned
+    open_cells = [progress for each in planned if not (progress := _Progress.of(each, records, forgotten)).has_failed]
     steps = [
         Step(each.planned, each.next_process + ahead, is_first=number == 0)
         for number in range(profile.processes)
@@ -152,6 +152,53 @@ def pending(plan: Plan, records: Sequence[Record], *, forgotten: Sequence[Record
     return [Step(each.planned, each.next_process, is_first=False) for each in imprecise]
 
 
+def by_use(planned: Sequence[Planned], pace: Pace) -> list[Planned]:
+    """Cells in the order in which a limited time is spent best: whenever it ends, what is done tells the most.
+
+    One combination of data type, batch size and compile mode comes after the other, as planned. In each comes the
+    quickest model of every task, then the next quickest of every task: as many models as the time holds, of all tasks.
+    """
+    combinations = list(dict.fromkeys(map(_combination, planned)))
+    quickest_first = sorted(planned, key=lambda each: (pace.of(each.cell, is_first=True), _pixels_by_parameters(each)))
+    turns: Counter[tuple[Any, ...]] = Counter()
+    placed = []
+    for each in quickest_first:
+        combination = _combination(each)
+        placed.append((combinations.index(combination), turns[combination, each.cell.task], each))
+        turns[combination, each.cell.task] += 1
+    return [each for *_, each in sorted(placed, key=lambda place: place[:2])]
+
+
+def _combination(planned: Planned) -> tuple[Any, ...]:
+    cell = planned.cell
+    return (cell.dtype, cell.batch_size, cell.compile_mode)
+
+
+def _pixels_by_parameters(planned: Planned) -> float:
+    """What a model's work grows with: tells quick from slow ones where no time is known."""
+    spec = planned.recipe.spec
+    return spec.parameters * math.prod(spec.input_size) if spec else math.inf
+
+
+def fitting(steps: Sequence[Step], pace: Pace, left_s: float) -> list[Step]:
+    """The steps that so many seconds hold, one after the other: what takes too long gives way to what does not."""
+    held = []
+    for step in steps:
+        if (seconds := _seconds(step, pace)) <= left_s:
+            held.append(step)
+            left_s -= seconds
+    return held
+
+
+def duration_s(steps: Iterable[Step], pace: Pace) -> float:
+    """How long all of them will take."""
+    return sum(_seconds(step, pace) for step in steps)
+
+
+def _seconds(step: Step, pace: Pace) -> float:
+    return pace.of(step.planned.cell, step.is_first)
+
+
 @dataclass(frozen=True)
 class _Progress:
     """What the records say about one planned cell."""
@@ -163,7 +210,7 @@ class _Progress:
 
     @classmethod
     def of(cls, planned: Planned, records: Sequence[Record], forgotten: Sequence[Record]) -> _Progress:
-        own = [record for record in records if identity(record.cell) == identity(planned.cell)]
+        own = [record for record in records if record.cell.identity == planned.cell.identity]
         counted = [record for record in own if record not in forgotten]
         return cls(
             planned=planned,
@@ -188,11 +235,6 @@ class _Progress:
 def _is_failed(record: Record) -> bool:
     """Whether the process gave no pair of latencies."""
     return record.measurement is None or record.measurement.compiled is None
-
-
-def identity(cell: Cell) -> Cell:
-    """The cell apart from its input size, which for a foreign checkpoint is known only once it has been measured."""
-    return msgspec.structs.replace(cell, input_size=None)
 
 
 # ── Run files ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -235,7 +277,7 @@ def find_run(
     environment = machine.environment
     kind = "_".join(
         (
-            slug(environment.device_name) + (f"-{environment.cores}-cores" if machine.device == "cpu" else ""),
+            _hardware(machine),
             f"torch-{slug(environment.torch.partition('+')[0])}",
             plan.profile.name if is_ordinary else f"{plan.profile.name}-{plan.digest}",
         )
@@ -253,6 +295,21 @@ def find_run(
             return run
     number = max((number for date, number, _ in found if date == today), default=0) + 1
     return RunFile(out / f"{today}_{kind}{f'_{number}' if number > 1 else ''}.jsonl")
+
+
+def earlier(machine: Machine, folders: Iterable[Path]) -> list[Record]:
+    """Records of this kind of machine in all run files below the folders, for estimates: bad files are passed over."""
+    records: list[Record] = []
+    pattern = f"*_{_hardware(machine)}_torch-*.jsonl"
+    for path in sorted({path.resolve() for folder in folders for path in folder.rglob(pattern)}):
+        with suppress(AtlasError):
+            records += read(path)
+    return records
+
+
+def _hardware(machine: Machine) -> str:
+    cores = f"-{machine.environment.cores}-cores" if machine.device == "cpu" else ""
+    return slug(machine.environment.device_name) + cores
 
 
 def is_same_kind(records: Sequence[Record], environment: Environment) -> bool:
@@ -322,30 +379,6 @@ class Reporter(Protocol):
         """It has ended, and its record is on disk."""
 
 
-@dataclass
-class Pace:
-    """How long steps take: by what the same cell took, or the others, or a guess."""
-
-    sampling_s: float
-    seconds: dict[tuple[Cell, bool], float] = field(default_factory=dict)
-
-    def note(self, step: Step, seconds: float) -> None:
-        """A step of this cell took so long."""
-        self.seconds[step.planned.cell, step.is_first] = seconds
-
-    def of(self, step: Step) -> float:
-        """How long the step will take, in seconds."""
-        own = self.seconds.get((step.planned.cell, step.is_first))
-        if own is not None:
-            return own
-        alike = [seconds for (_, is_first), seconds in self.seconds.items() if is_first == step.is_first]
-        return statistics.mean(alike) if alike else STARTUP_S + self.sampling_s + step.is_first * COMPILE_S
-
-    def total(self, steps: Sequence[Step]) -> float:
-        """How long all of them will take, in seconds."""
-        return sum(map(self.of, steps))
-
-
 def survey(
     executor: Executor, device: str | None, recipes: Sequence[Recipe] = (), *, allow_busy: bool = False
 ) -> Machine:
@@ -370,22 +403,25 @@ def run(
     executor: Executor,
     reporter: Reporter,
     *,
+    pace: Pace | None = None,
     deadline: float | None = None,
     retry_failed: bool = False,
 ) -> list[Record]:
     """Do what is pending and return all records of the run. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all
     that was measured on disk.
 
-    `deadline` is a time of `time.monotonic()`: no step begins that would end after it, and one that does is stopped.
+    `pace` says what steps take, as far as it is known from earlier runs. `deadline` is a time of `time.monotonic()`:
+    the most useful is done first (`by_use`), no step begins that would end after it, and one that does is stopped.
     """
-    records, pace = list(run_file.records), Pace(plan.profile.sampling.max_s)
+    records, pace = list(run_file.records), pace or Pace(plan.profile.sampling)
     forgotten = run_file.failed if retry_failed else ()
     with _owned(run_file.path), _interruptible() as held:
-        while steps := pending(plan, records, forgotten=forgotten):
-            step = steps[0]
-            if deadline is not None and time.monotonic() + pace.of(step) > deadline:
+        while steps := pending(plan, records, forgotten=forgotten, pace=None if deadline is None else pace):
+            left_s = math.inf if deadline is None else deadline - time.monotonic()
+            if not (steps := fitting(steps, pace, left_s)):
                 break
-            reporter.begin(step, len(records), len(steps), pace.total(steps))
+            step = steps[0]
+            reporter.begin(step, len(records), len(steps), duration_s(steps, pace))
             ended = _measure(step, plan, run_file, executor, reporter, deadline)
             if ended.timed_out and ended.seconds < plan.profile.timeout_s:
                 break  # the budget ended, not the cell
@@ -393,7 +429,7 @@ def run(
             with held():
                 _append(run_file.path, record)
             records.append(record)
-            pace.note(step, ended.seconds)
+            pace.note(step.planned.cell, step.is_first, ended.seconds)
             reporter.end(record, ended.seconds)
         else:
             shutil.rmtree(CACHE / run_file.name, ignore_errors=True)

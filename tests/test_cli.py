@@ -126,7 +126,9 @@ def test_a_run_measures_reports_and_is_not_repeated(tmp_path: Path, capsys: pyte
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("run", "--profile", "standard", "--dry-run", "--out", str(tmp_path / "out")) == 0
     text = capsys.readouterr().out
-    assert "60 processes, about" in text
+    assert "60 processes of 12 cells, about" in text
+    assert "(a guess: none was measured here yet)" in text
+    assert re.search(r"^ViT +5 +\d+ min  python -m bench run --profile standard --model ViT ", text, re.MULTILINE)
     assert "--model Conditional-DETR --weights random --batch-size 1 --compile-mode default" in text
     assert not (tmp_path / "out").exists()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -11,24 +12,40 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from stub_worker import ENVIRONMENT, measurement
 from test_executors import STUB, is_alive, wait_until
 
 from bench import sweep
 from bench.check import check
 from bench.errors import AtlasError
-from bench.executors import Ended, Executor
+from bench.executors import ROOT, Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request
 from bench.models import find
+from bench.pace import Pace
 from bench.profiles import PROFILES, Sampling
 from bench.record import SCHEMA, Arm, Measurement, Record, Status, append, read
-from bench.sweep import Pace, Plan, Planned, RunFile, Step, find_run, make_plan, pending, run, slug
+from bench.sweep import (
+    Plan,
+    Planned,
+    RunFile,
+    Step,
+    duration_s,
+    find_run,
+    fitting,
+    make_plan,
+    pending,
+    run,
+    slug,
+)
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 TODAY = datetime.now(UTC).date().isoformat()
@@ -164,6 +181,62 @@ def test_a_local_checkpoint_is_told_by_its_name_alone(tmp_path: Path) -> None:
     assert str(tmp_path) not in planned.command
 
 
+# ── Limited time ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def paced(seconds: dict[str, float]) -> Pace:
+    """First processes of these models take so long; later ones 10 s."""
+    pace = Pace(Sampling(max_s=10.0))
+    for model, each in seconds.items():
+        for planned in plan(model).planned:
+            pace.note(planned.cell, is_first=True, seconds=each)
+            pace.note(planned.cell, is_first=False, seconds=10.0)
+    return pace
+
+
+def test_limited_time_goes_to_the_quickest_model_of_every_task_first() -> None:
+    made = plan("ConvNeXT", "DETR", "ViT", "Segformer", "ResNet", processes=2)
+    pace = paced({"ConvNeXT": 60.0, "DETR": 90.0, "ViT": 40.0, "Segformer": 70.0, "ResNet": 50.0})
+    models = [step.planned.cell.model for step in pending(made, [], pace=pace)]
+    assert models == ["ViT", "Segformer", "DETR", "ResNet", "ConvNeXT"] * 2
+
+
+def test_before_anything_is_known_small_models_are_taken_for_quick_ones() -> None:
+    steps = pending(plan("ConvNeXT", "ResNet", "Maskformer", "Segformer"), [], pace=Pace(Sampling()))
+    assert [step.planned.cell.model for step in steps] == ["Segformer", "ResNet", "ConvNeXT", "Maskformer"]
+
+
+def test_limited_time_goes_to_one_combination_after_the_other() -> None:
+    profile = msgspec.structs.replace(PROFILES["quick"], models=("ConvNeXT", "ResNet"), batch_sizes=(1, 16))
+    made = make_plan(profile, [Recipe(model=name, task=find(name).task) for name in profile.models], "cpu")
+    steps = pending(made, [], pace=Pace(Sampling()))
+    assert [(step.planned.cell.model, step.planned.cell.batch_size) for step in steps] == [
+        ("ResNet", 1),
+        ("ConvNeXT", 1),
+        ("ResNet", 16),
+        ("ConvNeXT", 16),
+    ]
+
+
+@given(
+    times=st.lists(st.floats(1, 500), min_size=1, max_size=12),
+    left_s=st.floats(0, 2000),
+    processes=st.integers(1, 3),
+)
+def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
+    times: list[float], left_s: float, processes: int
+) -> None:
+    names = PROFILES["standard"].models[: len(times)]
+    made, pace = plan(*names, processes=processes), paced(dict(zip(names, times, strict=True)))
+    steps = pending(made, [], pace=pace)
+    assert sorted(todo(steps)) == sorted(todo(pending(made, [])))
+    assert [step.is_first for step in steps] == sorted((step.is_first for step in steps), reverse=True)
+    held = fitting(steps, pace, left_s)
+    assert duration_s(held, pace) <= left_s + 1e-6
+    assert [step for step in steps if step in held] == held
+    assert fitting(steps, pace, math.inf) == steps
+
+
 # ── Run files ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -258,6 +331,22 @@ def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) 
     assert list((tmp_path / "b").glob("*")) == []  # no empty file stays behind
 
 
+def test_every_record_says_what_its_process_took(tmp_path: Path) -> None:
+    ended = Ended(seconds=41.26, answer=Finding(status=Status.PASS, measurement=measurement()))
+    assert sweep_with(Scripted(ended), plan("ViT"), tmp_path)[0].seconds == 41.3
+
+
+def test_what_is_too_long_for_the_budget_gives_way_and_is_done_later(tmp_path: Path) -> None:
+    made = plan("DETR", "ViT")
+    detr, vit = made.planned
+    pace = paced({"DETR": 500.0, "ViT": 50.0})
+    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    records = sweep_with(Scripted(answered), made, tmp_path, pace=pace, deadline=time.monotonic() + 100)
+    assert [each.cell for each in records] == [vit.cell]
+    records = sweep_with(Scripted(answered), made, tmp_path)
+    assert [each.cell for each in records] == [vit.cell, detr.cell]
+
+
 def test_no_step_begins_that_the_budget_cannot_hold(tmp_path: Path) -> None:
     executor = Scripted()
     assert sweep_with(executor, plan("ViT"), tmp_path, deadline=time.monotonic() + 1) == []
@@ -291,49 +380,75 @@ def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
         sweep_with(Scripted(), plan("ViT"), tmp_path / "file" / "out")
 
 
-def test_pace_learns_from_what_steps_took() -> None:
-    first, second = pending(plan("ViT", "BeiT"), [])
-    pace = Pace(sampling_s=10.0)
-    guess = pace.of(first)
-    pace.note(first, 99.0)
-    assert guess > 10.0
-    assert pace.of(second) == pace.of(first) == 99.0
-
-
 # ── Killed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PARENT = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from bench import sweep
+from bench import cli, executors, sweep
+stub = executors.LocalProcesses((sys.executable, sys.argv[1]))
+executors.LocalProcesses = lambda: stub
 sweep.CACHE = Path(sys.argv[2]) / "cache"
-from test_sweep import KILLED_PLAN, MACHINE, STUB, Silent, find_run, run
-run(KILLED_PLAN, MACHINE, find_run(KILLED_PLAN, MACHINE, Path(sys.argv[2]) / "out", is_ordinary=True), STUB, Silent())
+cli.main(["run", "--model", "ViT", "BeiT", "ResNet", "MobileNet", "--processes", "3", "--out", sys.argv[2] + "/out"])
 """
-KILLED_PLAN = plan("ViT", "BeiT", "ResNet", processes=2)
+"""`python -m bench run` with the stub for a worker."""
+
+KILLS = 20
 
 
-def start_parent(folder: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", PARENT, str(Path(__file__).parent), str(folder)]
-    return subprocess.Popen(command, env={**os.environ, "STUB_SECONDS": "0.1"})
+def start_parent(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PARENT, str(Path(__file__).with_name("stub_worker.py")), str(folder)]
+    return subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, "STUB_SECONDS": "0.02"}, stdout=subprocess.PIPE, text=True
+    )
 
 
-def test_a_parent_killed_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
-    rng = random.Random(4)
-    for _ in range(6):
-        parent = start_parent(tmp_path)
-        time.sleep(rng.uniform(0.3, 1.8))
-        parent.kill()
-        parent.wait()
-        for path in (tmp_path / "out").glob("*.jsonl"):
-            list(read(path))  # whatever the moment, the file parses
-    parent = start_parent(tmp_path)
-    assert parent.wait(60) == 0
-    (path,) = (tmp_path / "out").glob("*.jsonl")
-    done = Counter((each.cell.model, each.process) for each in read(path))
-    assert done == {(model, process): 1 for model in ("ViT", "BeiT", "ResNet") for process in (0, 1)}
-    assert list(check([path])) == []
+def kill_again_and_again(folder: Path, moments: random.Random) -> None:
+    """Half of the `KILLS`: one in four at any moment of a run's life, the others while it measures and writes."""
+    before: list[Record] = []
+    for number in range(KILLS // 2):
+        with start_parent(folder) as parent:
+            assert parent.stdout is not None
+            while number % 4 and (line := parent.stdout.readline()) and not line.startswith("["):
+                pass  # not measuring yet
+            time.sleep(moments.uniform(0, 0.3))
+            parent.kill()
+        for path in (folder / "out").glob("*.jsonl"):
+            records = list(read(path))  # whatever the moment, the file parses
+            assert records[: len(before)] == before
+            before = records
+    with start_parent(folder) as parent:
+        parent.communicate(timeout=60)
+    assert parent.returncode == 0
+
+
+def test_a_parent_killed_at_twenty_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(kill_again_and_again, folders, [random.Random(4), random.Random(5)]))
+    for folder in folders:
+        (path,) = (folder / "out").glob("*.jsonl")
+        done = Counter((each.cell.model, each.process) for each in read(path))
+        models = ("ViT", "BeiT", "ResNet", "MobileNet")
+        assert done == {(model, process): 1 for model in models for process in range(3)}
+        assert list(check([path])) == []
+
+
+@pytest.mark.parametrize(("model", "name"), [("Segformer", "SIGSEGV"), ("Maskformer", "SIGKILL")])
+def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(tmp_path: Path, model: str, name: str) -> None:
+    made = plan("ViT", model, "BeiT", processes=2)
+    records = sweep_with(STUB, made, tmp_path)
+    assert [(each.cell.model, each.process, each.status) for each in records] == [
+        ("ViT", 0, Status.PASS),
+        (model, 0, Status.CRASH),
+        ("BeiT", 0, Status.PASS),
+        ("ViT", 1, Status.PASS),
+        ("BeiT", 1, Status.PASS),
+    ]
+    assert records[1].reason == f"the process was ended by {name}"
+    (path,) = tmp_path.glob("*.jsonl")
+    assert list(read(path)) == records
+    assert sweep_with(STUB, made, tmp_path) == records  # nothing is left to do
 
 
 def test_a_torn_last_line_is_measured_again(tmp_path: Path) -> None:

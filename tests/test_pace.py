@@ -1,0 +1,75 @@
+"""Estimates: from what earlier processes took on this kind of machine, the nearest relative first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from stub_worker import ENVIRONMENT, measurement
+from test_sweep import MACHINE, plan, record
+
+from bench.job import Machine
+from bench.pace import Pace
+from bench.profiles import PROFILES, Profile, Sampling
+from bench.record import Cell, Measurement, Record, append
+from bench.sweep import earlier
+
+VIT, BEIT = (each for each in plan("ViT", "BeiT").planned)
+QUICK, STANDARD, PAPER = PROFILES["quick"], PROFILES["standard"], PROFILES["paper-2023"]
+
+
+def timed(seconds: float | None, *, cell: Cell = VIT.cell, profile: Profile = QUICK, warm: bool = False) -> Record:
+    each = record(VIT, process=int(warm), found=measurement(warm=warm))
+    return msgspec.structs.replace(each, cell=cell, profile=profile.name, seconds=seconds)
+
+
+def test_without_records_a_first_process_is_guessed_to_take_longer() -> None:
+    pace = Pace(Sampling(max_s=10.0))
+    assert pace.of(VIT.cell, is_first=True) > pace.of(VIT.cell, is_first=False) > 10.0
+
+
+def test_the_nearest_relative_tells() -> None:
+    pace = Pace.learned(QUICK, [timed(30.0), timed(10.0, warm=True), timed(90.0, cell=BEIT.cell)])
+    sixteen = msgspec.structs.replace(VIT.cell, batch_size=16)
+    foreign = msgspec.structs.replace(VIT.cell, model="other")
+    assert [pace.of(cell, is_first=True) for cell in (VIT.cell, sixteen, foreign)] == [30.0, 30.0, 60.0]
+    assert pace.of(VIT.cell, is_first=False) == 10.0
+    pace.note(sixteen, is_first=True, seconds=50.0)
+    assert [pace.of(cell, is_first=True) for cell in (VIT.cell, sixteen)] == [30.0, 50.0]
+
+
+def test_records_of_the_same_profile_tell_more_than_newer_ones_of_another() -> None:
+    assert Pace.learned(QUICK, [timed(30.0), timed(50.0, profile=STANDARD)]).of(VIT.cell, is_first=True) == 30.0
+    assert Pace.learned(QUICK, [timed(50.0, profile=STANDARD)]).of(VIT.cell, is_first=True) == 50.0
+
+
+@pytest.mark.parametrize(
+    "useless",
+    [timed(None), timed(900.0, profile=PAPER), msgspec.structs.replace(timed(2.0), measurement=None)],
+    ids=["unknown", "another protocol", "failed"],
+)
+def test_what_tells_nothing_is_passed_over(useless: Record) -> None:
+    assert Pace.learned(QUICK, [useless]).seconds == {}
+
+
+def test_records_of_this_kind_of_machine_are_found_wherever_they_lie(tmp_path: Path) -> None:
+    def written(name: str, **changes: Any) -> None:
+        append(tmp_path / f"{name}.jsonl", [msgspec.structs.replace(timed(30.0), run=name, **changes)])
+
+    written("a/2026-01-02_test-1ghz-2-cores_torch-2.12.0_quick")
+    written("2026-01-02_test-1ghz-2-cores_torch-2.13.0_standard-123456")
+    written("2026-01-02_test-1ghz-8-cores_torch-2.13.0_quick")
+    (tmp_path / "2026-01-03_test-1ghz-2-cores_torch-2.13.0_quick.jsonl").write_bytes(b"oops\n")
+    found = earlier(MACHINE, [tmp_path, tmp_path / "a", tmp_path / "nowhere"])
+    assert [Path(each.run).name[:10] for each in found] == ["2026-01-02"] * 2
+    other = Machine(device="cpu", environment=msgspec.structs.replace(ENVIRONMENT, device_name="Another"))
+    assert earlier(other, [tmp_path]) == []
+
+
+def test_a_measurement_without_compile_cost_is_no_first_process() -> None:
+    bare = msgspec.structs.replace(
+        timed(5.0), measurement=Measurement(eager=measurement().eager, compiled=measurement().compiled)
+    )
+    assert Pace.learned(QUICK, [bare]).seconds == {(VIT.cell.identity, False): 5.0}
