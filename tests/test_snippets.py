@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from jinja2 import Environment
 from bench import cli
 from bench.build import IMAGE
 from bench.models import MODELS, ModelSpec
+from generator import cli as generator_cli
 from generator.atlas import Atlas
 from generator.blocks import split
 from generator.language import load_language
@@ -185,6 +187,8 @@ def test_commands_are_commands(snippet: Snippet) -> None:
         match words:
             case ["python" | ".venv/bin/python", "-m", "bench", *arguments]:
                 check_bench(arguments)
+            case ["python", "-m", "generator", command, *arguments]:
+                generator_cli.main.commands[command].make_context(command, arguments)
             case ["make", target]:
                 assert re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"))
             case ["git", "add" | "commit", *_]:
@@ -221,15 +225,9 @@ def inline_code() -> list[tuple[str, str]]:
 
 
 def test_names_of_pytorch_exist() -> None:
-    import torch._dynamo.config
-
     for page, code in inline_code():
-        if not (name := re.match(r"torch(?:\.\w+)+", code)):
-            continue
-        value: Any = torch
-        for part in name[0].split(".")[1:]:
-            assert hasattr(value, part), f"{page}: {name[0]}"
-            value = getattr(value, part)
+        if name := re.match(r"torch(?:\.\w+)+", code):
+            assert resolve_name(name[0]) is not None, f"{page}: {name[0]}"
 
 
 def test_logs_in_running_text_exist() -> None:
