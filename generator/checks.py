@@ -53,8 +53,11 @@ def check(root: Path = ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> list[Findi
 
 # --- Pages ------------------------------------------------------------------------------------------------------------
 
-_UNITS = r"ms|µs|s|sec|seconds?|milliseconds?|×|x|times|%|percent|per cent|[GMT]i?B|T?FLOPS?|fps"
-_MEASUREMENT = re.compile(rf"(?<![\w.,-])\d[\d.,]*[\s\u00a0]?(?:{_UNITS})(?![\w×])(?!\s?\d)")
+_UNITS = (
+    r"ms|µs|s|sec|seconds?|milliseconds?|min|minutes?|h|hours?|×|x|times|%|percent|per cent"
+    r"|[GMT]i?B|[GT]?FLOP(?:S|/s)?|fps|[kMG]?Hz|[mk]?W|k?J|°C"
+)
+_MEASUREMENT = re.compile(rf"(?<![\w.,-])(\d[\d.,]*)[\s\u00a0]?(?:{_UNITS})(?![\w×])(?!\s?\d)")
 _COMMENT = re.compile(r"<!--.*?-->|<(script|style|svg)\b.*?</\1>", re.DOTALL)
 
 
@@ -196,6 +199,16 @@ def _check_entry(entry: polib.POEntry, code: str, glossary: Glossary, *, complet
         yield from _check_plural(entry, translations, code, glossary)
     else:
         yield from message_checks.check_translation(entry.msgid, translations[0], code, glossary)
+    for translation in translations:
+        yield from _check_typed(f"{entry.msgid} {entry.msgid_plural}", translation)
+
+
+def _check_typed(message: str, translation: str) -> Iterator[Complaint]:
+    """A figure of the English is an expression, and stays one: a translation types none, however small."""
+    for match in _MEASUREMENT.finditer(VERBATIM.sub(" ", translation)):
+        if match[1] not in message:
+            remedy = "put the expression of the English in its place"
+            yield Complaint("measurement", f"the measurement {match[0]} is typed", remedy)
 
 
 def _check_plural(

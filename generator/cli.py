@@ -1,9 +1,11 @@
 """The commands that make and check the guide.
 
-python -m generator messages    refresh the translation catalogs from the pages
-python -m generator check       check pages and catalogs
-python -m generator status      what is translated, by page and language
-python -m generator build       write the guide as plain files, for another site builder
+python -m generator messages         refresh the translation catalogs from the pages
+python -m generator check            check pages and catalogs, and a built site
+python -m generator status           what is translated, by page and language, and what comes next
+python -m generator add-language     add a language
+python -m generator export, import   catalogs as XLIFF or CSV, and back
+python -m generator build            write the guide as plain files, for another site builder
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ import click
 from bench.errors import AtlasError
 
 if TYPE_CHECKING:
+    from polib import POFile
+
     from generator.coverage import Coverage
+    from generator.interchange import Format
 
 
 class _Commands(click.Group):
@@ -50,75 +55,162 @@ def messages(codes: tuple[str, ...]) -> None:
 @main.command()
 @click.option("--language", "codes", multiple=True, metavar="CODE", help="Only this language; may be given again.")
 @click.option(
-    "--format", "layout", type=click.Choice(["text", "github"]), default="text", help="How to write findings."
+    "--site", type=click.Path(path_type=Path, file_okay=False), help="Also compare the pages of a built site."
 )
-def check(codes: tuple[str, ...], layout: str) -> None:
-    """Check pages and catalogs; exit with 1 where something is wrong. What the data lint doubts is noted."""
-    from datetime import UTC, datetime
-
+@click.option(
+    "--format", "layout", type=click.Choice(["text", "github", "sarif"]), default="text", help="How to write findings."
+)
+def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
+    """Check pages and catalogs; exit with 1 where something is wrong."""
     from generator.checks import check as findings_of
-    from generator.data_notes import data_notes
+    from generator.findings import sarif
     from generator.language import LANGUAGES
-    from generator.load import load
+    from generator.rendered_checks import check_site
 
-    for note in data_notes(load(), datetime.now(UTC).date()):
-        click.echo(f"note: {note}", err=True)
     findings = findings_of(codes=codes or LANGUAGES[1:])
-    for finding in findings:
+    if site:
+        findings += check_site(site, (LANGUAGES[0], *(codes or LANGUAGES[1:])))
+    if layout == "sarif":
+        click.echo(sarif(findings))
+    for finding in findings if layout != "sarif" else ():
         click.echo(finding.annotation if layout == "github" else finding)
-    if findings:
-        click.echo(f"{len(findings)} findings", err=True)
-        sys.exit(1)
-    click.echo("no findings", err=True)
+    click.echo(f"{len(findings)} findings" if findings else "no findings", err=True)
+    sys.exit(1 if findings else 0)
 
 
 @main.command()
-@click.option("--json", "as_json", is_flag=True, help="Write JSON instead of a table.")
-def status(as_json: bool) -> None:
-    """Show what is translated, by page and language."""
-    from generator.coverage import coverage
+@click.option("--language", "codes", multiple=True, metavar="CODE", help="Only this language; may be given again.")
+@click.option("--format", "layout", type=click.Choice(["text", "json", "badge"]), default="text", help="What to write.")
+@click.option(
+    "--views",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="CSV file with columns page and views.",
+)
+def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
+    """Show what is translated, by page and language, and what to translate next."""
+    import json
 
-    rows = list(coverage())
-    if as_json:
-        import dataclasses
-        import json
+    from generator import coverage
+    from generator.badge import badge
+    from generator.language import LANGUAGES, LOCALES
 
-        click.echo(json.dumps([{**dataclasses.asdict(row), "missing": row.missing} for row in rows], indent=1))
+    rows = list(coverage.coverage(codes=codes or LANGUAGES[1:]))
+    file = views or LOCALES / coverage.VIEWS
+    following = coverage.next_up(rows, coverage.read_views(file) if file.is_file() else {})
+    if layout == "json":
+        click.echo(json.dumps(coverage.as_json(rows, following), indent=1))
+    elif layout == "badge":
+        share = coverage.percent(rows)
+        click.echo(badge("translated", f"{share}%", share / 100), nl=False)
     else:
-        _print_coverage(rows)
+        _print_coverage(rows, following)
 
 
-def _print_coverage(rows: list[Coverage]) -> None:
+def _print_coverage(rows: list[Coverage], following: list[tuple[Coverage, int]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from generator.coverage import percent
+
     languages = list(dict.fromkeys(row.language for row in rows))
-    table = Table("page", "messages", title="Translated messages", title_justify="left")
+    table = Table("page", "words", title="Translated, in words", title_justify="left")
     for language in languages:
         table.add_column(language, justify="right")
     for page in dict.fromkeys(row.page for row in rows):
         of_page = [row for row in rows if row.page == page]
-        table.add_row(page, str(of_page[0].messages), *(_words(row) for row in of_page))
+        table.add_row(page, str(of_page[0].total.words), *(_words(row) for row in of_page))
     console = Console()
     console.print(table)
     for language in languages:
         own = [row for row in rows if row.language == language]
-        missing, fuzzy = sum(row.missing for row in own), sum(row.fuzzy for row in own)
+        kinds = ("untranslated", "outdated", "fuzzy")
+        left = ", ".join(f"{sum(getattr(row, kind).words for row in own)} {kind}" for kind in kinds)
         declared = "declared complete" if own[0].declared_complete else "not declared complete"
-        console.print(f"{language}: {missing} missing, {fuzzy} fuzzy; {declared}")
+        console.print(f"{language}: {percent(own)}% of words translated; {left}; {declared}", highlight=False)
+    if following:
+        console.print("\nTo translate next:")
+    for row, views in following[:NEXT]:
+        read = f", {views} views" if views else ""
+        console.print(f"  {row.language} {row.page}: {row.left.words} words{read}", highlight=False)
+
+
+NEXT = 10
+"""How many pages the list of what to translate next names."""
 
 
 def _words(row: Coverage) -> str:
-    if row.translated == row.messages:
-        return "all"
-    left = [f"{row.missing} missing"] * bool(row.missing) + [f"{row.fuzzy} fuzzy"] * bool(row.fuzzy)
-    return ", ".join(left)
+    kinds = ("untranslated", "outdated", "fuzzy")
+    return ", ".join(f"{getattr(row, kind).words} {kind}" for kind in kinds if getattr(row, kind).messages) or "all"
+
+
+@main.command("add-language")
+@click.argument("code")
+def add_language(code: str) -> None:
+    """Add a language by its code, such as ko or pt-BR, and say what is left to do."""
+    from generator.new_language import add_language as add
+
+    for line in add(code):
+        click.echo(line)
+
+
+_FORMAT = click.option("--format", "layout", type=click.Choice(["xliff", "csv"]), help="By default that of the file.")
+_LANGUAGE = click.option("--language", "code", required=True, metavar="CODE", help="Whose catalog.")
+
+
+@main.command()
+@_LANGUAGE
+@_FORMAT
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="By default CODE.xlf or CODE.csv.")
+def export(code: str, layout: Format | None, out: Path | None) -> None:
+    """Write a catalog as XLIFF or CSV, for translators without gettext."""
+    from generator.interchange import SUFFIXES
+    from generator.interchange import export as exported
+
+    kind: Format = layout or ("csv" if out and out.suffix == ".csv" else "xliff")
+    path = out or Path(f"{code}{SUFFIXES[kind]}")
+    path.write_bytes(exported(_catalog(code)[1], code, kind))
+    click.echo(f"wrote {path}")
+
+
+@main.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_LANGUAGE
+@_FORMAT
+def import_(file: Path, code: str, layout: Format | None) -> None:
+    """Take the translations of an XLIFF or CSV file into a catalog."""
+    from generator.catalogs import write
+    from generator.interchange import import_ as imported
+
+    path, catalog = _catalog(code)
+    result = imported(catalog, file.read_bytes(), layout or ("csv" if file.suffix == ".csv" else "xliff"), str(file))
+    write(result.catalog, path)
+    click.echo(f"{result.changed} messages changed in {_shown(path)}")
+    if result.unknown:
+        click.echo(f"{result.unknown} texts are not in the catalog any more, and were left out", err=True)
+    click.echo("now run `python -m generator check`", err=True)
+
+
+def _catalog(code: str) -> tuple[Path, POFile]:
+    from generator.catalogs import read
+    from generator.language import catalog_path, load_language
+
+    load_language(code)  # says how to make a catalog that is missing
+    return catalog_path(code), read(catalog_path(code))
 
 
 @main.command()
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
-def build(out: Path) -> None:
+@click.option(
+    "--pseudo", is_flag=True, help="The finished site in two invented languages, to look at; never published."
+)
+def build(out: Path, pseudo: bool) -> None:
     """Write every page, chart and download of every language as plain files."""
+    if pseudo:
+        from generator.pseudo_site import build as build_pseudo
+
+        build_pseudo(out)
+        click.echo(f"wrote the site in English and in pseudo-locales into {out}")
+        return
     from generator.stage import stage
 
     click.echo(f"wrote {stage(out)} files into {out}")

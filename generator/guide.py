@@ -37,7 +37,7 @@ class Edition:
         nav: list[Any] = []
         for item in items:
             if isinstance(item, dict):
-                nav += [{self.language.gettext(title): self._below(entry)} for title, entry in item.items()]
+                nav += [{str(self.language.gettext(title)): self._below(entry)} for title, entry in item.items()]
             else:
                 below = self._below(item)
                 nav += below if isinstance(below, list) else [below]

@@ -27,6 +27,7 @@ from babel.dates import format_date, format_time
 from babel.lists import format_list
 from babel.numbers import format_decimal, format_percent
 from babel.units import format_unit
+from markupsafe import Markup
 
 from bench.errors import AtlasError
 from generator import typography
@@ -58,6 +59,18 @@ _PLURAL_ORDER = ("zero", "one", "two", "few", "many", "other")
 _NO_BREAK_SPACE = "\u00a0"
 
 
+class Untranslated(str):
+    """English that stands in for a translation: in HTML it says so. What fills its placeholders keeps that."""
+
+    __slots__ = ()
+
+    def __mod__(self, values: object, /) -> Untranslated:
+        return Untranslated(super().__mod__(values))
+
+    def __html__(self) -> Markup:
+        return Markup(f'<span class="untranslated" lang="en" dir="ltr">{self}</span>')  # noqa: S704  # may hold markup
+
+
 @dataclass(frozen=True, eq=False)
 class Language:
     """One language of the site. `translate` looks a message up, and is the only part a pseudo-locale replaces."""
@@ -70,6 +83,7 @@ class Language:
     messages: Mapping[Key, tuple[str, ...]]  # a string per plural form; fuzzy and empty ones are left out
     lines: Mapping[Key, int]  # of the catalog, for errors
     catalog: Path | None = None
+    source_url: str = ""  # where the catalog stands in the repository, "" where mkdocs.yml names none
     complete: bool = True  # declared in the catalog: nothing may be missing
     fingerprint: str = ""  # changes whenever a translation does
     pseudo: Callable[[str], str] | None = None
@@ -90,12 +104,12 @@ class Language:
         return forms[0] if forms else None
 
     def gettext(self, message: str) -> str:
-        """The translation of `message`, else `message`. The caller fills ``%(name)s``."""
-        return self.translation(message) or message
+        """The translation of `message`, else `message`, as `Untranslated`. The caller fills ``%(name)s``."""
+        return self.translation(message) or Untranslated(message)
 
     def pgettext(self, context: str, message: str) -> str:
         """`gettext` where one English text has several meanings."""
-        return self.translation(message, context) or message
+        return self.translation(message, context) or Untranslated(message)
 
     def ngettext(self, singular: str, plural: str, n: float) -> str:
         """The form of the message for `n` things, by the plural rule of CLDR."""
@@ -104,7 +118,8 @@ class Language:
         forms = self.messages.get((None, singular))
         if forms:
             return forms[self.plural_index(n)]
-        return singular if n == 1 else plural
+        english = singular if n == 1 else plural
+        return english if self.catalog is None else Untranslated(english)
 
     def plural_index(self, n: float) -> int:
         """Which ``msgstr[…]`` serves `n` things."""
@@ -220,6 +235,7 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
         messages=MappingProxyType(messages),
         lines=MappingProxyType(lines),
         catalog=path,
+        source_url=_source_url(path, locales.parent),
         complete=is_complete(catalog),
         fingerprint=hashlib.sha256(content).hexdigest(),
     )
@@ -252,6 +268,16 @@ def catalog_path(code: str, locales: Path = LOCALES) -> Path:
     return locales / code / "LC_MESSAGES" / "messages.po"
 
 
+_REPOSITORY = re.compile(r"^repo_url:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
+
+
+def _source_url(path: Path, root: Path) -> str:
+    """The address of a file in the repository that mkdocs.yml names; HEAD is its main branch."""
+    settings = root / "mkdocs.yml"
+    repository = _REPOSITORY.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
+    return f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(root).as_posix()}" if repository else ""
+
+
 def _shown(path: Path) -> str:
     """The path as a reader of an error knows it: from the folder they are in, where it is below it."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
@@ -274,6 +300,7 @@ def _language(
     messages: Mapping[Key, tuple[str, ...]] = MappingProxyType({}),
     lines: Mapping[Key, int] = MappingProxyType({}),
     catalog: Path | None = None,
+    source_url: str = "",
     complete: bool = True,
     fingerprint: str = "",
     pseudo: Callable[[str], str] | None = None,
@@ -287,6 +314,7 @@ def _language(
         messages=messages,
         lines=lines,
         catalog=catalog,
+        source_url=source_url,
         complete=complete,
         fingerprint=fingerprint,
         pseudo=pseudo,

@@ -28,17 +28,18 @@ from mkdocs.config import load_config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort, PluginError
 from mkdocs.livereload import LiveReloadServer
-from mkdocs.plugins import event_priority
+from mkdocs.plugins import event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.utils.templates import url_filter
 
 from bench.errors import AtlasError
 from generator.guide import Edition, Guide, guide_of, mark
 from generator.html_cache import CachedPage
-from generator.language import LANGUAGES, Language
+from generator.language import LANGUAGES, Language, Untranslated
 from generator.live import EMPTY_PAGE, check_address, preview
 from generator.load import Results
 from generator.material import labels, search
+from generator.rendered_checks import check_site
 from generator.web_fonts import STYLESHEET, web_fonts
 
 SOURCE = LANGUAGES[0]
@@ -51,6 +52,9 @@ PIPELINE = ["stopWordFilter"]
 """No stemmer: Material searches for beginnings of words (``happens*``), which stems would not match."""
 
 jieba.setLogLevel("WARNING")
+
+_log = get_plugin_logger(__name__)
+"""Its warnings end a strict build."""
 
 
 def on_startup(*, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:  # noqa: ARG001
@@ -80,12 +84,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     config.extra["scope"] = urlsplit(_root_url(config)).path or "/"  # a choice of dark or light holds for all languages
     config.extra_css.insert(0, STYLESHEET)
     config.nav = edition.navigation(config.nav or [])
-    config.site_name = language.gettext(config.site_name)
-    config.site_description = language.gettext(config.site_description)
-    config.mdx_configs["toc"]["permalink_title"] = language.gettext("Link to this section")
+    config.site_name = str(language.gettext(config.site_name))
+    config.site_description = str(language.gettext(config.site_description))
+    config.mdx_configs["toc"]["permalink_title"] = str(language.gettext("Link to this section"))
     light, dark = config.theme["palette"]
-    light["toggle"]["name"] = language.gettext("Switch to dark mode")
-    dark["toggle"]["name"] = language.gettext("Switch to light mode")
+    light["toggle"]["name"] = str(language.gettext("Switch to dark mode"))
+    dark["toggle"]["name"] = str(language.gettext("Switch to light mode"))
     return config
 
 
@@ -113,6 +117,7 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
         language.gettext, language.ngettext, newstyle=True, pgettext=language.pgettext
     )
     env.filters["url"] = _url_filter(language)
+    env.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
     env.globals.update(
         language=language,
         languages=[edition.language for edition in guide.editions.values()],
@@ -135,6 +140,9 @@ def on_post_build(*, config: MkDocsConfig) -> None:
         else:
             build(_nested(config, code), serve_url=config.site_url if preview.serving else None)
         _built[config.site_dir, code] = made_from
+    if not preview.serving:  # who writes sees their page; what is published is the same in every language
+        for finding in check_site(Path(config.site_dir), _languages(config)):
+            _log.warning("%s", finding)
 
 
 _built: dict[tuple[str, str], tuple[Any, ...]] = {}

@@ -25,7 +25,7 @@ from bench.errors import AtlasError
 from generator import blocks, front_matter, typography
 from generator.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
 from generator.front_matter import EACH, FrontMatter
-from generator.language import UNKNOWN, Language
+from generator.language import UNKNOWN, Language, Untranslated
 
 if TYPE_CHECKING:
     from generator.load import Results
@@ -132,20 +132,22 @@ class Translated:
     front: Mapping[str, Any]
     missing: int
     total: int
+    first_line: int = 0  # of the catalog: the first message without a translation
 
 
 def translate(source: Source, language: Language) -> Translated:
     """The page with every block replaced by its translation, or marked as untranslated."""
-    missing = total = 0
+    total = 0
+    missing: list[str] = []
 
     def place(block: Block) -> str | None:
-        nonlocal missing, total
+        nonlocal total
         total += 1
         if language.code == "en":
             return None
         translation = language.translation(block.message)
         if translation is None:
-            missing += 1
+            missing.append(block.message)
             return _padded(_marked(block), block)
         _refuse_other_expressions(block.message, translation, language)
         return _padded(_typeset(translation, language, attribute=block.kind == "image alt"), block)
@@ -156,12 +158,13 @@ def translate(source: Source, language: Language) -> Translated:
         total += 1
         translation = language.translation(message)
         if translation is None:
-            missing += 1
+            missing.append(message)
         else:
             _refuse_other_expressions(message, translation, language)
             translation = _typeset(translation, language, attribute=True)
         front[key] = translation or message
-    return Translated(source, language, _template(body), front, missing, total)
+    first_line = min((language.lines.get((None, message), 0) for message in missing), default=0)
+    return Translated(source, language, _template(body), front, len(missing), total, first_line)
 
 
 def _marked(block: Block) -> str:
@@ -284,7 +287,7 @@ def _finish(page: Translated, jinja: _Jinja, uri: str, item: Mapping[str, Any]) 
     context = {"page": Page(uri, "../" * depth), "language": page.language, **item}
     first_line = page.source.document.front.count("\n")
     body = _evaluate(page.template, jinja, context, page.source.where, first_line)
-    if page.language.direction == "rtl":
+    if page.language.code != "en":
         body = typography.plain_alternatives(body)
     front = dict(page.front)
     for key in page.source.front.expressions:
@@ -379,6 +382,11 @@ def _items(source: Source, names: Mapping[str, Any]) -> Iterable[Any]:
 _TITLE = re.compile(r"\A\s*# .*\n")
 
 
+def _shown(text: str) -> str:
+    """An interface string as a page shows it: marked where it is English."""
+    return text.__html__() if isinstance(text, Untranslated) else text
+
+
 def _with_notice(body: str, page: Translated) -> str:
     """The page with a notice below its title that counts what is not translated yet. None where nothing is missing."""
     if not page.missing:
@@ -390,8 +398,12 @@ def _with_notice(body: str, page: Translated) -> str:
         page.missing,
     )
     isolate, number = page.language.isolate, page.language.number
-    text %= {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))}
-    notice = f'\n!!! info "{gettext("Translation in progress")}"\n    {text}\n'
-    title = _TITLE.match(body)
-    head, rest = (title[0], body[title.end() :]) if title else ("", body)
+    text = _shown(text % {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))})
+    title = gettext("Translation in progress")
+    link = gettext("Help to translate them")
+    if page.language.source_url:
+        text = f"{text} [{_shown(link)}]({page.language.source_url}#L{page.first_line})"
+    notice = f'\n!!! info "{_shown(title)}"\n    {text}\n'
+    heading = _TITLE.match(body)
+    head, rest = (heading[0], body[heading.end() :]) if heading else ("", body)
     return f"{head}{notice}{'' if rest.startswith(chr(10)) else chr(10)}{rest}"

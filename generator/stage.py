@@ -88,8 +88,8 @@ def _settings(edition: Edition, root: Path) -> dict[str, Any]:
     theme = {name: value for name, value in settings["theme"].items() if name != "custom_dir"}
     return {
         **settings,
-        "site_name": language.gettext(settings["site_name"]),
-        "site_description": language.gettext(settings["site_description"]),
+        "site_name": str(language.gettext(settings["site_name"])),
+        "site_description": str(language.gettext(settings["site_description"])),
         "site_url": urljoin(settings["site_url"], language.prefix),
         "docs_dir": "docs",
         "site_dir": "site",

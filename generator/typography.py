@@ -92,13 +92,15 @@ def isolate_latin(text: str) -> str:
 
 _IMAGE = re.compile(r"!\[[^\]]*\](?=\()")
 _BDI = re.compile(r'<bdi dir="ltr">(.*?)</bdi>', re.DOTALL)
+_UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.DOTALL)
 
 
 def plain(text: str) -> str:
-    """Text without isolating elements, for a title or an attribute: direction marks instead."""
-    return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", text)
+    """Text without elements, for a title or an attribute: direction marks instead of isolates."""
+    return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", _UNTRANSLATED.sub(r"\1", text))
 
 
 def plain_alternatives(markdown: str) -> str:
     """Markdown whose alternative texts hold no elements."""
-    return _IMAGE.sub(lambda image: plain(image[0]), markdown) if "<bdi" in markdown else markdown
+    has_elements = "<bdi" in markdown or "untranslated" in markdown
+    return _IMAGE.sub(lambda image: plain(image[0]), markdown) if has_elements else markdown

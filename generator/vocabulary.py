@@ -27,6 +27,7 @@ from generator.language import Language
 from generator.load import COORDINATES, Results, Rows, slugify
 from generator.markup import Tables, figure, status_notes
 from generator.tables import Lines
+from generator.translators import translators
 from generator.words import Words
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ Emit = Callable[["SiteFile"], object]
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
     """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
     atlas = Atlas(results, language)
-    return {"atlas": atlas, **_filters(language), **_Functions(atlas, emit).names()}
+    return {"atlas": atlas, **_filters(language), **_Functions(atlas, emit).names(), **translators(language)}
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────

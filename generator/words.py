@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from bench.record import Status
 from generator import typography
-from generator.language import Language
+from generator.language import Language, Untranslated
 from generator.lint import Finding
 from generator.load import Row, Rows
 
@@ -84,7 +84,9 @@ class Words:
     def _text(self, message: str) -> str:
         """A translated message, with the Latin words in it isolated where HTML can be."""
         if not self.html:
-            return message
+            return str(message)
+        if isinstance(message, Untranslated):
+            return message.__html__()
         rtl = self.language.direction == "rtl"
         return Markup(typography.isolate_latin(message) if rtl else message)  # noqa: S704  # messages may hold markup
 
@@ -190,8 +192,8 @@ class Words:
             "speedup": gettext("Speedup"),
             "interval": gettext("Interval (95%)"),
             "change": gettext("Change in latency"),
-            "models": gettext("Models"),
-            "devices": gettext("Devices"),
+            "models": self.language.pgettext("column of counts", "Models"),
+            "devices": self.language.pgettext("column of counts", "Devices"),
             "device_names": gettext("Devices"),
             "comparisons": gettext("Comparisons"),
             "median_change": gettext("Median change"),

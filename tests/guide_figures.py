@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from generator.charts import Chart
+from generator.glossary import load_glossary
 from generator.language import Language, load_language
 from generator.load import load
 from generator.pages import SiteFile, render, render_pages
@@ -86,6 +87,18 @@ def real_pages(code: str) -> Mapping[str, str]:
         patch.setattr(Chart, "dark", b"<svg/>")
         files = list(render(load_language(code), load()))
     return {file.uri: text(file) for file in files if file.uri.endswith(".md")}
+
+
+_MONTHS = ("January February March April May June July August September October November December").split()  # noqa: SIM905
+
+
+def proper_names() -> set[str]:
+    """What no language translates: names of the glossary and of the records. Pseudo-locales keep months and "and"."""
+    columns = ("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch")
+    columns += ("compile_mode", "source_title", "source_licence")
+    cells = load().cells
+    found = {text for column in columns for text in map(str, cells[column].unique()) if text}
+    return {*load_glossary().keep, *_MONTHS, *found}
 
 
 def copy_of_guide(folder: Path) -> Path:

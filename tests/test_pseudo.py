@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from guide_figures import real_pages, rendered
+from guide_figures import proper_names, real_pages, rendered
 
-from generator.glossary import load_glossary
 from generator.language import PSEUDO, load_language
-from generator.load import load
 from generator.pseudo import english_words, pseudo
 
 MESSAGE = "**The most, here:** {{ best | name }} with `torch.compile` is [very](a.md){ .b } <b class='x'>fast</b> %(n)s"
@@ -45,10 +43,11 @@ def test_plural_forms_are_chosen_as_in_english() -> None:
 # --- no English leaks through -----------------------------------------------------------------------------------------
 
 _NEVER_TRANSLATED = re.compile(
-    r"```.*?```|`[^`]*`|<(?:style|code|bdi)\b.*?</(?:style|code|bdi)>|\{:?[^{}]*\}|\]\([^()]*\)|&\w+;", re.DOTALL
+    r"```.*?```|`[^`]*`|<(?:style|code|bdi)\b.*?</(?:style|code|bdi)>|<span lang=.*?</span>"
+    r"|\{:?[^{}]*\}|\]\([^()]*\)|&\w+;",
+    re.DOTALL,
 )
 _SHOWN_ATTRIBUTES = re.compile(r"\b(?:alt|title|aria-label)=\"([^\"]*)\"")
-_MONTHS = ("January February March April May June July August September October November December").split()  # noqa: SIM905
 
 
 def leaks(page: str, names: set[str]) -> list[str]:
@@ -80,25 +79,6 @@ def test_a_leak_is_found() -> None:
 
 @pytest.mark.parametrize("code", PSEUDO)
 def test_no_english_is_left_on_the_real_pages(code: str) -> None:
-    results = load()
-    names = {*load_glossary().keep, *_MONTHS, "note", " and "}  # Babel joins lists of the accented locale in English
-    for column in (
-        "device_name",
-        "model_label",
-        "checkpoint",
-        "platform",
-        "driver",
-        "accelerator",
-        "run",
-        "torch",
-        "compile_mode",
-    ):
-        names |= {text for text in map(str, results.cells[column].unique()) if text}
-    names |= {
-        text
-        for column in ("source_title", "source_licence")
-        for text in map(str, results.cells[column].unique())
-        if text
-    }
+    names = {*proper_names(), "note", " and "}  # Babel joins lists of the accented locale in English
     found = {uri: leaks(page, names) for uri, page in real_pages(code).items()}
     assert {uri: sorted(set(words)) for uri, words in found.items() if words} == {}

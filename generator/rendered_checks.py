@@ -1,0 +1,227 @@
+"""Whether a built site has the same in every language: headings, tables, rows, figures, code, links and ids.
+
+The folder of a site enters, `Finding`s leave: a table that one language lost is named. Only the article of a page is
+read; what surrounds it comes from the theme. The languages may order their sentences differently, so links and inline
+code are compared by what they are, not by where they stand.
+
+    mkdocs build --strict && python -m generator check --site site
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+from urllib.parse import urljoin
+
+from bench.errors import AtlasError
+from generator.findings import Finding, short
+from generator.language import LANGUAGES
+
+PAGE = "index.html"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table by what does not depend on the language: its place, its size, and the values it can be sorted by."""
+
+    section: str  # id of the heading above it
+    caption: str
+    rows: tuple[int, ...]  # cells in each
+    values: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """How a person finds it."""
+        named = f" “{short(self.caption)}”" if self.caption else ""
+        return f"table{named} of the section #{self.section}"
+
+
+@dataclass
+class Structure:
+    """What an article is made of."""
+
+    headings: list[tuple[str, str]] = field(default_factory=list)  # tag, id
+    tables: list[Table] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)  # addresses of the pictures
+    code: list[str] = field(default_factory=list)
+    inline_code: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    items: int = 0  # of lists
+
+
+def check_site(site: Path, codes: Sequence[str] = LANGUAGES) -> list[Finding]:
+    """Every difference in structure between the source language and another one. Raises `AtlasError` without a site."""
+    if not (site / PAGE).is_file():
+        raise AtlasError("there is no built site", where=str(site), remedy="run `mkdocs build --strict` first")
+    source = {name: structure(text, name) for name, text in _pages(site, "", codes)}
+    findings: list[Finding] = []
+    for code in codes[1:]:
+        other = {name: structure(text, name) for name, text in _pages(site, f"{code}/", codes)}
+        findings += _check_pages({*source}, {*other}, code)
+        for name in source.keys() & other.keys():
+            findings += compare(source[name], other[name], f"{code}/{name}")
+    return sorted(set(findings))
+
+
+def _pages(site: Path, prefix: str, codes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Name below the root of the language, and content."""
+    root = site / prefix
+    for path in sorted(root.rglob(PAGE)):
+        name = path.relative_to(root).as_posix()
+        if prefix or name.split("/")[0] not in codes:
+            yield name, path.read_text(encoding="utf-8")
+
+
+def _check_pages(expected: set[str], actual: set[str], code: str) -> Iterator[Finding]:
+    for name in sorted(expected - actual):
+        yield Finding(f"{code}/{name}", 1, "", "the page is missing", "build the site again", "page")
+    for name in sorted(actual - expected):
+        yield Finding(f"{code}/{name}", 1, "", "the page is not there in English", "build the site again", "page")
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+_ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
+_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)((?:\"[^\"]*\"|'[^']*'|[^<>\"'])*)>")
+_ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"]*)\"|'([^']*)')")
+_LINE_NUMBER_ID = re.compile(r"__(?:codelineno|span|tabbed)\w*-")
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+
+
+def structure(page: str, name: str = PAGE) -> Structure:
+    """The structure of a built page; `name` is its file below the root of its language, which links start from."""
+    article = _ARTICLE.search(page)
+    return _Reader(article[0] if article else "", name).structure
+
+
+class _Reader:
+    """One pass over the tags of one article."""
+
+    def __init__(self, article: str, name: str) -> None:
+        self.article, self.name = article, name
+        self.structure = Structure()
+        self.section = ""
+        self.rows: list[int] = []
+        self.values: list[str] = []
+        self.caption = ""
+        self.opened: dict[str, int] = {}  # tag → where its content begins
+        for tag in _TAG.finditer(article):
+            attributes = {} if tag[1] else {each[1]: each[2] or each[3] or "" for each in _ATTRIBUTE.finditer(tag[3])}
+            (self._close if tag[1] else self._open)(tag[2].lower(), tag, attributes)
+
+    def _open(self, name: str, tag: re.Match[str], attributes: dict[str, str]) -> None:
+        found = self.structure
+        self.opened[name] = tag.end()
+        if "id" in attributes and not _LINE_NUMBER_ID.match(attributes["id"]):
+            found.ids.append(attributes["id"])
+        if name in _HEADINGS:
+            self.section = attributes.get("id", "")
+            found.headings.append((name, self.section))
+        elif name == "table":
+            self.rows, self.values, self.caption = [], [], ""
+        elif name == "tr":
+            self.rows.append(0)
+        elif name in {"td", "th"} and self.rows:
+            self.rows[-1] += 1
+            self.values.append(attributes.get("data-sort", ""))
+        elif name == "img":
+            found.figures.append(self._address(attributes.get("src", "")))
+        elif name == "li":
+            found.items += 1
+        elif name == "a" and "href" in attributes and not attributes["href"].startswith("#__codelineno"):
+            found.links.append(self._address(attributes["href"]))
+
+    def _close(self, name: str, tag: re.Match[str], _attributes: dict[str, str]) -> None:
+        content = self.article[self.opened.get(name, tag.start()) : tag.start()]
+        if name == "caption":
+            self.caption = _text(content)
+        elif name == "table":
+            self.structure.tables.append(Table(self.section, self.caption, tuple(self.rows), tuple(self.values)))
+        elif name == "pre":
+            self.structure.code.append(_text(content))
+        elif name == "code" and self.opened.get("pre", -1) < self.opened.get("code", -1):
+            self.structure.inline_code.append(_text(content))
+
+    def _address(self, address: str) -> str:
+        """An address as seen from the root of the language; assets are shared, and stand above it."""
+        absolute = urljoin(f"http://site/language/{self.name}", html.unescape(address))
+        return re.sub(r"^http://site/(?:language/)?", "", absolute)
+
+
+def _text(markup: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^<>]*>", "", markup)).split())
+
+
+# --- Comparing --------------------------------------------------------------------------------------------------------
+
+_REMEDY = "compare the page with the English one; a translation or a message may hold other markup"
+
+
+def compare(source: Structure, other: Structure, file: str) -> Iterator[Finding]:
+    """What is different in another language, in the order in which a reader would miss it."""
+
+    def finding(what: str, about: str = "") -> Finding:
+        return Finding(file, 1, short(about), what, _REMEDY, "structure")
+
+    yield from _compare_lists("heading", source.headings, other.headings, lambda each: f"{each[0]} #{each[1]}", finding)
+    yield from _compare_tables(source.tables, other.tables, finding)
+    yield from _compare_lists("figure", source.figures, other.figures, str, finding)
+    yield from _compare_lists("code block", source.code, other.code, short, finding)
+    for kind, expected, actual in (
+        ("inline code", source.inline_code, other.inline_code),
+        ("link", source.links, other.links),
+        ("id", source.ids, other.ids),
+    ):
+        yield from _compare_lists(kind, sorted(expected), sorted(actual), short, finding)
+    if source.items != other.items:
+        yield finding(f"{other.items} list items instead of {source.items}")
+
+
+def _compare_lists(
+    kind: str,
+    expected: Sequence[Hashable],
+    actual: Sequence[Hashable],
+    name: Callable[..., str],
+    finding: Callable[..., Finding],
+) -> Iterator[Finding]:
+    missing, extra = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
+    for each in missing:
+        yield finding(f"the {kind} {name(each)} is missing")
+    for each in extra:
+        yield finding(f"the {kind} {name(each)} is not there in English")
+    if not missing and not extra and list(expected) != list(actual):
+        yield finding(f"the {kind}s stand in another order")
+
+
+def _compare_tables(
+    expected: Sequence[Table], actual: Sequence[Table], finding: Callable[..., Finding]
+) -> Iterator[Finding]:
+    """Tables are told apart by what is in them; one that has no equal is lost, or has changed."""
+    keys = [[(table.section, table.rows, table.values) for table in tables] for tables in (expected, actual)]
+    for change, start, end, other_start, other_end in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+        if change == "equal":
+            continue
+        ours, theirs = list(expected[start:end]), list(actual[other_start:other_end])
+        for table in ours:
+            match = next((each for each in theirs if each.section == table.section and len(theirs) >= len(ours)), None)
+            if match is None:
+                yield finding(f"the {table.name} is missing")
+                continue
+            theirs.remove(match)
+            yield finding(_difference(table, match))
+        for table in theirs:
+            yield finding(f"the {table.name} is not there in English")
+
+
+def _difference(table: Table, other: Table) -> str:
+    if len(table.rows) != len(other.rows):
+        return f"the {table.name} has {len(other.rows)} rows instead of {len(table.rows)}"
+    if table.rows != other.rows:
+        return f"the {table.name} has another number of cells in a row"
+    return f"the {table.name} has other values"

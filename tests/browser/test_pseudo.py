@@ -1,0 +1,172 @@
+"""The site in pseudo-locales: English that nobody can translate, clipped text, overflow, and what does not mirror."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, copy_of_project
+from guide_figures import proper_names
+from playwright.sync_api import Browser, Page
+
+from browser.hosting import hosted
+from browser.test_pages import PHONE, SCREEN, WIDER_THAN_THE_SCREEN
+from generator.language import PSEUDO
+from generator.material import labels_file
+from generator.pseudo import english_words
+
+pytestmark = pytest.mark.browser
+
+SHOWN = """() => {
+  const skipped = "code, pre, kbd, samp, bdi, script, style, svg, [hidden], [lang=en], .md-search, .md-select, noscript"
+  const texts = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) {
+    const { parentElement: parent, textContent: text } = walker.currentNode
+    if (text.trim() && !parent.closest(skipped)) texts.push(text.trim())
+  }
+  for (const element of document.querySelectorAll("main [title], main [aria-label], main [alt]"))
+    for (const name of ["title", "aria-label", "alt"])
+      if (element.hasAttribute(name) && !element.closest(skipped)) texts.push(element.getAttribute(name))
+  return texts
+}"""
+"""What a reader sees or hears, without code and names in isolates."""
+
+CLIPPED = """() => [...document.querySelectorAll(".md-content *, .md-tabs *, .md-footer *")].filter(element => {
+  const { overflowX, textOverflow } = getComputedStyle(element)
+  const hides = ["hidden", "clip"].includes(overflowX) || textOverflow === "ellipsis"
+  return hides && element.clientWidth > 1 && element.innerText?.trim() && element.scrollWidth > element.clientWidth + 1
+}).map(element => element.outerHTML.slice(0, 100))"""
+
+EDGES = """selectors => selectors.map(selector => {
+  const element = document.querySelector(selector)
+  const { left, right } = element.getBoundingClientRect()
+  const far = document.documentElement.clientWidth - right
+  return getComputedStyle(document.body).direction === "rtl" ? [far, left] : [left, far]
+})"""
+"""The distances of elements from the edges of the screen: at the start of a line, at its end."""
+
+
+@pytest.fixture(scope="module")
+def pseudo_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The guide about a few records, in English and both pseudo-locales."""
+    project = copy_of_project(tmp_path_factory.mktemp("pseudo"))
+    for path in (project / "bench" / "results").rglob("*.jsonl"):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        kept = [line for line in lines if "A100" in line and re.search(r'"model":"(?:ViT|DETR|BeiT)"', line)]
+        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        if not kept:
+            path.unlink()
+    out = project / "pseudo"
+    done = subprocess.run(
+        [sys.executable, "-m", "generator", "build", "--pseudo", "--out", str(out)],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with hosted(out) as address:
+        yield address
+
+
+PAGES = ("", "compile/", "devices/a100/", "models/vit/", "data/", "glossary/", "translations/")
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": SCREEN, "height": 900}, reduced_motion="reduce")
+    yield page
+    page.close()
+
+
+def names() -> set[str]:
+    """Words that stay English in every pseudo-locale: names, and the labels of the theme, which are its own."""
+    labels = labels_file("en").read_text(encoding="utf-8")
+    return {*proper_names(), *re.findall(r'": "([^"]+)"', labels), "Material for MkDocs", " and "}
+
+
+def leaks(texts: list[str], kept: set[str]) -> list[str]:
+    joined = re.sub("\u200e[^\u200e\n]*\u200e", " ", "\n".join(texts))
+    for name in sorted(kept, key=len, reverse=True):
+        joined = joined.replace(name, " ")
+    return sorted(set(english_words(joined)))
+
+
+@pytest.mark.parametrize("code", PSEUDO)
+def test_no_english_leaks_nothing_is_clipped_and_nothing_is_too_wide(code: str, page: Page, pseudo_site: str) -> None:
+    kept, found = names(), {}
+    for path in PAGES:
+        page.set_viewport_size({"width": SCREEN, "height": 900})
+        page.goto(f"{pseudo_site}{code}/{path}")
+        wrong: dict[str, Any] = {"English": leaks(page.evaluate(SHOWN), kept), "clipped": page.evaluate(CLIPPED)}
+        for width in (SCREEN, PHONE):
+            page.set_viewport_size({"width": width, "height": 900})
+            wrong[f"too wide at {width}"] = page.evaluate(WIDER_THAN_THE_SCREEN)
+        found[path] = {kind: what for kind, what in wrong.items() if what}
+    assert {path: wrong for path, wrong in found.items() if wrong} == {}
+
+
+def test_an_english_sentence_is_found(page: Page, pseudo_site: str) -> None:
+    page.goto(f"{pseudo_site}en-XA/")
+    page.evaluate("document.querySelector('article p').textContent = 'Nobody has translated this.'")
+    assert {"Nobody", "translated"} <= set(leaks(page.evaluate(SHOWN), names()))
+
+
+MIRRORED = (
+    *(".md-logo", ".md-content__inner > h1", ".md-sidebar--primary", ".md-sidebar--secondary", ".table", "figcaption"),
+    *("figure.chart img:nth-of-type(1)", ".md-footer-meta__inner"),
+)
+
+
+def test_right_to_left_is_the_mirror_image(page: Page, pseudo_site: str) -> None:
+    page.set_viewport_size({"width": SCREEN, "height": 900})
+    edges = {}
+    for code in PSEUDO:
+        page.goto(f"{pseudo_site}{code}/devices/a100/")
+        edges[code] = page.evaluate(EDGES, list(MIRRORED))
+    ltr, rtl = edges["en-XA"], edges["ar-XB"]
+    assert {name: (a, b) for name, a, b in zip(MIRRORED, ltr, rtl, strict=True) if abs(a[0] - b[0]) > 2} == {}
+
+
+# --- our own styles ---------------------------------------------------------------------------------------------------
+
+PHYSICAL = re.compile(
+    r"(?<![\w-])(?:(?:margin|padding|border)-(?:left|right)(?:-\w+)?|left|right|border-(?:top|bottom)-(?:left|right)-radius)"
+    r"\s*:|(?:text-align|float|clear)\s*:\s*(?:left|right)\b"
+)
+"""A declaration that names a side of the screen where it should name a side of the text."""
+
+
+def styles() -> Iterator[tuple[Path, int, str]]:
+    for path in sorted([*(ROOT / "docs").rglob("*.css"), *(ROOT / "docs" / "theme").rglob("*.html")]):
+        text = re.sub(r"(?s)/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), path.read_text(encoding="utf-8"))
+        for number, line in enumerate(text.split("\n"), start=1):
+            yield path.relative_to(ROOT), number, line
+
+
+def test_styles_name_sides_of_the_text_not_of_the_screen() -> None:
+    assert [(str(path), number, line.strip()) for path, number, line in styles() if PHYSICAL.search(line)] == []
+
+
+@pytest.mark.parametrize(
+    ("declaration", "is_physical"),
+    [
+        ("margin-left: 1em;", True),
+        ("  right: 0;", True),
+        ("text-align: left;", True),
+        ("border-top-left-radius: 1px;", True),
+        ("margin-inline-start: 1em;", False),
+        ("inset-inline: 0;", False),
+        ("text-align: start;", False),
+    ],
+)
+def test_a_physical_side_is_recognised(declaration: str, is_physical: bool) -> None:
+    assert bool(PHYSICAL.search(declaration)) == is_physical
