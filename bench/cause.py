@@ -16,12 +16,17 @@ from enum import StrEnum
 from typing import Literal
 
 from bench.record import Arm, Measurement, Peaks, Work
-from bench.statistics import round_medians, saving_ms, speedup, verdict
+from bench.statistics import judge, round_medians, saving_ms, speedup
 
 ArmName = Literal["eager", "compiled"]
 
 HOST_BOUND = 0.2
 """Share of a call that the device waits for Python, from which that is worth naming: less is what a launch costs."""
+
+MEMORY_BOUND = 0.2
+"""Share of the least time of eager, from which it is called so, that goes to operations which only move data: without a
+product or convolution, at the speed of a copy. Whether the whole model's intensity is below the machine's balance would
+be asking too much: a model may do most of its arithmetic in one layer, and spend its time in the others."""
 
 LESS_TRAFFIC = 0.9
 """Compiled moves at most so much of what eager moves; counting differs by some percent between the two."""
@@ -58,13 +63,15 @@ def explain(measurements: Sequence[Measurement]) -> tuple[Explanation, ...]:
     """Why compiled is faster, or isn't; the cause that explains it best first.
 
     Faster: what accounts for the saving, by how much it saves; then what stands in the way of more. Otherwise: what
-    went wrong while compiling, then what left nothing to win, then that it never pays back.
+    went wrong while compiling, then what left nothing to win, then that it never pays back. Which of the two it is, the
+    95% interval of the speedup says; where it says neither, only what went wrong or left nothing to win is known.
     """
-    match verdict(measurements):
+    ratio = speedup(measurements)
+    match judge(ratio):
         case "faster":
             return (*_gains(measurements), *_obstacles(measurements))
         case "slower" | "same":
-            never = Explanation(Cause.NEVER_PAYS_BACK, speedup(measurements).value)
+            never = Explanation(Cause.NEVER_PAYS_BACK, ratio.value)
             return (*_obstacles(measurements), *_still_waiting(measurements), never)
     return tuple(_obstacles(measurements))
 
@@ -92,12 +99,11 @@ def _still_waiting(measurements: Sequence[Measurement]) -> Iterator[Explanation]
 
 
 def _less_traffic(measurements: Sequence[Measurement]) -> tuple[float, Explanation | None]:
-    """Where moving eager's bytes takes longer than its arithmetic, as far as the peaks can tell, and compiled moves
-    fewer."""
+    """Where moving data takes a good part of eager's time, as far as the peaks can tell, and compiled moves less."""
     work, peaks = work_of(measurements), peaks_of(measurements)
     if work is None or peaks is None or work.compiled_traffic_bytes is None:
         return math.nan, None
-    if intensity(work) >= balance(peaks) or work.compiled_traffic_bytes > LESS_TRAFFIC * work.traffic_bytes:
+    if memory_bound(work, peaks) < MEMORY_BOUND or work.compiled_traffic_bytes > LESS_TRAFFIC * work.traffic_bytes:
         return math.nan, None
     less = work.traffic_bytes - work.compiled_traffic_bytes
     return less / peaks.copy_bytes_s * 1e3, Explanation(Cause.MEMORY_BOUND, less / work.traffic_bytes)
@@ -144,14 +150,11 @@ def peaks_of(measurements: Sequence[Measurement]) -> Peaks | None:
     )
 
 
-def intensity(work: Work) -> float:
-    """FLOP for each byte that eager moves."""
-    return work.flop / work.traffic_bytes if work.traffic_bytes else math.inf
-
-
-def balance(peaks: Peaks) -> float:
-    """FLOP that the device does in the time of moving a byte: below this intensity, memory is what limits."""
-    return peaks.matmul_flop_s / peaks.copy_bytes_s
+def memory_bound(work: Work, peaks: Peaks) -> float:
+    """The share of eager's least time that goes to operations which only move data: at the speed of the measured copy,
+    and the arithmetic of all others at that of the measured product. 0 where it isn't known what they move."""
+    streaming_s, computing_s = (work.streamed_bytes or 0.0) / peaks.copy_bytes_s, work.flop / peaks.matmul_flop_s
+    return streaming_s / (streaming_s + computing_s) if streaming_s else 0.0
 
 
 def latency_ms(measurements: Sequence[Measurement], arm: ArmName) -> float:

@@ -173,7 +173,8 @@ class Work(_Value, frozen=True):
 
     flop: float  # floating-point operations: two for each multiply-accumulate
     traffic_bytes: float  # that the operations of eager read and write, as if no cache held anything between two
-    compiled_traffic_bytes: float | None = None  # the same of the compiled kernels, by Inductor's own account
+    streamed_bytes: float | None = None  # of that, by operations without a product or convolution: what fusing can save
+    compiled_traffic_bytes: float | None = None  # of the compiled kernels, by Inductor's own account
 
 
 class Peaks(_Value, frozen=True):

@@ -62,6 +62,7 @@ class _Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.flop = 0
         self.traffic_bytes = 0
+        self.streamed_bytes = 0
 
     def __torch_dispatch__(
         self, func: Any, _types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -72,7 +73,9 @@ class _Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if formula:
             self.flop += formula(*args, **(kwargs or {}), out_val=output)
         if not func.is_view and packet not in VIEWS | NO_TRAFFIC:
-            self.traffic_bytes += _traffic(packet, (args, kwargs), output)
+            traffic = _traffic(packet, (args, kwargs), output)
+            self.traffic_bytes += traffic
+            self.streamed_bytes += 0 if formula else traffic
         return output
 
 
@@ -106,6 +109,7 @@ def work(module: torch.nn.Module, inputs: Mapping[str, Any], compiled_traffic_by
     return Work(
         flop=float(ledger.flop),
         traffic_bytes=float(ledger.traffic_bytes),
+        streamed_bytes=float(ledger.streamed_bytes),
         compiled_traffic_bytes=compiled_traffic_bytes,
     )
 

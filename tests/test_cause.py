@@ -74,16 +74,17 @@ def test_a_compiled_model_that_still_waits_tells_why_it_gained_nothing() -> None
     assert causes(measurements) == [Cause.HOST_BOUND, Cause.NEVER_PAYS_BACK]
 
 
-def test_memory_bound_takes_low_intensity_and_saved_traffic() -> None:
-    memory_bound = Work(flop=4e9, traffic_bytes=1e9, compiled_traffic_bytes=5e8)
+def test_memory_bound_takes_much_data_to_move_and_less_of_it_when_compiled() -> None:
+    memory_bound = Work(flop=4e9, traffic_bytes=1e9, streamed_bytes=8e8, compiled_traffic_bytes=5e8)
     (found,) = explain(cell(40.0, 34.0, work=memory_bound, peaks=PEAKS))
     assert found == Explanation(Cause.MEMORY_BOUND, 0.5)
     for other in (
-        msgspec.structs.replace(memory_bound, flop=15e9),
+        msgspec.structs.replace(memory_bound, flop=36e9),
+        msgspec.structs.replace(memory_bound, streamed_bytes=None),
         msgspec.structs.replace(memory_bound, compiled_traffic_bytes=9.5e8),
         msgspec.structs.replace(memory_bound, compiled_traffic_bytes=None),
     ):
-        assert explain(cell(40.0, 34.0, work=other, peaks=PEAKS)) == ()
+        assert explain(cell(80.0, 75.0, work=other, peaks=PEAKS)) == ()
     assert explain(cell(40.0, 34.0, work=memory_bound)) == ()
 
 
@@ -99,7 +100,7 @@ def test_page_faults_count_by_what_they_cost_here() -> None:
 
 
 def test_the_cause_that_saves_most_comes_first() -> None:
-    work = Work(flop=1e8, traffic_bytes=1e9, compiled_traffic_bytes=7e8)  # 3 ms at copy speed
+    work = Work(flop=1e8, traffic_bytes=1e9, streamed_bytes=9e8, compiled_traffic_bytes=7e8)  # 3 ms at copy speed
 
     def both(faults: float) -> list[Measurement]:
         arms = arm(20.0, minor_faults_per_call=faults), arm(10.0, minor_faults_per_call=0.0)

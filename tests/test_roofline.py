@@ -26,6 +26,7 @@ def test_a_product_has_two_operations_for_each_multiply_and_views_move_nothing()
     assert found.flop == 2 * 8 * 16 * 32
     product, result = 4 * (8 * 16 + 16 * 32), 4 * 8 * 32
     assert found.traffic_bytes == (product + result) + 2 * result + 2 * result
+    assert found.streamed_bytes == 4 * result
 
 
 def test_an_expanded_tensor_is_read_where_it_lies_and_a_table_where_it_is_looked_up() -> None:
