@@ -15,11 +15,11 @@ import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import polib
 import yaml
-from babel.messages.extract import extract_from_file, extract_python
+from babel.messages.extract import extract_from_file
 from babel.messages.frontend import parse_mapping_cfg
 from babel.plural import to_gettext
 from babel.util import pathmatch
@@ -178,19 +178,32 @@ def address_of(uri: str) -> str:
     return f"/{uri.removesuffix('.md')}/".replace("/each/", "/…/").removesuffix("index/").replace("//", "/")
 
 
-def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: Any) -> Iterator[Any]:
-    """Babel extraction method for Python: Babel's own, without texts that only stand near: ``gettext(x["y"])``."""
+def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: object) -> Iterator[Any]:
+    """Babel extraction method for Python: by the syntax tree, where Babel's own reads tokens, and so no f-strings.
+
+    A text is a message where it is itself an argument: ``gettext("a")``, not ``gettext(names["a"])``.
+    """
+    del options
     source = file.read()
     if b"gettext" not in source and b"N_" not in source:
         return
-    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
-    literals = {argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant)}
-    file.seek(0)
-    for found in extract_python(file, keywords, tags, options):
-        name, texts = cast("tuple[str, Any]", found[1:3])  # a text, or one for each argument with None where it is none
-        arguments = texts if isinstance(texts, tuple) else (texts,)
-        if literals.issuperset(arguments[: 2 if KEYWORDS[name] else 1]):
-            yield found
+    lines = source.decode("utf-8").split("\n")
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        texts = tuple(getattr(argument, "value", None) for argument in call.args)
+        if name in keywords and texts and all(isinstance(text, str) for text in texts[: 2 if KEYWORDS[name] else 1]):
+            yield call.lineno, name, texts, _comments(lines, call.lineno - 1, tags)
+
+
+def _comments(lines: list[str], above: int, tags: Iterable[str]) -> list[str]:
+    """The comment right above a line, from the line on that begins with one of `tags`."""
+    first = above
+    while first and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    comments = [line.strip().lstrip("# ") for line in lines[first:above]]
+    begin = next((i for i, comment in enumerate(comments) if comment.startswith(tuple(tags))), len(comments))
+    return comments[begin:]
 
 
 def extract_glossary(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:
