@@ -55,6 +55,8 @@ def test_nothing_is_wrong_with_the_small_guide() -> None:
         ("- Second:", "- Second gains 30%:", "the measurement 30% is typed"),
         ("- Second:", "- Second needs 16 GB:", "the measurement 16 GB is typed"),
         ("- Second:", "- Second takes 20 s:", "the measurement 20 s is typed"),
+        ("- Second:", "- Second runs at 2.5 GHz:", "the measurement 2.5 GHz is typed"),
+        ("- Second:", "- Second reaches 7 TFLOP/s:", "the measurement 7 TFLOP/s is typed"),
         ("| low |", "| 3 seconds |", "the measurement 3 seconds is typed"),
         ("description: Latency of", "description: The 7 ms of", "the measurement 7 ms is typed"),
         ("# Is it faster? {#is-it-faster}", "# Is it faster?", "the heading has no id"),
@@ -130,6 +132,7 @@ def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
             'msgstr[0] "%(count)s 个模型"\nmsgstr[1] "%(count)s 个"',
             "2 plural forms instead of 1",
         ),
+        ('msgstr "收益较小。"', 'msgstr "收益较小：5 ms。"', "the measurement 5 ms is typed"),
         ("{{ atlas.best.model | name }} 的延迟", "{{ atlas.best.model | name }} 的时延", "“latency” is called 时延"),
     ],
 )
