@@ -81,7 +81,6 @@ FULL = Profile(
     summary="batch sizes 1, 4, 16 and three compile modes, for a GPU",
     batch_sizes=(1, 4, 16),
     compile_modes=("default", "reduce-overhead", "max-autotune"),
-    max_processes=5,
     timeout_s=3600.0,  # max-autotune times hundreds of kernels
     sampling=Sampling(max_s=30.0),
 )

@@ -240,6 +240,7 @@ class Record(_Value, frozen=True):
     seconds: float | None = None  # that the process took from its start to its end: what a schedule is estimated from
     source: Source | None = None
     command: str | None = None  # what reproduces this cell
+    plan: str | None = None  # digest of profile and cells: another protocol under the same name is another plan
     flags: tuple[str, ...] = ()  # what its importer could not know or found wrong, as closed identifiers
 
     @property

@@ -291,7 +291,7 @@ def find_run(
     if found and not fresh:
         date, _, path = found[-1]
         run = RunFile(path, tuple(read(path)))
-        if is_same_kind(run.records, environment) and (reopen or date == today or pending(plan, run.records)):
+        if is_same_kind(run.records, plan, environment) and (reopen or date == today or pending(plan, run.records)):
             return run
     number = max((number for date, number, _ in found if date == today), default=0) + 1
     return RunFile(out / f"{today}_{kind}{f'_{number}' if number > 1 else ''}.jsonl")
@@ -312,11 +312,15 @@ def _hardware(machine: Machine) -> str:
     return slug(machine.environment.device_name) + cores
 
 
-def is_same_kind(records: Sequence[Record], environment: Environment) -> bool:
-    """Whether records of this environment may join those: the same device, versions, threads and settings."""
+def is_same_kind(records: Sequence[Record], plan: Plan, environment: Environment) -> bool:
+    """Whether records of this plan and environment may join those: the same device, versions, threads and settings, and
+    the same constants, which a profile may have changed since."""
     ignored = {"commit": None, "memory_gb": None}
     wanted = msgspec.structs.replace(environment, **ignored)
-    return all(msgspec.structs.replace(record.environment, **ignored) == wanted for record in records[-1:])
+    return all(
+        record.plan == plan.digest and msgspec.structs.replace(record.environment, **ignored) == wanted
+        for record in records[-1:]
+    )
 
 
 def slug(name: str) -> str:
@@ -485,6 +489,7 @@ def _record(step: Step, plan: Plan, machine: Machine, run_file: RunFile, ended: 
         measurement=finding.measurement,
         seconds=round(ended.seconds, 1),
         command=step.planned.command,
+        plan=plan.digest,
     )
 
 

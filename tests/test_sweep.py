@@ -70,6 +70,7 @@ def record(
     status: Status = Status.PASS,
     found: Measurement | None = None,
     run_name: str = "r",
+    of_plan: Plan | None = None,
 ) -> Record:
     return Record(
         schema=SCHEMA,
@@ -83,6 +84,7 @@ def record(
         measured_at=datetime.now(UTC),
         reason=None if status is Status.PASS else "so it was",
         measurement=found or (measurement() if status is Status.PASS else None),
+        plan=of_plan.digest if of_plan else None,
     )
 
 
@@ -268,10 +270,10 @@ def test_an_unfinished_run_of_any_day_is_resumed_a_finished_one_only_of_today(tm
         return find_run(made, MACHINE, tmp_path, is_ordinary=True, today=today, **options)
 
     first = found("2026-01-02")
-    append(first.path, [record(made.planned[0], run_name=first.name)])
+    append(first.path, [record(made.planned[0], run_name=first.name, of_plan=made)])
     assert found("2026-03-04").path == first.path
     assert len(found("2026-03-04").records) == 1
-    append(first.path, [record(made.planned[1], run_name=first.name)])
+    append(first.path, [record(made.planned[1], run_name=first.name, of_plan=made)])
     assert found("2026-01-02").path == first.path
     assert found("2026-03-04").name.startswith("2026-03-04")
     assert found("2026-03-04", reopen=True).path == first.path
@@ -281,10 +283,18 @@ def test_an_unfinished_run_of_any_day_is_resumed_a_finished_one_only_of_today(tm
 def test_other_settings_do_not_join_a_run(tmp_path: Path) -> None:
     made = plan("ViT", "BeiT")
     first = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    append(first.path, [record(made.planned[0])])
+    append(first.path, [record(made.planned[0], of_plan=made)])
     environment = msgspec.structs.replace(ENVIRONMENT, settings={"MALLOC_TRIM_THRESHOLD_": "-1"})
     other = Machine(device="cpu", environment=environment)
     assert find_run(made, other, tmp_path, is_ordinary=True).path != first.path
+
+
+def test_a_profile_whose_constants_changed_is_another_run(tmp_path: Path) -> None:
+    before, after = plan("ViT", "BeiT"), plan("ViT", "BeiT", target=0.5)
+    first = find_run(before, MACHINE, tmp_path, is_ordinary=True)
+    append(first.path, [record(before.planned[0], of_plan=before)])
+    assert find_run(before, MACHINE, tmp_path, is_ordinary=True).path == first.path
+    assert find_run(after, MACHINE, tmp_path, is_ordinary=True).path != first.path
 
 
 # ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -454,7 +464,7 @@ def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(tmp_path: Path, mode
 def test_a_torn_last_line_is_measured_again(tmp_path: Path) -> None:
     made = plan("ViT", "BeiT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    append(found.path, [record(made.planned[0], run_name=found.name)])
+    append(found.path, [record(made.planned[0], run_name=found.name, of_plan=made)])
     with found.path.open("ab") as file:
         file.write(json.dumps({"schema": 1, "run": "cut off he"}).encode()[:-4])
     records = sweep_with(STUB, made, tmp_path)
