@@ -124,10 +124,11 @@ def inductor_traffic() -> Iterator[list[int]]:
     compile_to_module = GraphLowering.compile_to_module
 
     def counted(graph: GraphLowering) -> Any:
-        module = compile_to_module(graph)
-        with suppress(Exception):  # that account is not public: without it one cause is unknown, and nothing else
-            graphs.append(sum(node.get_read_write_buffers_sizes() for node in graph.scheduler.nodes))
-        return module
+        try:
+            return compile_to_module(graph)
+        finally:
+            with suppress(Exception):  # that account is not public: without it one cause is unknown, and nothing else
+                graphs.append(sum(node.get_read_write_buffers_sizes() for node in graph.scheduler.nodes))
 
     GraphLowering.compile_to_module = counted  # type: ignore[assignment, method-assign]
     try:

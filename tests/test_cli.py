@@ -136,13 +136,16 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, caps
 @pytest.mark.usefixtures("stub")
 def test_a_command_in_a_record_measures_the_same_cell(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path)]
-    assert bench("run", "--model", "BeiT", "--batch-size", "4", "--dtype", "bfloat16", *out) == 0
+    options = ["--batch-size", "4", "--dtype", "bfloat16", "--dynamic", "false", "--allow-busy"]
+    assert bench("run", "--model", "BeiT", *options, *out) == 0
     (first,) = tmp_path.glob("*.jsonl")
     (record_,) = read(first)
     assert record_.command is not None
     assert bench(*record_.command.split()[3:], "--fresh", *out) == 0
     (second,) = set(tmp_path.glob("*.jsonl")) - {first}
     assert next(iter(read(second))).cell == record_.cell
+    assert record_.cell.dynamic is False
+    assert "--allow-busy" in record_.command
 
 
 @pytest.mark.usefixtures("stub")

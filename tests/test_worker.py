@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import torch
 from test_executors import is_alive
 
-from bench import trial
+from bench import graphs, roofline, trial
 from bench.build import Loaded, load
 from bench.executors import Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Request, Survey
@@ -69,6 +70,12 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     assert found.eager.peak_memory_gb is not None
     assert 0.05 < found.eager.peak_memory_gb < 4
     assert found.eager.minor_faults_per_call is not None
+    assert found.graphs.batch_size_recompiles == 1
+    assert found.work is not None
+    assert found.work.flop == 1_165_952
+    assert found.peaks is not None
+    assert found.peaks.matmul_flop_s > 1e9
+    assert found.telemetry is None, "a CPU says nothing of itself"
     assert finding.input_size == (64, 64)
     names = list(dict.fromkeys(phase.name for phase in phases))
     assert names == ["building", "compiling", "warming up", "measuring", "memory and graphs"]
@@ -185,6 +192,39 @@ def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
     assert accuracy.rmse_compiled == pytest.approx(0.1, rel=0.01)
     assert accuracy.rmse_eager is not None
     assert accuracy.rmse_eager < 1e-5
+
+
+@pytest.mark.parametrize("allow_busy", [False, True])
+def test_a_device_that_others_use_is_left_alone_or_called_unstable(
+    monkeypatch: pytest.MonkeyPatch, *, allow_busy: bool
+) -> None:
+    def note_strangers(arms: trial.Arms) -> bool:
+        arms.had_strangers = True
+        return True
+
+    monkeypatch.setattr(trial.Arms, "note_strangers", note_strangers)
+    monkeypatch.setattr(torch, "compile", lambda module, **_: module)
+    finding = trial.run(msgspec.structs.replace(job("ResNet"), allow_busy=allow_busy), lambda _: None)
+    assert finding.status is (Status.UNSTABLE if allow_busy else Status.SKIPPED)
+    assert finding.reason == "another process was computing on the device"
+    assert (finding.measurement is not None) is allow_busy
+
+
+def test_what_only_explains_a_result_does_not_cost_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(torch, "compile", lambda module, **_: module)
+    monkeypatch.setattr(roofline, "peaks", fails)
+    monkeypatch.setattr(roofline, "work", fails)
+    monkeypatch.setattr(graphs, "batch_size_recompiles", lambda *_: time.sleep(60))
+    monkeypatch.setattr(trial, "RETRACE_CAP_S", 0.1)
+    finding = trial.run(job("ResNet"), lambda _: None)
+    assert finding.status in (Status.PASS, Status.UNSTABLE)
+    found = finding.measurement
+    assert found is not None
+    assert found.graphs is not None
+    assert (found.work, found.peaks, found.graphs.batch_size_recompiles) == (None, None, None)
 
 
 def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
