@@ -241,6 +241,13 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
     )
 
 
+def name_of(code: str) -> str:
+    """What a language calls itself, with its region where its code has one: ``português (Brasil)``."""
+    locale = load_locale(code)
+    with_region = "-" in code and code not in PSEUDO
+    return (locale.get_display_name(locale) if with_region else locale.get_language_name(locale)) or code
+
+
 def script_of(code: str) -> str:
     """The script that a language is written in, as ISO 15924 names it: ``Latn``, ``Arab``, ``Kore``."""
     locale = load_locale(code)
@@ -307,7 +314,7 @@ def _language(
 ) -> Language:
     return Language(
         code=code,
-        name=locale.get_language_name(locale) or code,
+        name=name_of(code),
         direction="rtl" if locale.text_direction == "rtl" else "ltr",
         locale=locale,
         prefix="" if code == "en" else f"{code}/",

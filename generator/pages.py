@@ -132,7 +132,7 @@ class Translated:
     front: Mapping[str, Any]
     missing: int
     total: int
-    first_line: int = 0  # of the catalog: the first message without a translation
+    first_line: int = 1  # of the catalog: the first message without a translation
 
 
 def translate(source: Source, language: Language) -> Translated:
@@ -163,7 +163,7 @@ def translate(source: Source, language: Language) -> Translated:
             _refuse_other_expressions(message, translation, language)
             translation = _typeset(translation, language, attribute=True)
         front[key] = translation or message
-    first_line = min((language.lines.get((None, message), 0) for message in missing), default=0)
+    first_line = min((language.lines.get((None, message), 1) for message in missing), default=1)
     return Translated(source, language, _template(body), front, len(missing), total, first_line)
 
 

@@ -74,7 +74,7 @@ def _pages(site: Path, prefix: str, codes: Sequence[str]) -> Iterator[tuple[str,
     root = site / prefix
     for path in sorted(root.rglob(PAGE)):
         name = path.relative_to(root).as_posix()
-        if prefix or name.split("/")[0] not in codes:
+        if prefix or name.split("/")[0] not in {*codes, *LANGUAGES}:
             yield name, path.read_text(encoding="utf-8")
 
 
@@ -203,8 +203,8 @@ def _compare_tables(
     expected: Sequence[Table], actual: Sequence[Table], finding: Callable[..., Finding]
 ) -> Iterator[Finding]:
     """Tables are told apart by what is in them; one that has no equal is lost, or has changed."""
-    keys = [[(table.section, table.rows, table.values) for table in tables] for tables in (expected, actual)]
-    for change, start, end, other_start, other_end in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    first, second = ([(each.section, each.rows, each.values) for each in tables] for tables in (expected, actual))
+    for change, start, end, other_start, other_end in SequenceMatcher(None, first, second, False).get_opcodes():
         if change == "equal":
             continue
         ours, theirs = list(expected[start:end]), list(actual[other_start:other_end])

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from generator.coverage import INTERFACE, VIEWS, Coverage, address_of, committed_coverage, next_up, percent, read_views
+from generator.catalogs import address_of
+from generator.coverage import INTERFACE, VIEWS, Coverage, committed_coverage, next_up, percent, read_views
 from generator.glossary import Glossary, Term, load_glossary
-from generator.language import LANGUAGES, LOCALES, Language, load_locale
+from generator.language import LANGUAGES, LOCALES, Language, load_locale, name_of
 from generator.markup import Cell, Line, Table
 from generator.words import Words
 
@@ -184,5 +185,4 @@ def _in(code: str, text: str) -> str:
 
 
 def _name(code: str) -> str:
-    locale = load_locale(code)
-    return _in(code, locale.get_language_name(locale) or code)
+    return _in(code, name_of(code))

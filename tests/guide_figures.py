@@ -94,8 +94,10 @@ _MONTHS = ("January February March April May June July August September October 
 
 def proper_names() -> set[str]:
     """What no language translates: names of the glossary and of the records. Pseudo-locales keep months and "and"."""
-    columns = ("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch")
-    columns += ("compile_mode", "source_title", "source_licence")
+    columns = (
+        *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
+        *("compile_mode", "source_title", "source_licence"),
+    )
     cells = load().cells
     found = {text for column in columns for text in map(str, cells[column].unique()) if text}
     return {*load_glossary().keep, *_MONTHS, *found}

@@ -173,7 +173,7 @@ def test_the_address_of_a_page(uri: str, address: str) -> None:
 @pytest.mark.parametrize("code", ["ar", "cy", "fa", "fr", "he", "ja", "ko", "lt", "pl", "pt", "ru", "sl", "zh"])
 def test_the_plural_rule_of_a_header_is_that_of_cldr(code: str) -> None:
     count, rule = re.fullmatch(r"nplurals=(\d+); plural=(.*);", catalogs.plural_rule(code)).groups()  # type: ignore[union-attr]
-    index, locale = gettext.c2py(rule), load_locale(code)  # type: ignore[attr-defined]  # in no document
+    index, locale = gettext.c2py(rule), load_locale(code)
     forms = plural_forms(locale)
     assert int(count) == len(forms)
     assert all(index(n) == forms.index(locale.plural_form(n)) for n in range(1000))

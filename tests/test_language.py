@@ -7,9 +7,19 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from bench.errors import AtlasError
-from generator.language import LANGUAGES, UNKNOWN, Language, catalog_path, load_language, load_locale, plural_forms
+from generator.language import (
+    LANGUAGES,
+    UNKNOWN,
+    Language,
+    catalog_path,
+    load_language,
+    load_locale,
+    name_of,
+    plural_forms,
+)
 
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\n'
 
@@ -24,6 +34,28 @@ def language(code: str, catalog: str, folder: Path) -> Language:
 @pytest.fixture(params=LANGUAGES)
 def published(request: pytest.FixtureRequest) -> Language:
     return load_language(request.param)
+
+
+# --- untranslated -----------------------------------------------------------------------------------------------------
+
+
+def test_english_that_stands_in_says_so_in_html_and_nowhere_else(tmp_path: Path) -> None:
+    chinese = language("zh", 'msgid "a"\nmsgstr "甲"\n', tmp_path)
+    mark = '<span class="untranslated" lang="en" dir="ltr">'
+    assert escape(chinese.gettext("b %(n)s") % {"n": 3}) == f"{mark}b 3</span>"
+    assert escape(chinese.ngettext("one", "many", 2)) == f"{mark}many</span>"
+    assert str(chinese.gettext("b")) == f"{chinese.gettext('b')}" == "b"
+    assert escape(chinese.gettext("a")) == "甲"
+    assert escape(load_language("en").gettext("b")) == "b"
+
+
+def test_a_language_names_itself_with_its_region_where_its_code_has_one() -> None:
+    assert [name_of(code) for code in ("zh", "pt", "pt-BR", "ar-XB")] == [
+        "中文",
+        "português",
+        "português (Brasil)",
+        "العربية",
+    ]
 
 
 # --- catalogs ---------------------------------------------------------------------------------------------------------

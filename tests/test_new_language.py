@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import polib
@@ -88,28 +87,23 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = re.sub(r"(?s)\nnav:\n.*?\n(?=\n\w)", f"\n{NAV}", settings.read_text(encoding="utf-8"))
     settings.write_text(f"{text}\nrepo_url: https://example.org/atlas\n", encoding="utf-8")
     (project / "babel.cfg").write_text((Path(__file__).parent.parent / "babel.cfg").read_text(), encoding="utf-8")
-    run = _runner(project)
-    run("generator", "add-language", "ko")
-    run("generator", "add-language", "fa")
+    for code in ("ko", "fa"):
+        add_language(code, project)
     catalog = polib.pofile(str(catalog_path("ko", project / "locales")), wrapwidth=0)
     for entry in catalog:
         if entry.msgid in {"Small", "Device"}:
             entry.msgstr = {"Small": "작음", "Device": "기기"}[entry.msgid]
     catalog.save()
-    run("mkdocs", "build", "--site-dir", str(project / "site"))
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(project / "site")],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
     return project / "site"
-
-
-def _runner(project: Path) -> Callable[..., None]:
-    def run(*command: str) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(project)}
-        done = subprocess.run(
-            [sys.executable, "-m", *command], cwd=project, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        assert "WARNING -  ko" not in done.stderr
-
-    return run
 
 
 def test_both_languages_are_built_with_their_direction(grown: Path) -> None:
@@ -118,7 +112,7 @@ def test_both_languages_are_built_with_their_direction(grown: Path) -> None:
         assert f'<html lang="{code}"' in page
         assert f'<body dir="{direction}"' in page
         assert re.findall(r'hreflang="([^"]+)" lang=', page) == ["en", "zh", "ja", "ar", "ko", "fa"]
-    assert check_site(grown, ("en", "ko", "fa")) == []
+    assert check_site(grown, ("en", "zh", "ja", "ar", "ko", "fa")) == []
 
 
 def test_what_is_translated_is_shown_and_the_rest_is_marked_as_english(grown: Path) -> None:
