@@ -18,6 +18,8 @@ from generator.language import catalog_path, listed
 from generator.new_language import add_language
 from generator.rendered_checks import check_site
 
+pytestmark = pytest.mark.xdist_group("new_language")  # one build for all of them
+
 LIST = '# Languages.\nlanguages = ["en", "zh", "ja", "ar"]\n'
 
 
