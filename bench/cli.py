@@ -149,7 +149,7 @@ def _run(options: argparse.Namespace) -> int:
     from bench.compare import replicate
     from bench.executors import LocalProcesses
     from bench.pace import Pace
-    from bench.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
+    from bench.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table, time_is_up
     from bench.sweep import earlier, find_run, make_plan, pending, run, survey
 
     start = time.monotonic()
@@ -203,13 +203,15 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         console.print(f"Stopped; what was measured is in {path}. To go on: {_again(options)}")
         return INTERRUPTED
-    console.print(results_table(records))
+    if records:
+        console.print(results_table(records))
+        console.print(f"Records: {path}")
     if (eager_again := replicate(records)).pairs:
         console.print(f"A/A: {eager_again}")
     if unmeasured := pending(plan, records):
-        to_go = f"{len(unmeasured)} process{'es' if len(unmeasured) > 1 else ''} to go"
-        console.print(f"The time is up with {to_go}. To go on: {_again(options)}")
-    console.print(f"Records: {path}")
+        console.print(
+            f"{time_is_up(unmeasured, pace, len(records) - len(run_file.records))} To go on: {_again(options)}"
+        )
     return OK if any(record.measurement for record in records) else NOTHING_MEASURED
 
 

@@ -136,7 +136,7 @@ def estimate(steps: Sequence[Step], pace: Pace, left_s: float | None) -> str:
     held = fitting(steps, pace, left_s)
     if len(held) == len(steps):
         return f"{text}, within the time budget"
-    return f"{text}; the time budget holds {len(held)} of them"
+    return f"{text}; the time budget holds {len(held) or 'none'} of them"
 
 
 def estimates_table(steps: Sequence[Step], pace: Pace, left_s: float | None) -> str:
@@ -151,6 +151,14 @@ def estimates_table(steps: Sequence[Step], pace: Pace, left_s: float | None) -> 
         rows.append((describe(cell), str(len(own)), about, *in_time, own[0].planned.command))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(_line(row, widths, left=1) for row in rows)
+
+
+def time_is_up(left: Sequence[Step], pace: Pace, done: int) -> str:
+    """What is left when the time budget ends; where it held nothing at all, how long it has to be."""
+    if done:
+        return f"The time is up with {_processes(left)} to go."
+    quickest = duration(min(duration_s([step], pace) for step in left))
+    return f"The time budget is too short: of {_processes(left)} to go the quickest takes about {quickest}."
 
 
 def _processes(steps: Sequence[Step]) -> str:

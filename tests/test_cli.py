@@ -158,8 +158,21 @@ def test_when_nothing_could_be_measured_the_status_says_so(tmp_path: Path, capsy
 def test_the_end_of_the_budget_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("run", "--model", "ViT", "--time-budget", "1s", "--out", str(tmp_path)) == 1
     text = capsys.readouterr().out
-    assert "time is up" in text
-    assert "python -m bench run --model ViT" in text
+    assert "; the time budget holds none of them" in text
+    assert re.search(
+        r"is too short: of 1 process to go the quickest takes about \d+ s. To go on: python -m bench run", text
+    )
+
+
+@pytest.mark.usefixtures("stub")
+def test_estimates_are_what_earlier_processes_took(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ("run", "--model", "ViT", "BeiT", "--out", str(tmp_path))
+    assert bench("run", "--model", "ViT", "--out", str(tmp_path)) == 0
+    capsys.readouterr()
+    assert bench(*run, "--dry-run") == 0
+    assert re.search(r"2 processes, about [0-9] s \(as earlier ones took here\)", capsys.readouterr().out)
+    assert bench(*run, "--time-budget", "90s") == 0
+    assert "within the time budget" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("9m", 540), ("1h30m", 5400), ("45", 45), ("2h", 7200)])
