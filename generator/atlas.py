@@ -8,7 +8,7 @@ worked out when a page first asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -16,7 +16,7 @@ from typing import Any
 
 from generator import tables
 from generator.language import Language
-from generator.load import Results, Rows, comparisons, grouped, slugify
+from generator.load import Results, Rows, comparisons, grouped, mode_order, slugify, version_order
 from generator.words import Words
 
 
@@ -48,10 +48,23 @@ class Row:
     compile_cold_s: float | None
     compile_warm_s: float | None
     break_even_calls: float | None
+    break_even_calls_low: float | None
+    break_even_calls_high: float | None
+    break_even_warm_calls: float | None
+    break_even_warm_calls_low: float | None
+    break_even_warm_calls_high: float | None
     eager_peak_memory_gb: float | None
     compiled_peak_memory_gb: float | None
+    memory_change: float | None
+    eager_host_bound: float | None
+    compiled_host_bound: float | None
+    eager_matmul_share: float | None
+    compiled_matmul_share: float | None
     graphs: int | None
     graph_breaks: int | None
+    recompiles: int | None
+    batch_size_recompiles: int | None
+    cudagraph_skips: int | None
     command: str | None
 
 
@@ -68,12 +81,38 @@ class Section:
     batch_sizes: tuple[int, ...]
 
 
+def _chosen(choose: Callable[[Rows], Rows]) -> cached_property[tuple[Row, ...]]:
+    return cached_property(lambda known: known.rows_of(choose(known.cells)))
+
+
+class _Known:
+    """What is known of some cells: the rows that the table of that name shows, none where it would be empty."""
+
+    cells: Rows
+    compile_rows = _chosen(tables.compile_rows)  # of compile_cost_table and break_even_table
+    mode_rows = _chosen(tables.mode_rows)
+    memory_rows = _chosen(tables.memory_rows)
+    efficiency_rows = _chosen(tables.efficiency_rows)
+    break_rows = _chosen(tables.break_rows)
+    skip_rows = _chosen(tables.skip_rows)
+    recompile_rows = _chosen(tables.recompile_rows)
+    version_rows = _chosen(tables.version_rows)
+
+    def rows_of(self, cells: Rows) -> tuple[Row, ...]:
+        """Some cells as pages see them."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class _Selection:
+class _Selection(_Known):
     """Cells that belong together. `rows` are comparisons: those in which both arms have a latency that counts."""
 
     atlas: Atlas
     cells: Rows
+
+    def rows_of(self, cells: Rows) -> tuple[Row, ...]:
+        """Some cells as pages see them."""
+        return self.atlas.rows_of(cells)
 
     @cached_property
     def compared(self) -> Rows:
@@ -90,11 +129,6 @@ class _Selection:
     def slower(self) -> tuple[Row, ...]:
         """Those in which the compiled model is slower."""
         return self.atlas.rows_of(tables.slower_rows(self.compared))
-
-    @cached_property
-    def compile_rows(self) -> tuple[Row, ...]:
-        """Rows that know what compiling cost."""
-        return self.atlas.rows_of(tables.compile_rows(self.cells))
 
     @cached_property
     def median_change(self) -> float | None:
@@ -134,13 +168,13 @@ class Device(_Selection):
 
     @cached_property
     def torch_versions(self) -> tuple[str, ...]:
-        """Versions of PyTorch on this device."""
-        return tuple(sorted(_distinct(self.cells, "torch")))
+        """Versions of PyTorch on this device, the oldest first."""
+        return tuple(sorted(_distinct(self.cells, "torch"), key=version_order))
 
     @cached_property
     def modes(self) -> tuple[str, ...]:
         """Compile modes on this device."""
-        return tuple(sorted(_distinct(self.cells, "compile_mode")))
+        return tuple(sorted(_distinct(self.cells, "compile_mode"), key=mode_order))
 
     @cached_property
     def batch_sizes(self) -> tuple[int, ...]:
@@ -149,10 +183,14 @@ class Device(_Selection):
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """Measured before published, then the sections with the most models first."""
+        """Measured before published, `default` before other modes, then the sections with the most models first."""
         groups = sorted(
             grouped(self.cells, "origin", "torch", "compile_mode").values(),
-            key=lambda group: (group[0]["origin"], -len(_distinct(group, "model")), group[0]["compile_mode"]),
+            key=lambda group: (
+                group[0]["origin"],
+                mode_order(group[0]["compile_mode"]),
+                -len(_distinct(group, "model")),
+            ),
         )
         slugs = [slugify("torch {torch} {compile_mode}".format_map(group[0])) for group in groups]
         return tuple(
@@ -216,7 +254,7 @@ _AUTO_CLASS_OF_FAMILY = {
 }
 
 
-class Atlas:
+class Atlas(_Known):
     """All results, in the language of the page."""
 
     def __init__(self, results: Results, language: Language) -> None:

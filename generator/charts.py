@@ -23,8 +23,9 @@ import matplotlib as mpl
 from generator import fonts, plot
 from generator.cache import Cache
 from generator.language import Language
-from generator.load import Row, Rows, comparisons, grouped
+from generator.load import Row, Rows, comparisons, grouped, version_order
 from generator.plot import Line, Mark, Panel, Plot, Role
+from generator.tables import version_cells, version_change
 from generator.words import Words, is_same, row_coordinate, varying
 
 LOG_FROM = 30.0
@@ -138,7 +139,7 @@ def batches(rows: Rows, language: Language) -> Chart:
     drawn = _plot(
         "dots",
         language,
-        panels=_batch_panels(rows, words, marks),
+        panels=_line_panels(rows, words, marks, apart="batch_size", by=_first_change),
         legend=tuple(zip(names, plot.STEPS, strict=False)),
         axis=gettext("change in latency (less is better)"),
         ticks=_change_ticks(rows, words),
@@ -156,6 +157,44 @@ def batches(rows: Rows, language: Language) -> Chart:
             middle = words.percent(median(changes))
             alt.append(words.say(message, size=str(size), median=middle, count=language.number(len(changes))))
     return Chart(drawn, words.sentences(alt), _caption(rows, language, headline, skip=("batch_size",)))
+
+
+def versions(rows: Rows, language: Language) -> Chart:
+    """Compiled latency of the cells that several versions of torch have in common, the versions on one line."""
+    words = Words(language, html=False)
+    cells = version_cells(rows)
+    names = sorted({version for cell in cells for version in cell}, key=version_order)[-len(plot.STEPS) :]
+    known = [row for cell in cells for row in cell.values()]
+    latencies = [row["compiled_ms"] for row in known]
+
+    def marks(line: Rows) -> tuple[Mark | None, ...]:
+        by_version = {row["torch"]: _latency_mark(row, "compiled", language, words) for row in line}
+        return tuple(by_version.get(name) for name in names)
+
+    gettext = language.gettext
+    headline = gettext("Compiled latency by PyTorch version")
+    drawn = _plot(
+        "dots",
+        language,
+        panels=_line_panels(known, words, marks, apart="torch", by=lambda line: line[-1]["compiled_ms"]),
+        legend=tuple(zip((f"PyTorch {name}" for name in names), plot.STEPS, strict=False)),
+        axis=gettext("latency in ms, logarithmic scale (less is better)"),
+        ticks=[(tick, language.number(tick)) for tick in log_ticks(min(latencies), max(latencies))],
+        log=True,
+        shapes=True,
+    )
+    changes = [version_change(cell, "compiled") for cell in cells]
+    message = language.ngettext(
+        "From the oldest to the newest version the compiled latency changes by %(median)s in the median of %(count)s "
+        "cell, from %(least)s to %(most)s.",
+        "From the oldest to the newest version the compiled latency changes by %(median)s in the median of %(count)s "
+        "cells, from %(least)s to %(most)s.",
+        len(cells),
+    )
+    middle, least, most = (words.percent(each) for each in (median(changes), min(changes), max(changes)))
+    finding = words.say(message, median=middle, least=least, most=most, count=language.number(len(cells)))
+    alt = words.sentences([_described(words, known, headline, skip=("torch",)), finding])
+    return Chart(drawn, alt, _caption(known, language, headline, skip=("torch",)))
 
 
 def overview(rows: Rows, language: Language) -> Chart:
@@ -213,11 +252,19 @@ def _panels(rows: Rows, words: Words, marks: Callable[[Row], tuple[Mark | None, 
         yield Panel(tuple(lines), title)
 
 
-def _batch_panels(rows: Rows, words: Words, marks: Callable[[Rows], tuple[Mark | None, ...]]) -> Iterator[Panel]:
-    columns = [column for column in varying(rows) if column != "batch_size"]
+def _line_panels(
+    rows: Rows,
+    words: Words,
+    marks: Callable[[Rows], tuple[Mark | None, ...]],
+    *,
+    apart: str,
+    by: Callable[[Rows], float],
+) -> Iterator[Panel]:
+    """As `_panels`, with the rows that differ only in `apart` on one line."""
+    columns = [column for column in varying(rows) if column != apart]
     across = row_coordinate(columns)
     for title, group in _facets(rows, words, [column for column in columns if column != across]):
-        lines = sorted(grouped(group, across).values(), key=_first_change)
+        lines = sorted(grouped(group, across).values(), key=by)
         yield Panel(
             tuple(
                 Line(words.fact(across, line[0]), marks(line), words.status_in_words(line[0]["status"]))

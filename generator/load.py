@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from packaging.version import InvalidVersion, Version
 
 from bench import record, statistics
 from bench.errors import AtlasError
 from bench.record import RESULTS, Arm, Measurement, Record, Status
+from bench.statistics import Estimate
 from generator.lint import Finding, lint
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -47,16 +49,26 @@ COORDINATES = {
 FIGURES = (
     *("eager_ms", "eager_low_ms", "eager_high_ms", "compiled_ms", "compiled_low_ms", "compiled_high_ms"),
     *("speedup", "speedup_low", "speedup_high", "change", "change_low", "change_high"),
-    *("compile_cold_s", "compile_warm_s", "break_even_warm_calls"),
-    *("break_even_calls", "break_even_calls_low", "break_even_calls_high"),
-    *("eager_peak_memory_gb", "compiled_peak_memory_gb", "max_relative_error"),
+    *("compile_cold_s", "break_even_calls", "break_even_calls_low", "break_even_calls_high"),
+    *("compile_warm_s", "break_even_warm_calls", "break_even_warm_calls_low", "break_even_warm_calls_high"),
+    *("eager_device_ms", "compiled_device_ms", "eager_host_bound", "compiled_host_bound"),
+    *("flop", "traffic_bytes", "matmul_flop_s", "copy_bytes_s"),
+    *("eager_flop_s", "compiled_flop_s", "eager_matmul_share", "compiled_matmul_share", "eager_copy_share"),
+    *("eager_energy_j", "compiled_energy_j", "clock_mhz", "temperature_c", "power_w"),
+    *("eager_peak_memory_gb", "compiled_peak_memory_gb", "memory_change"),
+    *("eager_peak_reserved_gb", "compiled_peak_reserved_gb"),
+    *("eager_minor_faults_per_call", "compiled_minor_faults_per_call", "max_relative_error"),
 )
 """Numbers, nan where unknown. ``_low`` and ``_high`` bound the 95% interval over processes. `change` is compiled ÷
-eager − 1 (−0.45: the latency falls by 45%), the inverse of the speedup, so that both tell the same."""
+eager − 1 (−0.45: the latency falls by 45%), the inverse of the speedup, so that both tell the same; `memory_change` is
+the same of the peak memory. FLOP, bytes and joules are those of one call of the whole batch. Shares are of the latency
+(``_host_bound``: while the device waits for the host) or of the device's own peak (``_matmul_share``, ``_copy_share``).
+"""
 
 COUNTS = (
     *("processes", "attempts", "eager_samples", "compiled_samples"),
-    *("graphs", "graph_breaks", "recompiles", "cudagraph_skips"),
+    *("graphs", "graph_breaks", "recompiles", "batch_size_recompiles", "cudagraph_skips"),
+    *("repeated_rounds", "throttled_rounds"),
 )
 """Whole numbers, missing where unknown. `attempts` are records, `processes` those of them that have figures."""
 
@@ -64,9 +76,13 @@ TEXTS = (
     *("run", "profile", "status", "reason", "verdict", "stop_reason", "flags", "command"),
     *("device_name", "device_type", "model_label", "checkpoint", "task"),
     *("transformers", "python", "platform", "accelerator", "driver", "triton", "commit", "settings"),
+    *("graph_break_reasons", "cudagraph_skip_reasons", "throttle_reasons"),
     *("source_title", "source_url", "source_date", "source_licence", "source_note"),
 )
-"""Text, empty where unknown. `flags` are separated by spaces, `settings` is JSON."""
+"""Text, empty where unknown. `flags` are separated by spaces. `settings`, and what ends on ``_reasons``, is JSON."""
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+"""Modes of torch.compile in the order of what they try. Pages may name them before anything was measured with them."""
 
 COLUMNS: dict[str, str] = {
     **COORDINATES,
@@ -160,6 +176,19 @@ def grouped(rows: Rows, *columns: str) -> dict[tuple[Any, ...], list[Row]]:
     for row in rows:
         groups.setdefault(tuple(row[column] for column in columns), []).append(row)
     return groups
+
+
+def mode_order(mode: str) -> tuple[int, str]:
+    """Sorts modes as `MODES` does, unknown ones last."""
+    return (MODES.index(mode) if mode in MODES else len(MODES), mode)
+
+
+def version_order(version: str) -> tuple[bool, Version | str]:
+    """Sorts versions, the oldest first: 2.9.1 before 2.13.0. What is none comes first."""
+    try:
+        return True, Version(version)
+    except InvalidVersion:
+        return False, version
 
 
 def _known(column: pd.Series[Any]) -> list[Any]:
@@ -313,9 +342,10 @@ def _figures(measurements: Sequence[Measurement]) -> dict[str, Any]:
     for arm in ("eager", "compiled"):
         figures |= _arm(arm, [one for each in measurements if (one := getattr(each, arm))])
     ratio = statistics.speedup(measurements)
-    figures |= {"speedup": ratio.value, "speedup_low": ratio.low, "speedup_high": ratio.high}
+    figures |= _estimate("speedup", ratio)
     figures |= {"change": 1 / ratio.value - 1, "change_low": 1 / ratio.high - 1, "change_high": 1 / ratio.low - 1}
-    return figures | _compilation(measurements) | _graphs(measurements)
+    figures |= {"memory_change": _ratio(figures, "compiled_peak_memory_gb", "eager_peak_memory_gb") - 1}
+    return figures | _compilation(measurements) | _graphs(measurements) | _work(measurements, figures)
 
 
 def _arm(name: str, arms: Sequence[Arm]) -> dict[str, Any]:
@@ -327,7 +357,12 @@ def _arm(name: str, arms: Sequence[Arm]) -> dict[str, Any]:
         f"{name}_low_ms": summary.low_ms,
         f"{name}_high_ms": summary.high_ms,
         f"{name}_samples": summary.n or None,
-        f"{name}_peak_memory_gb": max((arm.peak_memory_gb for arm in arms if arm.peak_memory_gb), default=math.nan),
+        f"{name}_peak_memory_gb": _most(arm.peak_memory_gb for arm in arms),
+        f"{name}_peak_reserved_gb": _most(arm.peak_reserved_gb for arm in arms),
+        f"{name}_minor_faults_per_call": _median(arm.minor_faults_per_call for arm in arms),
+        f"{name}_energy_j": _median(arm.energy_j for arm in arms),
+        f"{name}_device_ms": (device_ms := _median(_median(arm.device_ms) for arm in arms if arm.device_ms)),
+        f"{name}_host_bound": float(np.maximum(1 - device_ms / summary.latency_ms, 0.0)),  # keeps nan
     }
 
 
@@ -335,15 +370,17 @@ def _compilation(measurements: Sequence[Measurement]) -> dict[str, Any]:
     compilations = [each.compilation for each in measurements if each.compilation]
     if not compilations:
         return {}
-    calls = statistics.break_even_calls(measurements)
+    cold, warm = (statistics.break_even_calls(measurements, warm=warm) for warm in (False, True))
     return {
         "compile_cold_s": _median(each.cold_s for each in compilations),
         "compile_warm_s": _median(each.warm_s for each in compilations),
-        "break_even_calls": calls.value,
-        "break_even_calls_low": calls.low,
-        "break_even_calls_high": calls.high,
-        "break_even_warm_calls": statistics.break_even_calls(measurements, warm=True).value,
+        **_estimate("break_even_calls", cold),
+        **_estimate("break_even_warm_calls", warm),
     }
+
+
+def _estimate(name: str, estimate: Estimate) -> dict[str, float]:
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def _graphs(measurements: Sequence[Measurement]) -> dict[str, Any]:
@@ -357,8 +394,61 @@ def _graphs(measurements: Sequence[Measurement]) -> dict[str, Any]:
             "graph_breaks": max(len(each.breaks) for each in graphs),
             "recompiles": max(each.recompiles for each in graphs),
             "cudagraph_skips": max(len(each.cudagraph_skips) for each in graphs),
+            "batch_size_recompiles": max(
+                (each.batch_size_recompiles for each in graphs if each.batch_size_recompiles is not None), default=None
+            ),
+            "graph_break_reasons": _json_of(
+                {"reason": one.reason, "location": one.location or ""} for each in graphs for one in each.breaks
+            ),
+            "cudagraph_skip_reasons": _json_of(reason for each in graphs for reason in each.cudagraph_skips),
         }
     return found
+
+
+def _work(measurements: Sequence[Measurement], figures: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call has to do, at what rate each arm does it, and what the device says of itself meanwhile."""
+    work = next((each.work for each in measurements if each.work), None)
+    peaks = [each.peaks for each in measurements if each.peaks]
+    told = [each.telemetry for each in measurements if each.telemetry]
+    found: dict[str, Any] = {
+        "matmul_flop_s": _median(each.matmul_flop_s for each in peaks),
+        "copy_bytes_s": _median(each.copy_bytes_s for each in peaks),
+    }
+    if work:
+        found |= {"flop": work.flop, "traffic_bytes": work.traffic_bytes}
+        for arm in ("eager", "compiled"):
+            rate = work.flop / figures.get(f"{arm}_ms", math.nan) * 1e3
+            found |= {f"{arm}_flop_s": rate, f"{arm}_matmul_share": rate / found["matmul_flop_s"]}
+        # Only of eager: how much of this traffic a compiled model avoids is not known.
+        found["eager_copy_share"] = work.traffic_bytes / figures["eager_ms"] * 1e3 / found["copy_bytes_s"]
+    if told:
+        reasons = Counter[str]()
+        for each in told:
+            reasons.update(each.throttle_reasons)
+        found |= {
+            "clock_mhz": _median(each for one in told for each in one.clock_mhz),
+            "temperature_c": _most(each for one in told for each in one.temperature_c),
+            "power_w": _median(each for one in told for each in one.power_w),
+            "repeated_rounds": sum(each.repeated_rounds for each in told),
+            "throttled_rounds": sum(each.throttled_rounds for each in told),
+            "throttle_reasons": json.dumps(reasons, sort_keys=True) if reasons else "",
+        }
+    return found
+
+
+def _json_of(values: Iterable[Any]) -> str:
+    """Distinct values as a JSON list, in the order in which they first occur; nothing for none."""
+    distinct = list({json.dumps(value, sort_keys=True): value for value in values}.values())
+    return json.dumps(distinct, ensure_ascii=False) if distinct else ""
+
+
+def _ratio(figures: Mapping[str, Any], part: str, whole: str) -> float:
+    known: float = figures.get(part, math.nan) / figures.get(whole, math.nan)
+    return known
+
+
+def _most(values: Iterable[float | None]) -> float:
+    return max((value for value in values if value is not None), default=math.nan)
 
 
 def _median(values: Iterable[float | None]) -> float:
@@ -385,9 +475,15 @@ def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _in_order(table: pd.DataFrame) -> Any:
-    """Positions of the rows as pages show them: accelerators before CPUs, and models by name."""
+    """Positions of the rows as pages show them: accelerators before CPUs, old versions before new, models by name."""
     keys = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run"]
-    return np.lexsort([*(table[key] for key in reversed(keys)), table["device_type"] == "cpu"])
+    ranked = {"torch": _rank(table["torch"], version_order), "compile_mode": _rank(table["compile_mode"], mode_order)}
+    return np.lexsort([*(ranked.get(key, table[key]) for key in reversed(keys)), table["device_type"] == "cpu"])
+
+
+def _rank(column: pd.Series[Any], order: Callable[[str], Any]) -> pd.Series[Any]:
+    ranks = {value: rank for rank, value in enumerate(sorted(column.unique(), key=order))}
+    return column.map(ranks).astype("int64")
 
 
 def _slugs(table: pd.DataFrame, identity: list[str], slug: Callable[[Mapping[Any, Any]], str]) -> pd.Series[str]:

@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from generator.charts import Chart
 from generator.language import UNKNOWN
 from generator.load import Results, Row, Rows
 from generator.tables import Lines
-from generator.words import Words
+from generator.words import VERSION, Words
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -41,9 +41,12 @@ NUMBERS = {
         "slower",
     ),
     *("models", "devices", "comparisons", "records", "batch_size", "threads"),
-    *("compile_cold_s", "compile_warm_s", "break_even_calls", "graphs", "graph_breaks"),
+    *("compile_cold_s", "compile_warm_s", "break_even_calls", "break_even_warm_calls", "graphs", "graph_breaks"),
+    *("eager_peak_memory_gb", "compiled_peak_memory_gb", "memory_change"),
+    *("flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share", "eager_energy_j", "compiled_energy_j"),
+    *("recompiles", "batch_size_recompiles", "version_change"),
 }
-"""Columns whose cells are figures: aligned at their end, sorted by value."""
+"""Columns whose cells are figures: aligned at their end, sorted by value. So are those of `tables.versions`."""
 
 DOUBT = "†"
 """Marks a row that the data lint doubts; the note below the table says why."""
@@ -83,7 +86,7 @@ class Table:
     @property
     def label(self) -> str:
         """The caption without markup, for who hears the page."""
-        return Markup(self.caption).striptags()  # noqa: S704  # made by Words
+        return Markup(self.caption.replace("<br>", " · ")).striptags()  # noqa: S704  # made by Words
 
     def html(self) -> str:
         """The table as a block of HTML without blank lines."""
@@ -117,15 +120,19 @@ class Tables:
 
     def latency(self, lines: Lines, headline: str) -> str:
         """A table of latencies: statuses explained and doubts told below it."""
-        rows = [self.results.rows[line["row"]] for line in lines]
-        notes = [*status_notes(rows, self.words), *self._doubted(rows)]
+        return self.rows(lines, [self.results.rows[line["row"]] for line in lines], headline)
+
+    def rows(self, lines: Lines, rows: Rows, headline: str) -> str:
+        """A table about `rows`. Where it has latencies, statuses are explained and doubts told below it."""
+        has_latencies = any(column.endswith("_ms") or column.startswith(VERSION) for column in lines[0])
+        notes = [*status_notes(rows, self.words), *self._doubted(rows)] if has_latencies else []
         return self.table(lines, self.caption(rows, headline), notes)
 
     def table(self, lines: Lines, caption: str, notes: Iterable[str] = ()) -> str:
         """Any lines of `tables`, at least one."""
         columns = [column for column in lines[0] if column != "row"]
         head = tuple(
-            Cell(escape(self.words.heading(column)), scope="col", classes="number" if column in NUMBERS else "")
+            Cell(escape(self.words.heading(column)), scope="col", classes="number" if _is_number(column) else "")
             for column in columns
         )
         body = tuple(self._line(line, columns) for line in lines)
@@ -160,7 +167,7 @@ class Tables:
     def _line(self, line: Mapping[str, Any], columns: Sequence[str]) -> Line:
         row = self.results.rows[line["row"]]
         cells = [self._cell(column, line[column], row) for column in columns]
-        doubtful = "eager_ms" in line and line["row"] in self.results.doubts
+        doubtful = "compiled_ms" in line and line["row"] in self.results.doubts
         if doubtful:
             cells[0] = replace(cells[0], html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
         return Line(tuple(cells), doubtful=doubtful)
@@ -168,6 +175,8 @@ class Tables:
     def _cell(self, column: str, value: Any, row: Row) -> Cell:
         if column in {"eager_ms", "compiled_ms"}:
             return self._latency(column, value, row)
+        if column.startswith(VERSION):
+            return self._version(value)
         if column in self._show:
             return self._show[column](value, row)
         if isinstance(value, tuple):
@@ -179,11 +188,9 @@ class Tables:
     @cached_property
     def _show(self) -> Mapping[str, Callable[[Any, Row], Cell]]:
         """How a column is shown that is neither a latency nor a coordinate."""
-        counts = dict.fromkeys(
-            ("models", "devices", "comparisons", "slower", "records", "graphs", "graph_breaks"), self._count
-        )
+        counts = ("models", "devices", "comparisons", "slower", "records", "graphs", "graph_breaks")
         return {
-            **counts,
+            **dict.fromkeys((*counts, "recompiles", "batch_size_recompiles"), self._count),
             "speedup": self._speedup,
             "interval": self._interval,
             "change": self._change,
@@ -192,7 +199,20 @@ class Tables:
             "best_device": lambda label, _: self._best(label, "device"),
             "compile_cold_s": self._seconds,
             "compile_warm_s": self._seconds,
-            "break_even_calls": self._calls,
+            "break_even_calls": partial(self._calls, "break_even_calls"),
+            "break_even_warm_calls": partial(self._calls, "break_even_warm_calls"),
+            "eager_peak_memory_gb": self._gigabytes,
+            "compiled_peak_memory_gb": self._gigabytes,
+            "memory_change": self._change,
+            "flop": self._flop,
+            "eager_flop_s": partial(self._rate, "eager_matmul_share"),
+            "compiled_flop_s": partial(self._rate, "compiled_matmul_share"),
+            "eager_copy_share": self._share,
+            "eager_energy_j": self._energy,
+            "compiled_energy_j": self._energy,
+            "version_change": self._version_change,
+            "reason": self._verbatim,
+            "location": self._verbatim,
             "origin": self._origins,
             "task": self._task,
             "kind": self._kind,
@@ -276,9 +296,9 @@ class Tables:
         origins = (value,) if isinstance(value, str) else value
         return Cell(Markup("<br>").join(map(self.words.origin, origins)))
 
-    def _calls(self, value: float | None, row: Row) -> Cell:
+    def _calls(self, column: str, value: float | None, row: Row) -> Cell:
         """Calls until compiling has paid, with their interval: from some number on, where it may never pay."""
-        number, low, high = self.words.language.number, row["break_even_calls_low"], row["break_even_calls_high"]
+        number, low, high = self.words.language.number, row[f"{column}_low"], row[f"{column}_high"]
         if value is None:
             return _UNKNOWN_NUMBER
         if math.isinf(value):
@@ -288,6 +308,63 @@ class Tables:
             reach = f"≥ {number(round(low))}" if math.isinf(high) else f"{number(round(low))}–{number(round(high))}"
             text = Markup("{}<br><small>{}</small>").format(text, self.words.value(reach))
         return Cell(text, _sort(value), "number")
+
+    def _gigabytes(self, value: float | None, _row: Row) -> Cell:
+        return _UNKNOWN_NUMBER if value is None else Cell(self._number(value, 3), repr(value), "number")
+
+    def _flop(self, value: float | None, row: Row) -> Cell:
+        """Operations for one image, in GFLOP."""
+        return self._three_digits(value, 1e9 * row["batch_size"])
+
+    def _energy(self, value: float | None, row: Row) -> Cell:
+        """Joules for one image."""
+        return self._three_digits(value, row["batch_size"])
+
+    def _rate(self, share: str, value: float | None, row: Row) -> Cell:
+        """TFLOP/s, with the share of the peak below it."""
+        cell = self._three_digits(value, 1e12)
+        if row[share] is None:
+            return cell
+        message = self.words.language.gettext("%(share)s of the peak")
+        below = self.words.say(message, share=self.words.language.percent(row[share], 0))
+        return replace(cell, html=Markup("{}<br><small>{}</small>").format(cell.html, below))
+
+    def _share(self, value: float | None, _row: Row) -> Cell:
+        if value is None:
+            return _UNKNOWN_NUMBER
+        return Cell(self.words.value(self.words.language.percent(value, 0)), _sort(value), "number")
+
+    def _three_digits(self, value: float | None, unit: float) -> Cell:
+        """A figure in multiples of `unit`, as exact as three digits are."""
+        if value is None:
+            return _UNKNOWN_NUMBER
+        size = value / unit
+        digits = max(0, 2 - math.floor(math.log10(size))) if size > 0 else 0
+        return Cell(self._number(size, digits), repr(value), "number")
+
+    def _version(self, label: int | None) -> Cell:
+        """The compiled latency with one version of torch, with the eager one below it."""
+        if label is None:
+            return _UNKNOWN_NUMBER
+        row = self.results.rows[label]
+        html = self._above_eager(self._number(row["compiled_ms"], 3), self._number(row["eager_ms"], 3))
+        if label in self.results.doubts:
+            html = Markup('<span class="doubt">{}</span> {}').format(DOUBT, html)
+        return Cell(html, repr(row["compiled_ms"]), "number")
+
+    def _version_change(self, changes: Mapping[str, float], row: Row) -> Cell:
+        """From the oldest to the newest version: compiled, and eager below it."""
+        cell = self._change(changes["compiled"], row)
+        return replace(cell, html=self._above_eager(cell.html, self._percent(changes["eager"])))
+
+    def _above_eager(self, compiled: str, eager: str) -> str:
+        below = self.words.say(self.words.language.gettext("eager %(figure)s"), figure=eager)
+        return Markup("{}<br><small>{}</small>").format(compiled, below)
+
+    def _verbatim(self, text: str, _row: Row) -> Cell:
+        """What a program said, to the letter."""
+        code = Markup('<code lang="en">{}</code>').format(text)
+        return Cell(code if text else UNKNOWN, classes="verbatim")
 
     def _task(self, value: str, _row: Row) -> Cell:
         return Cell(escape(self.words.task(value)))
@@ -355,6 +432,10 @@ def status_notes(rows: Rows, words: Words) -> list[str]:
         for status in Status
         if status in found
     ]
+
+
+def _is_number(column: str) -> bool:
+    return column in NUMBERS or column.startswith(VERSION)
 
 
 def _sort(value: float) -> str:

@@ -10,14 +10,15 @@ DataFrames: a page has a handful of rows, and there are many pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
 from generator.lint import Finding
-from generator.load import Row, Rows, comparisons, grouped
-from generator.words import varying
+from generator.load import COORDINATES, Row, Rows, comparisons, grouped, mode_order, version_order
+from generator.words import VERSION, varying
 
 Lines = list[dict[str, Any]]
 
@@ -57,9 +58,8 @@ def slower_rows(rows: Rows) -> list[Row]:
 
 def compile_cost(rows: Rows) -> Lines:
     """What compiling costs and when it has paid: measured rows only."""
-    known = compile_rows(rows)
-    columns = [*_coordinates(known), "compile_cold_s", "compile_warm_s", "break_even_calls", "graphs", "graph_breaks"]
-    return [{column: row[column] for column in ("row", *columns)} for row in known]
+    columns = ("compile_cold_s", "compile_warm_s", "break_even_calls", "graphs", "graph_breaks")
+    return _shown(compile_rows(rows), *columns)
 
 
 def compile_rows(rows: Rows) -> list[Row]:
@@ -67,10 +67,161 @@ def compile_rows(rows: Rows) -> list[Row]:
     return [row for row in rows if row["compile_cold_s"] is not None]
 
 
+def break_even(rows: Rows) -> Lines:
+    """When compiling has paid, with an empty and with a filled cache, each with its interval below it."""
+    costs = ("compile_cold_s", "break_even_calls", "compile_warm_s", "break_even_warm_calls")
+    return _shown(compile_rows(rows), "eager_ms", "compiled_ms", *costs)
+
+
+def modes(rows: Rows) -> Lines:
+    """What each mode makes of the same cells, below each other: the latency, and what it costs to get there."""
+    costs = ("compile_cold_s", "compile_warm_s", "break_even_calls")
+    known = mode_rows(rows)
+    return _shown(known, "compiled_ms", "change", *(column for column in costs if _any(known, column)))
+
+
+def mode_rows(rows: Rows) -> list[Row]:
+    """The rows of cells that are known in several modes, those of a cell together."""
+    groups = grouped(sorted(rows, key=lambda row: row["model"]), *_APART_FROM_MODE).values()
+    several = (group for group in groups if len({row["compile_mode"] for row in group}) > 1)
+    return [row for group in several for row in sorted(group, key=lambda row: mode_order(row["compile_mode"]))]
+
+
+def memory(rows: Rows) -> Lines:
+    """Peak memory of both arms."""
+    return _shown(memory_rows(rows), "eager_peak_memory_gb", "compiled_peak_memory_gb", "memory_change")
+
+
+def memory_rows(rows: Rows) -> list[Row]:
+    """The rows that know the peak memory of an arm."""
+    return [row for row in rows if row["eager_peak_memory_gb"] or row["compiled_peak_memory_gb"]]
+
+
+def efficiency(rows: Rows) -> Lines:
+    """How much of what the device can do each arm does; energy where the device tells it."""
+    known = efficiency_rows(rows)
+    energy = ("eager_energy_j", "compiled_energy_j")
+    columns = ("flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share")
+    return _shown(known, *columns, *(column for column in energy if _any(known, column)))
+
+
+def efficiency_rows(rows: Rows) -> list[Row]:
+    """The rows whose operations were counted."""
+    return [row for row in rows if row["eager_flop_s"] is not None]
+
+
+def graph_breaks(rows: Rows) -> Lines:
+    """One line per place at which Dynamo ended a graph, with the modes in which it did."""
+    return _graph_lines(break_rows(rows), "graph_break_reasons", reason=_text("reason"), location=_text("location"))
+
+
+def break_rows(rows: Rows) -> list[Row]:
+    """The rows with graph breaks."""
+    return [row for row in rows if row["graph_break_reasons"]]
+
+
+def skips(rows: Rows) -> Lines:
+    """One line per reason for which CUDA graphs were skipped, with the modes in which they were."""
+    return _graph_lines(skip_rows(rows), "cudagraph_skip_reasons", reason=str)
+
+
+def skip_rows(rows: Rows) -> list[Row]:
+    """The rows in which CUDA graphs were skipped."""
+    return [row for row in rows if row["cudagraph_skip_reasons"]]
+
+
+def recompiles(rows: Rows) -> Lines:
+    """How often Dynamo traced again: with the inputs of the measurement, and when other batch sizes follow."""
+    return _shown(recompile_rows(rows), "recompiles", "batch_size_recompiles", always=("dynamic",))
+
+
+def recompile_rows(rows: Rows) -> list[Row]:
+    """The rows in which Dynamo traced again, or was made to by other batch sizes."""
+    return [row for row in rows if row["recompiles"] or row["batch_size_recompiles"] is not None]
+
+
+def _graph_lines(rows: Rows, column: str, **parts: Callable[[Any], str]) -> Lines:
+    """One line per model, device and distinct element of a column of JSON lists."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (row["model"], row["device"])):
+        for element in json.loads(row[column]):
+            key = (row["model"], row["device"], *(part(element) for part in parts.values()))
+            found.setdefault(key, []).append(row)
+    return [
+        {"row": group[0]["row"], "model": key[0], "device": key[1]}
+        | {"modes": _names("compile_mode")(group)}
+        | dict(zip(parts, key[2:], strict=True))
+        for key, group in found.items()
+    ]
+
+
+def _text(name: str) -> Callable[[Any], str]:
+    return lambda element: str(element[name])
+
+
+def _shown(rows: Rows, *columns: str, always: Sequence[str] = ()) -> Lines:
+    """A line per row: what tells the rows apart, and `columns`."""
+    names = dict.fromkeys((*_coordinates(rows), *always, *columns))
+    return [{column: row[column] for column in ("row", *names)} for row in rows]
+
+
+def _any(rows: Rows, column: str) -> bool:
+    return any(row[column] is not None for row in rows)
+
+
+_APART_FROM_MODE = tuple(name for name in COORDINATES if name != "compile_mode")
+
+
 def _coordinates(rows: Rows) -> list[str]:
     """The columns that tell the rows apart, the one that names them first: the model, else the device."""
     columns = varying(rows)
     return sorted(columns, key=lambda column: column != "model") or ["model"]
+
+
+# ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def versions(rows: Rows) -> Lines:
+    """One line per cell that several versions of torch have in common, a column for each version.
+
+    The columns ``torch 2.0.1`` hold the labels of the rows; `version_change`, by arm, compares the newest with the
+    oldest.
+    """
+    cells = version_cells(rows)
+    names = sorted({version for cell in cells for version in cell}, key=version_order)
+    newest = [cell[max(cell, key=version_order)] for cell in cells]
+    columns = [column for column in _coordinates(newest) if column not in {"torch", "origin"}] or ["model"]
+    return [
+        {"row": last["row"]}
+        | {column: last[column] for column in columns}
+        | {f"{VERSION}{name}": cell[name]["row"] if name in cell else None for name in names}
+        | {"version_change": {arm: version_change(cell, arm) for arm in ("eager", "compiled")}}
+        for cell, last in zip(cells, newest, strict=True)
+    ]
+
+
+def version_cells(rows: Rows) -> list[dict[str, Row]]:
+    """The cells that several versions of torch have in common: version → row, a measured one before a published one."""
+    in_order = sorted(rows, key=lambda row: (row["model"], row["origin"], row["dynamic"] != "auto", row["weights"]))
+    found = []
+    for group in grouped(in_order, "device", "model", "compile_mode", "batch_size", "dtype").values():
+        by_version: dict[str, Row] = {}
+        for row in comparisons(group):
+            by_version.setdefault(row["torch"], row)
+        if len(by_version) > 1:
+            found.append({version: by_version[version] for version in sorted(by_version, key=version_order)})
+    return found
+
+
+def version_rows(rows: Rows) -> list[Row]:
+    """The rows of `version_cells`."""
+    return [row for cell in version_cells(rows) for row in cell.values()]
+
+
+def version_change(cell: Mapping[str, Row], arm: str) -> float:
+    """Change of the latency of an arm from the oldest to the newest version."""
+    oldest, newest = (cell[choose(cell, key=version_order)][f"{arm}_ms"] for choose in (min, max))
+    return float(newest / oldest - 1)
 
 
 # ── One line per group ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -191,4 +342,5 @@ def _distinct(column: str) -> Callable[[Rows], int]:
 
 
 def _names(column: str) -> Callable[[Rows], tuple[Any, ...]]:
-    return lambda group: tuple(sorted({row[column] for row in group} - {""}))
+    order = {"compile_mode": mode_order, "torch": version_order}.get(column)
+    return lambda group: tuple(sorted({row[column] for row in group} - {""}, key=order))

@@ -24,7 +24,7 @@ from generator import charts, downloads, tables
 from generator.atlas import Atlas
 from generator.charts import Chart
 from generator.language import Language
-from generator.load import COORDINATES, Results, Rows, slugify
+from generator.load import COORDINATES, MODES, Results, Rows, slugify
 from generator.markup import Tables, figure, status_notes
 from generator.tables import Lines
 from generator.translators import translators
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 CHARTS = "assets/charts"
 DATA = "data/compile-atlas"
 
-COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-"""Modes that a page may name before anything was measured with them."""
+FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
+"""Values of coordinates that a page may name before there is any record of them."""
 
 Emit = Callable[["SiteFile"], object]
 
@@ -118,8 +118,10 @@ class _Functions:
         """Each public method as Jinja calls it: without its context on pages' side."""
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
+            *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
+            *("breaks_table", "skips_table", "recompiles_table"),
             *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
-            *("latency_chart", "change_chart", "batch_chart", "overview_chart"),
+            *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
         }
         return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
 
@@ -154,12 +156,52 @@ class _Functions:
 
     def compile_cost_table(self, page: str, **selection: Any) -> str:
         """What compiling costs, and when it has paid."""
-        rows = tables.compile_rows(self._select(selection))
-        if not rows:
-            return self._nothing()
-        view = self._tables(page)
         headline = self.language.gettext("Time until the compiled model is ready, and the calls that pay for it")
-        return view.table(tables.compile_cost(rows), view.caption(rows, headline))
+        return self._of_rows(page, selection, headline, tables.compile_rows, tables.compile_cost)
+
+    def break_even_table(self, page: str, **selection: Any) -> str:
+        """Calls until compiling has paid, with an empty and with a filled cache."""
+        headline = self.language.gettext("Calls until compiling has paid, with intervals of 95%")
+        return self._of_rows(page, selection, headline, tables.compile_rows, tables.break_even)
+
+    def mode_table(self, page: str, **selection: Any) -> str:
+        """The modes of the same cells compared."""
+        headline = self.language.gettext("Modes compared: latency, and what it costs to get there")
+        return self._of_rows(page, selection, headline, tables.mode_rows, tables.modes)
+
+    def memory_table(self, page: str, **selection: Any) -> str:
+        """Peak memory of both arms."""
+        headline = self.language.gettext("Peak memory, eager and compiled")
+        return self._of_rows(page, selection, headline, tables.memory_rows, tables.memory)
+
+    def efficiency_table(self, page: str, **selection: Any) -> str:
+        """Operations, the rate at which both arms do them, and energy."""
+        headline = self.language.gettext("Arithmetic done against what the device can do")
+        return self._of_rows(page, selection, headline, tables.efficiency_rows, tables.efficiency)
+
+    def breaks_table(self, page: str, **selection: Any) -> str:
+        """Where and why Dynamo ended a graph."""
+        headline = self.language.gettext("Graph breaks, with their reasons as PyTorch words them")
+        return self._of_rows(page, selection, headline, tables.break_rows, tables.graph_breaks)
+
+    def skips_table(self, page: str, **selection: Any) -> str:
+        """Why CUDA graphs were skipped."""
+        headline = self.language.gettext("Skipped CUDA graphs, with their reasons as PyTorch words them")
+        return self._of_rows(page, selection, headline, tables.skip_rows, tables.skips)
+
+    def recompiles_table(self, page: str, **selection: Any) -> str:
+        """How often Dynamo traced again."""
+        headline = self.language.gettext("How often a model is compiled again")
+        return self._of_rows(page, selection, headline, tables.recompile_rows, tables.recompiles)
+
+    def versions_table(self, page: str, **selection: Any) -> str:
+        """The same cells across versions of PyTorch."""
+        headline = self.language.gettext("Compiled latency by PyTorch version, eager below it")
+        return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
+
+    def cause_table(self, page: str, **selection: Any) -> str:  # noqa: ARG002  # until causes are computed
+        """The verdict on each cell, and its cause."""
+        return self._nothing()
 
     def environment_table(self, page: str, **selection: Any) -> str:
         """What the figures were measured on."""
@@ -201,6 +243,12 @@ class _Functions:
         """Change of the latency on every device."""
         return self._chart(page, "overview", charts.overview, selection)
 
+    def versions_chart(self, page: str, **selection: Any) -> str:
+        """Compiled latency by version of PyTorch."""
+        if not tables.version_cells(self._select(selection)):
+            return self._nothing()
+        return self._chart(page, "versions", charts.versions, selection)
+
     # Files
 
     def downloads(self, page: str) -> str:
@@ -231,13 +279,25 @@ class _Functions:
     @cache  # noqa: B019  # lives as long as the build of a language
     def _index(self, coordinate: str) -> Mapping[str, set[int]]:
         """Labels of the newest rows by the value of a coordinate."""
-        labels: dict[str, set[int]] = {mode: set() for mode in COMPILE_MODES if coordinate == "compile_mode"}
+        labels: dict[str, set[int]] = {value: set() for value in FORESEEN.get(coordinate, ())}
         for row in self.atlas.cells:
             labels.setdefault(str(row[coordinate]), set()).add(row["row"])
         return labels
 
     def _tables(self, page: str) -> Tables:
         return Tables(self.words, self.atlas.results, lambda kind, slug: _address(page, f"{kind}s/{slug}.md"))
+
+    def _of_rows(
+        self,
+        page: str,
+        selection: Mapping[str, Any],
+        headline: str,
+        choose: Callable[[Rows], Rows],
+        lines: Callable[[Rows], Lines],
+    ) -> str:
+        """A table of those of the selected rows that `choose` leaves."""
+        rows = choose(self._select(selection))
+        return self._tables(page).rows(lines(rows), rows, headline) if rows else self._nothing()
 
     def _table(self, page: str, lines: Lines, caption: str) -> str:
         return self._tables(page).table(lines, escape(caption)) if lines else self._nothing()

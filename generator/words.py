@@ -26,6 +26,9 @@ from generator.load import Row, Rows
 PRIMARY = ("device", "model", "torch", "compile_mode", "batch_size", "origin")
 """Coordinates that a reader chooses by: told in the caption where a table has one value, else a column."""
 
+VERSION = "torch "
+"""Begins the columns of a table that has one for each version of PyTorch."""
+
 SECONDARY = ("dtype", "weights", "dynamic", "input_size", "threads")
 """Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
 
@@ -169,6 +172,8 @@ class Words:
 
     def heading(self, column: str) -> str:
         """The heading of a column."""
+        if column.startswith(VERSION):
+            return self.say(self.language.gettext("PyTorch %(version)s (ms)"), version=column.removeprefix(VERSION))
         return self._text(self._headings[column])
 
     @cached_property
@@ -208,6 +213,23 @@ class Words:
             "compile_cold_s": gettext("Cold cache (s)"),
             "compile_warm_s": gettext("Warm cache (s)"),
             "break_even_calls": gettext("Break-even (calls)"),
+            "break_even_warm_calls": gettext("Break-even with a warm cache (calls)"),
+            "eager_peak_memory_gb": gettext("Eager (GB)"),
+            "compiled_peak_memory_gb": gettext("Compiled (GB)"),
+            "memory_change": gettext("Change in peak memory"),
+            "flop": gettext("GFLOP per image"),
+            "eager_flop_s": gettext("Eager (TFLOP/s)"),
+            "compiled_flop_s": gettext("Compiled (TFLOP/s)"),
+            "eager_copy_share": gettext("Eager, share of the copy bandwidth"),
+            "eager_energy_j": gettext("Eager (J per image)"),
+            "compiled_energy_j": gettext("Compiled (J per image)"),
+            "verdict": gettext("Verdict"),
+            "why": gettext("Why"),
+            "reason": gettext("Reason"),
+            "location": gettext("Place in the code"),
+            "recompiles": gettext("Recompiles while measuring"),
+            "batch_size_recompiles": gettext("Recompiles for other batch sizes"),
+            "version_change": gettext("Change from oldest to newest"),
             "graphs": gettext("Graphs"),
             "graph_breaks": gettext("Graph breaks"),
             "run": gettext("Run"),
