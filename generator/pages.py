@@ -379,6 +379,9 @@ def _items(source: Source, names: Mapping[str, Any]) -> Iterable[Any]:
 
 # --- Untranslated -----------------------------------------------------------------------------------------------------
 
+HELP = "help-to-translate"
+"""The class of the one link that the source language has not."""
+
 _TITLE = re.compile(r"\A\s*# .*\n")
 
 
@@ -402,7 +405,7 @@ def _with_notice(body: str, page: Translated) -> str:
     title = gettext("Translation in progress")
     link = gettext("Help to translate them")
     if page.language.source_url:
-        text = f"{text} [{_shown(link)}]({page.language.source_url}#L{page.first_line})"
+        text = f"{text} [{_shown(link)}]({page.language.source_url}#L{page.first_line}){{ .{HELP} }}"
     notice = f'\n!!! info "{_shown(title)}"\n    {text}\n'
     heading = _TITLE.match(body)
     head, rest = (heading[0], body[heading.end() :]) if heading else ("", body)

@@ -21,6 +21,7 @@ from urllib.parse import urljoin
 from bench.errors import AtlasError
 from generator.findings import Finding, short
 from generator.language import LANGUAGES
+from generator.pages import HELP
 
 PAGE = "index.html"
 
@@ -134,7 +135,7 @@ class _Reader:
             found.figures.append(self._address(attributes.get("src", "")))
         elif name == "li":
             found.items += 1
-        elif name == "a" and "href" in attributes and not attributes["href"].startswith("#__codelineno"):
+        elif name == "a" and "href" in attributes and not self._is_own(attributes):
             found.links.append(self._address(attributes["href"]))
 
     def _close(self, name: str, tag: re.Match[str], _attributes: dict[str, str]) -> None:
@@ -147,6 +148,11 @@ class _Reader:
             self.structure.code.append(_text(content))
         elif name == "code" and self.opened.get("pre", -1) < self.opened.get("code", -1):
             self.structure.inline_code.append(_text(content))
+
+    @staticmethod
+    def _is_own(link: dict[str, str]) -> bool:
+        """Whether a link is one that languages need not share: to a line of code, or to a missing translation."""
+        return link["href"].startswith("#__codelineno") or link.get("class") == HELP
 
     def _address(self, address: str) -> str:
         """An address as seen from the root of the language; assets are shared, and stand above it."""

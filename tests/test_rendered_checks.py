@@ -87,6 +87,10 @@ def test_what_surrounds_the_article_does_not_count() -> None:
     assert structure(ENGLISH, "a/index.html").links == ["b/#c"]
 
 
+def test_the_link_to_a_missing_translation_does_not_count() -> None:
+    assert structure('<article><a class="help-to-translate" href="https://example.org/">x</a></article>').links == []
+
+
 def test_without_a_site_it_says_how_to_build_one(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="mkdocs build --strict"):
         check_site(tmp_path)
