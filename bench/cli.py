@@ -1,4 +1,4 @@
-"""The command line: run, compare, list, check, import. Checks what was asked for; other modules do the work.
+"""The command line: run, compare, list, check, import, tour. Checks what was asked for; other modules do the work.
 
 Each command imports what it needs, so that `--help` and `list` answer at once; torch is imported by workers alone.
 
@@ -137,6 +137,14 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=PUBLISHED, metavar="DIR", help="folder of the file (default: the atlas)"
     )
     importing.set_defaults(command=_import)
+
+    touring = commands.add_parser(
+        "dynamo-tour", help="record what TorchDynamo does with a function and with training", allow_abbrev=False
+    )
+    touring.add_argument(
+        "--out", type=Path, default=RESULTS / "tours", metavar="DIR", help="folder of the file (default: the atlas)"
+    )
+    touring.set_defaults(command=_dynamo_tour)
     return parser
 
 
@@ -384,3 +392,18 @@ def _importers() -> dict[str, str]:
     """Module names by source: every module of `bench.importers` is one."""
     names = [module.name for module in pkgutil.iter_modules(importlib.import_module("bench.importers").__path__)]
     return {name.replace("_", "-"): name for name in names}
+
+
+# ── dynamo-tour ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _dynamo_tour(options: argparse.Namespace) -> int:
+    from bench import tour
+    from bench.executors import LocalProcesses
+
+    taken = tour.take(LocalProcesses(), tell=lambda phase: print(f"{phase} …", flush=True))
+    path, example = tour.write(taken, options.out), taken.example
+    verdict = "within" if example.agrees else "beyond"
+    print(f"{taken.seconds:.0f} s; eager and compiled losses differ by {example.difference:.1e} at most,", end=" ")
+    print(f"{verdict} the tolerance of {example.tolerance:.0e}\nRecord: {_shown(path)}")
+    return OK if example.agrees else FOUND_FAULTS

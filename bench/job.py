@@ -13,6 +13,7 @@ import msgspec
 from bench.models import ModelSpec, find
 from bench.profiles import Sampling
 from bench.record import Cell, Environment, Measurement, Status, Task
+from bench.tour import Tour
 
 Weights = Literal["random", "pretrained"]
 
@@ -68,6 +69,10 @@ class Job(_Message, frozen=True):
     allow_busy: bool = False
 
 
+class TakeTour(_Message, frozen=True):
+    """Request: see what TorchDynamo does with a function and with training."""
+
+
 class Machine(_Message, frozen=True):
     """Answer to a `Survey`."""
 
@@ -92,6 +97,12 @@ class Finding(_Message, frozen=True):
     input_size: tuple[int, int] | None = None
 
 
+class Toured(_Message, frozen=True):
+    """Answer to `TakeTour`."""
+
+    tour: Tour
+
+
 class Refusal(_Message, frozen=True):
     """Answer in place of another: an `AtlasError` to be raised by whoever asked."""
 
@@ -100,8 +111,8 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Survey | Job
-Answer = Machine | Finding | Refusal
+Request = Survey | Job | TakeTour
+Answer = Machine | Finding | Toured | Refusal
 Message = Phase | Answer
 Tell = Callable[[Message], None]
 """How a worker sends a message."""

@@ -17,15 +17,20 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 
 def one_line(message: object) -> str:
-    """The message with its blanks folded, paths cut to below site-packages (elsewhere to the file name), and without
-    names of host and user."""
-    text = " ".join(str(message).split())
+    """The message, `anonymous`, with its blanks folded and cut to `MAX_LENGTH`."""
+    text = anonymous(" ".join(str(message).split()))
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1].rstrip()}…"
+
+
+def anonymous(text: str) -> str:
+    """The text with its paths cut to below site-packages (elsewhere to the file name), and without names of host and
+    user."""
     text = _ABSOLUTE.sub("", _SITE_PACKAGES.sub("", text))
     text = _ADDRESS.sub("0x…", text)
     for private, label in ((socket.gethostname(), "<host>"), (_user(), "<user>")):
         if len(private) > 2 and private not in ("root", "localhost"):
             text = re.sub(rf"\b{re.escape(private)}\b", label, text)
-    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1].rstrip()}…"
+    return text
 
 
 def _user() -> str:

@@ -20,7 +20,7 @@ from typing import BinaryIO
 import msgspec
 
 from bench.errors import AtlasError
-from bench.job import Answer, Message, Refusal, Request, Survey, Tell
+from bench.job import Answer, Message, Refusal, Request, Survey, TakeTour, Tell, Toured
 
 
 def main() -> None:
@@ -61,6 +61,10 @@ def _answer(request: Request, tell: Tell) -> Answer:
             from bench.survey import survey  # noqa: PLC0415 - torch, which takes seconds
 
             return survey(request)
+        if isinstance(request, TakeTour):
+            from bench import dynamo_tour  # noqa: PLC0415 - as above
+
+            return Toured(tour=dynamo_tour.run(tell))
         from bench.trial import run  # noqa: PLC0415 - as above
 
         return run(request, tell)
