@@ -129,7 +129,7 @@ def outcome(record: Record) -> str:
 
 def estimate(steps: Sequence[Step], pace: Pace, left_s: float | None) -> str:
     """How long it will take, by what that is known, and how much of it a limited time holds: in a line."""
-    basis = "as earlier ones took here" if pace.seconds else "a guess: none was measured here yet"
+    basis = "by what earlier ones took here" if pace.seconds else "a guess: none was measured here yet"
     text = f"{_processes(steps)}, about {duration(duration_s(steps, pace))} ({basis})"
     if left_s is None:
         return text

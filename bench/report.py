@@ -86,6 +86,7 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
     return [
         f"{comparison.arm.capitalize()} latency, A → B: {counts} (verdicts by 99% intervals; the same: within 1%).",
         f"Geometric mean of the changes: {_interval(comparison.overall)}; {other}: {_interval(comparison.control)}.",
+        *_control(comparison),
         *_lone_processes(cells),
         f"Pass: {_passed(before)} in A, {_passed(after)} in B.",
         *(f"Status changed: {describe(each.cell)}: {_status(each)}." for each in cells if each.has_new_status),
@@ -97,6 +98,14 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
         f"B: {_side(after)}",
         _conclusion(comparison, threshold),
     ]
+
+
+def _control(comparison: Comparison) -> list[str]:
+    """Compiling changes nothing in eager: when that changed, something else did."""
+    control = comparison.control
+    if comparison.arm == "eager" or not (control.low > 0 or control.high < 0):
+        return []
+    return ["Eager changed as well: something besides the compiler differs, in the machine, its load or the software."]
 
 
 def _lone_processes(cells: Sequence[Change]) -> list[str]:

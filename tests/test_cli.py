@@ -170,7 +170,7 @@ def test_estimates_are_what_earlier_processes_took(tmp_path: Path, capsys: pytes
     assert bench("run", "--model", "ViT", "--out", str(tmp_path)) == 0
     capsys.readouterr()
     assert bench(*run, "--dry-run") == 0
-    assert re.search(r"2 processes, about [0-9] s \(as earlier ones took here\)", capsys.readouterr().out)
+    assert re.search(r"2 processes, about [0-9] s \(by what earlier ones took here\)", capsys.readouterr().out)
     assert bench(*run, "--time-budget", "90s") == 0
     assert "within the time budget" in capsys.readouterr().out
 

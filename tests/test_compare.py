@@ -88,6 +88,14 @@ def test_the_other_arm_can_be_asked_for() -> None:
     assert compared([before], [after]).cells[0].change.value == 0.0
 
 
+def test_a_change_of_eager_is_not_put_down_to_the_compiler() -> None:
+    slow = [2 * each for each in STEADY]
+    found = compared([measured("ViT", STEADY)], [measured("ViT", slow, eager_ms=(40.0, 40.1, 40.2))])
+    assert any("Eager changed as well" in line for line in summary(found, 0.05))
+    found = compared([measured("ViT", STEADY)], [measured("ViT", slow)])
+    assert not any("Eager changed" in line for line in summary(found, 0.05))
+
+
 def test_one_process_on_each_side_has_no_verdict_and_says_what_to_do() -> None:
     comparison = compared([measured("ViT", [10.0])], [measured("ViT", [20.0])])
     (change,) = comparison.cells
