@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import bench.worker
-from bench.job import Answer, Finding, Machine, Phase, Refusal, Request, Survey, Tell
+from bench.job import Answer, Finding, Job, Machine, Phase, Refusal, Request, Survey, Tell
 from bench.record import Arm, Compilation, Environment, Graphs, Measurement, Status
 
 ENVIRONMENT = Environment(device_name="Test CPU @ 1GHz", torch="2.13.0+cpu", cores=2, threads=2)
@@ -25,6 +25,7 @@ def answer(request: Request, tell: Tell) -> Answer:
         if request.device == "cuda":
             return Refusal(what="no cuda device here", where="--device", remedy="present: cpu")
         return Machine(device="cpu", environment=ENVIRONMENT)
+    assert isinstance(request, Job)
     tell(Phase(name="building"))
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
     behaviour = request.cell.model
