@@ -239,8 +239,7 @@ def _profile(options: argparse.Namespace) -> Profile:
     if options.allow_busy:
         changes["allow_busy"] = True
     if options.processes:
-        processes = _count("--processes", options.processes, LARGEST_COUNT)
-        changes |= {"processes": processes, "max_processes": processes}
+        changes["processes"] = _count("--processes", options.processes, LARGEST_COUNT)
     return msgspec.structs.replace(PROFILES[pick("profile", options.profile, PROFILES)], **changes)
 
 
@@ -347,7 +346,7 @@ def _list(_options: argparse.Namespace) -> int:
         cells = len(profile.models) * len(profile.batch_sizes) * len(profile.compile_modes) * len(profile.dtypes)
         print(f"  {profile.name:<12} {profile.summary}")
         print(f"  {'':<12} batch size {sizes}; {', '.join(profile.compile_modes)}; {', '.join(profile.dtypes)}")
-        print(f"  {'':<12} {cells} cells, {profile.processes} to {profile.max_processes} processes each")
+        print(f"  {'':<12} {cells} cells, processes each: {profile.processes}")
     print(f"\nCompile modes (--compile-mode)\n  {', '.join(COMPILE_MODES)}")
     print(f"\nData types (--dtype)\n  {', '.join(DTYPES)}")
     return OK

@@ -51,12 +51,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     dtypes: tuple[str, ...] = ("float32",)
     dynamic: bool | None = None  # of torch.compile: shapes are variables, constants, or whichever Dynamo finds out
     allow_busy: bool = False  # measure although other processes compute on the device
-    processes: int = 3  # the fewest over which an interval is worth showing
-    max_processes: int = 3  # more are spent where the speedup is less precise than `target`
-    target: float = 0.03  # half-width of the interval of the speedup over processes, as a share
-    timeout_s: float = (
-        900.0  # a process past this hangs: the slowest cold compilation known takes 4 minutes on two cores
-    )
+    processes: int = 3  # of each cell. Adding some where chance made an interval wide would spoil its coverage
+    timeout_s: float = 900.0  # past this a process hangs: the slowest known compiles for 5 minutes on two cores
     sampling: Sampling = Sampling()
 
 
@@ -65,7 +61,6 @@ QUICK = Profile(
     summary="three models in four minutes on two cores: one process each, so its intervals are of that process only",
     models=("ViT", "Segformer", "DETR"),
     processes=1,
-    max_processes=1,
     timeout_s=300.0,
     sampling=Sampling(min_rounds=20, min_samples=40, min_s=1.0, max_s=12.0, warmup_cap_s=4.0),
 )
@@ -73,7 +68,6 @@ STANDARD = Profile(
     name="standard",
     summary="all twelve models at batch size 1, eager against default compilation",
     processes=5,
-    max_processes=5,
     sampling=Sampling(max_s=8.0, warmup_cap_s=4.0),
 )
 FULL = Profile(
@@ -88,7 +82,6 @@ PAPER_2023 = Profile(
     name="paper-2023",
     summary="the protocol of the 2023 guide: the mean of 300 inferences on one image, after a warm-up",
     processes=1,
-    max_processes=1,
     timeout_s=14_400.0,  # 300 calls of the slowest model, eager and compiled, on a CPU
     sampling=Sampling(inputs=1, block_calls=300, max_rounds=1, floor_rounds=1, warmup_s=0.0),
 )

@@ -33,7 +33,6 @@ from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey
 from bench.pace import Pace
 from bench.profiles import Profile
 from bench.record import RESULTS, SCHEMA, Cell, Environment, Measurement, Record, Status, append, read
-from bench.statistics import speedup
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
 """Compile caches of unfinished runs, a folder a run and one below it a cell; removed when the run is finished."""
@@ -131,25 +130,19 @@ class Step:
 def pending(
     plan: Plan, records: Sequence[Record], *, forgotten: Sequence[Record] = (), pace: Pace | None = None
 ) -> list[Step]:
-    """What is still to be done, in order: the first process of every cell, the second …; then imprecise cells again.
+    """What is still to be done, in order: the first process of every cell, then the second …
 
     A cell that gave nothing at all (out of memory, a crash, a time-out) is done, unless its records are `forgotten`.
     With a `pace`, because time is limited, cells come as `by_use` puts them, else as they are planned.
     """
-    profile = plan.profile
     planned = by_use(plan.planned, pace) if pace else plan.planned
     open_cells = [progress for each in planned if not (progress := _Progress.of(each, records, forgotten)).has_failed]
-    steps = [
+    return [
         Step(each.planned, each.next_process + ahead, is_first=number == 0)
-        for number in range(profile.processes)
+        for number in range(plan.profile.processes)
         for each in open_cells
         if (ahead := number - each.done) >= 0
     ]
-    if steps:
-        return steps
-    imprecise = [each for each in open_cells if each.done < profile.max_processes and each.half_width > profile.target]
-    imprecise.sort(key=lambda each: -each.half_width)
-    return [Step(each.planned, each.next_process, is_first=False) for each in imprecise]
 
 
 def by_use(planned: Sequence[Planned], pace: Pace) -> list[Planned]:
@@ -224,12 +217,6 @@ class _Progress:
     @property
     def has_failed(self) -> bool:
         return self.done > 0 and not self.measurements
-
-    @property
-    def half_width(self) -> float:
-        """Of the interval of the speedup over processes, as a share; inf where there is none."""
-        half_width = speedup(self.measurements).half_width
-        return math.inf if math.isnan(half_width) else half_width
 
 
 def _is_failed(record: Record) -> bool:
