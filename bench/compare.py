@@ -22,7 +22,7 @@ from typing import Any, Literal
 import msgspec
 
 from bench.errors import AtlasError
-from bench.record import COMPARABLE, RESULTS, WORST_FIRST, Arm, Cell, Environment, Record, Status, read, run_files
+from bench.record import COMPARABLE, RESULTS, Arm, Cell, Environment, Record, Status, read, run_files, worst
 from bench.statistics import (
     UNKNOWN,
     VERDICT_CONFIDENCE,
@@ -278,7 +278,7 @@ def _totals(side: Side) -> Totals:
         name=side.name,
         devices=tuple(side.devices),
         cells=len(side.cells),
-        passed=sum(_worst(group).status is Status.PASS for group in side.cells.values()),
+        passed=sum(worst(group).status is Status.PASS for group in side.cells.values()),
         superseded=side.superseded,
         replication=replicate(itertools.chain.from_iterable(side.cells.values())),
     )
@@ -301,10 +301,10 @@ def _change(before: Sequence[Record], after: Sequence[Record], arm: ArmName) -> 
 
 
 def _outcome(records: Sequence[Record], arm: ArmName) -> Outcome:
-    worst, summary = _worst(records), summarize(_arms(records, arm))
+    standing, summary = worst(records), summarize(_arms(records, arm))
     return Outcome(
-        status=worst.status,
-        reason=worst.reason,
+        status=standing.status,
+        reason=standing.reason,
         latency_ms=summary.latency_ms,
         low_ms=summary.low_ms,
         high_ms=summary.high_ms,
@@ -331,12 +331,8 @@ def _arms(records: Sequence[Record], arm: ArmName) -> list[Arm]:
     return [each for each in found if each]
 
 
-def _worst(records: Sequence[Record]) -> Record:
-    return min(records, key=lambda record: WORST_FIRST.index(record.status))
-
-
 def _is_comparable(records: Sequence[Record]) -> bool:
-    return _worst(records).status in COMPARABLE
+    return worst(records).status in COMPARABLE
 
 
 # ── What else differs ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,7 @@ they are derived from the raw samples by `bench.statistics`, so a better statist
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -66,7 +66,10 @@ WORST_FIRST = (
     Status.SKIPPED,
     Status.PASS,
 )
-"""A cell has the worst status of its processes."""
+"""A cell has the worst status of its processes: see `worst`."""
+
+NOISY = frozenset({Status.THROTTLED, Status.UNSTABLE})
+"""What the machine did to one process, and need not have done to the next."""
 
 COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
 """Statuses whose latencies mean something: a wrong or throttled result keeps its figures, and is compared with none."""
@@ -248,6 +251,14 @@ class Record(_Value, frozen=True):
         """What may occur only once in a run: the cell on its environment, and the process."""
         environment = self.environment
         return (self.cell, environment.device_name, environment.torch, self.process)
+
+
+def worst(processes: Sequence[Record]) -> Record:
+    """The record that stands for its cell: that of the worst status. Noise counts where half of the processes or more
+    had it: what it does to fewer is in the interval over processes."""
+    noisy = sum(process.status in NOISY for process in processes)
+    counted = [process for process in processes if process.status not in NOISY or 2 * noisy >= len(processes)]
+    return min(counted, key=lambda process: WORST_FIRST.index(process.status))
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:

@@ -25,8 +25,10 @@ from packaging.version import InvalidVersion, Version
 
 from bench import record, statistics
 from bench.errors import AtlasError
-from bench.record import RESULTS, Arm, Measurement, Record, Status
+from bench.record import COMPARABLE, RESULTS, Arm, Measurement, Record, worst
 from bench.statistics import Estimate
+from bench.tour import Tour
+from bench.tour import newest as newest_tour
 from generator.lint import Finding, lint
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -96,24 +98,6 @@ COLUMNS: dict[str, str] = {
 }
 """Every column of `Results.cells` with its type."""
 
-COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
-"""Statuses whose speedup means something. A wrong or throttled result keeps its figures and counts in no comparison."""
-
-_WORST_FIRST = (
-    Status.EAGER_OOM,
-    Status.OOM,
-    Status.CRASH,
-    Status.TIMEOUT,
-    Status.FAIL_TO_RUN,
-    Status.FAIL_ACCURACY,
-    Status.THROTTLED,
-    Status.UNSTABLE,
-    Status.EAGER_TWO_RUNS_DIFFER,
-    Status.SKIPPED,
-    Status.PASS,
-)
-
-
 Row = Mapping[str, Any]
 """One row of the table by column, with its label as ``row``. What is unknown is None."""
 
@@ -127,6 +111,7 @@ class Results:
 
     cells: pd.DataFrame
     records: int
+    tour: Tour | None = None  # the newest
 
     @cached_property
     def rows(self) -> Rows:
@@ -223,7 +208,7 @@ def load(results: Path = RESULTS) -> Results:
             owner[run] = path
         rows += of_file
         records += sum(row["attempts"] for row in of_file)
-    return Results(_table(rows), records)
+    return Results(_table(rows), records, newest_tour(results))
 
 
 @lru_cache(maxsize=256)
@@ -280,22 +265,22 @@ def _impossible(measurement: Measurement | None) -> str | None:
 def _pool(group: Sequence[Record]) -> dict[str, Any]:
     """One row of the table from the processes of a cell."""
     group = sorted(group, key=lambda each: each.process)
-    worst = min(group, key=lambda each: _WORST_FIRST.index(each.status))
+    standing = worst(group)
     newest = max(group, key=lambda each: each.measured_at.timestamp() if each.measured_at else 0.0)
     measurements = [each.measurement for each in group if each.measurement]
     return {
-        "run": worst.run,
-        "profile": worst.profile,
-        "origin": worst.origin,
-        "status": worst.status.value,
-        "reason": worst.reason or "",
+        "run": standing.run,
+        "profile": standing.profile,
+        "origin": standing.origin,
+        "status": standing.status.value,
+        "reason": standing.reason or "",
         "flags": " ".join(sorted({flag for each in group for flag in each.flags})),
         "attempts": len(group),
         "measured_at": newest.measured_at,
-        "command": worst.command or "",
-        **_cell(worst),
-        **_environment(worst),
-        **_source(worst),
+        "command": standing.command or "",
+        **_cell(standing),
+        **_environment(standing),
+        **_source(standing),
         **_figures(measurements),
     }
 

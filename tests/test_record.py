@@ -12,7 +12,19 @@ from test_sweep import plan, record
 
 from bench.errors import AtlasError
 from bench.importers import huggingface_2023
-from bench.record import MAX_LINE_BYTES, SCHEMA, Arm, Measurement, Status, append, decode, encode, read, run_files
+from bench.record import (
+    MAX_LINE_BYTES,
+    SCHEMA,
+    Arm,
+    Measurement,
+    Status,
+    append,
+    decode,
+    encode,
+    read,
+    run_files,
+    worst,
+)
 
 VIT, BEIT = plan("ViT", "BeiT").planned
 latencies = st.floats(1e-3, 1e6)
@@ -40,6 +52,22 @@ def test_every_latency_survives_to_the_last_digit(rounds: tuple[tuple[float, ...
 def test_the_key_tells_cells_processes_and_machines_apart() -> None:
     assert record(VIT).key == record(VIT).key
     assert len({record(VIT).key, record(BEIT).key, record(VIT, 1).key}) == 3
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ([Status.PASS, Status.OOM, Status.UNSTABLE], Status.OOM),
+        ([Status.PASS, Status.PASS, Status.UNSTABLE], Status.PASS),
+        ([Status.PASS, Status.UNSTABLE], Status.UNSTABLE),
+        ([Status.UNSTABLE, Status.THROTTLED, Status.PASS], Status.THROTTLED),
+    ],
+)
+def test_a_cell_has_its_worst_status_but_noise_counts_from_half_of_the_processes_on(
+    statuses: list[Status], expected: Status
+) -> None:
+    processes = [record(VIT, number, status) for number, status in enumerate(statuses)]
+    assert worst(processes).status is expected
 
 
 def test_appending_and_reading(tmp_path: Path) -> None:
