@@ -60,6 +60,8 @@ class Row:
     compiled_host_bound: float | None
     eager_matmul_share: float | None
     compiled_matmul_share: float | None
+    verdict: str
+    causes: str
     graphs: int | None
     graph_breaks: int | None
     recompiles: int | None
@@ -93,6 +95,7 @@ class _Known:
     mode_rows = _chosen(tables.mode_rows)
     memory_rows = _chosen(tables.memory_rows)
     efficiency_rows = _chosen(tables.efficiency_rows)
+    cause_rows = _chosen(tables.cause_rows)
     break_rows = _chosen(tables.break_rows)
     skip_rows = _chosen(tables.skip_rows)
     recompile_rows = _chosen(tables.recompile_rows)

@@ -20,6 +20,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.record import Status
+from generator import causes
 from generator.charts import Chart
 from generator.language import UNKNOWN
 from generator.load import Results, Row, Rows
@@ -43,7 +44,8 @@ NUMBERS = {
     *("models", "devices", "comparisons", "records", "batch_size", "threads"),
     *("compile_cold_s", "compile_warm_s", "break_even_calls", "break_even_warm_calls", "graphs", "graph_breaks"),
     *("eager_peak_memory_gb", "compiled_peak_memory_gb", "memory_change"),
-    *("flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share", "eager_energy_j", "compiled_energy_j"),
+    *("flop", "eager_flop_s", "compiled_flop_s", "eager_image_j", "compiled_image_j"),
+    *("eager_copy_share", "compiled_copy_share"),
     *("recompiles", "batch_size_recompiles", "version_change"),
 }
 """Columns whose cells are figures: aligned at their end, sorted by value. So are those of `tables.versions`."""
@@ -208,8 +210,11 @@ class Tables:
             "eager_flop_s": partial(self._rate, "eager_matmul_share"),
             "compiled_flop_s": partial(self._rate, "compiled_matmul_share"),
             "eager_copy_share": self._share,
-            "eager_energy_j": self._energy,
-            "compiled_energy_j": self._energy,
+            "compiled_copy_share": self._share,
+            "eager_image_j": partial(self._three_digits, 1.0),
+            "compiled_image_j": partial(self._three_digits, 1.0),
+            "verdict": self._verdict,
+            "why": self._why,
             "version_change": self._version_change,
             "reason": self._verbatim,
             "location": self._verbatim,
@@ -314,15 +319,11 @@ class Tables:
 
     def _flop(self, value: float | None, row: Row) -> Cell:
         """Operations for one image, in GFLOP."""
-        return self._three_digits(value, 1e9 * row["batch_size"])
-
-    def _energy(self, value: float | None, row: Row) -> Cell:
-        """Joules for one image."""
-        return self._three_digits(value, row["batch_size"])
+        return self._three_digits(1e9 * row["batch_size"], value, row)
 
     def _rate(self, share: str, value: float | None, row: Row) -> Cell:
         """TFLOP/s, with the share of the peak below it."""
-        cell = self._three_digits(value, 1e12)
+        cell = self._three_digits(1e12, value, row)
         if row[share] is None:
             return cell
         message = self.words.language.gettext("%(share)s of the peak")
@@ -334,7 +335,7 @@ class Tables:
             return _UNKNOWN_NUMBER
         return Cell(self.words.value(self.words.language.percent(value, 0)), _sort(value), "number")
 
-    def _three_digits(self, value: float | None, unit: float) -> Cell:
+    def _three_digits(self, unit: float, value: float | None, _row: Row) -> Cell:
         """A figure in multiples of `unit`, as exact as three digits are."""
         if value is None:
             return _UNKNOWN_NUMBER
@@ -360,6 +361,12 @@ class Tables:
     def _above_eager(self, compiled: str, eager: str) -> str:
         below = self.words.say(self.words.language.gettext("eager %(figure)s"), figure=eager)
         return Markup("{}<br><small>{}</small>").format(compiled, below)
+
+    def _verdict(self, verdict: str, _row: Row) -> Cell:
+        return Cell(escape(self.words.verdict(verdict)))
+
+    def _why(self, _label: int, row: Row) -> Cell:
+        return Cell(causes.why(row["causes"], row["verdict"], self.words), classes="prose")
 
     def _verbatim(self, text: str, _row: Row) -> Cell:
         """What a program said, to the letter."""

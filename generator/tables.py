@@ -100,14 +100,24 @@ def memory_rows(rows: Rows) -> list[Row]:
 def efficiency(rows: Rows) -> Lines:
     """How much of what the device can do each arm does; energy where the device tells it."""
     known = efficiency_rows(rows)
-    energy = ("eager_energy_j", "compiled_energy_j")
+    seldom = ("compiled_copy_share", "eager_image_j", "compiled_image_j")
     columns = ("flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share")
-    return _shown(known, *columns, *(column for column in energy if _any(known, column)))
+    return _shown(known, *columns, *(column for column in seldom if _any(known, column)))
 
 
 def efficiency_rows(rows: Rows) -> list[Row]:
     """The rows whose operations were counted."""
     return [row for row in rows if row["eager_flop_s"] is not None]
+
+
+def causes(rows: Rows) -> Lines:
+    """The verdict on each cell, and why."""
+    return [{**line, "why": line["row"]} for line in _shown(cause_rows(rows), "change", "verdict")]
+
+
+def cause_rows(rows: Rows) -> list[Row]:
+    """The rows that know a cause, or whose measurement could have told one."""
+    return [row for row in comparisons(rows) if row["causes"] or row["eager_flop_s"] is not None]
 
 
 def graph_breaks(rows: Rows) -> Lines:

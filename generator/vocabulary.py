@@ -5,6 +5,12 @@ well (``{{ row.eager_ms | ms }}``). Functions return HTML blocks without blank l
 charts and downloads are handed to `emit` as files. The values of keywords are slugs and names from the records; one
 that does not exist is an `AtlasError` with the nearest ones.
 
+Where no record knows what a table or chart shows, a sentence says so in its place. A page that would rather leave its
+section out asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for what
+``mode_table`` shows, and likewise ``memory_rows``, ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``,
+``recompile_rows``, ``version_rows`` (table and chart) and ``compile_rows`` (``compile_cost_table``,
+``break_even_table``). ``{{ row | why }}`` tells the causes of one row.
+
     python -m generator build --out staged
 """
 
@@ -20,7 +26,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from generator import charts, downloads, tables
+from generator import causes, charts, downloads, tables
 from generator.atlas import Atlas
 from generator.charts import Chart
 from generator.language import Language
@@ -68,6 +74,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "date": lambda day: shown(_date(day, language)),
         "name": lambda text: shown(str(text)),
         "names": lambda items: str(words.names([str(getattr(item, "label", item)) for item in items])),
+        "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
         "counted": lambda n, noun: str(words.say(_counted(language, noun, n), count=language.number(n))),
     }
 
@@ -199,9 +206,10 @@ class _Functions:
         headline = self.language.gettext("Compiled latency by PyTorch version, eager below it")
         return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
 
-    def cause_table(self, page: str, **selection: Any) -> str:  # noqa: ARG002  # until causes are computed
-        """The verdict on each cell, and its cause."""
-        return self._nothing()
+    def cause_table(self, page: str, **selection: Any) -> str:
+        """The verdict on each cell, and its causes."""
+        headline = self.language.gettext("Whether compiling helps, and why")
+        return self._of_rows(page, selection, headline, tables.cause_rows, tables.causes)
 
     def environment_table(self, page: str, **selection: Any) -> str:
         """What the figures were measured on."""

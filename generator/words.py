@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from bench.record import Status
 from generator import typography
-from generator.language import Language, Untranslated
+from generator.language import UNKNOWN, Language, Untranslated
 from generator.lint import Finding
 from generator.load import Row, Rows
 
@@ -162,6 +162,16 @@ class Words:
         gettext = self.language.gettext
         return {"auto": gettext("automatic"), "true": gettext("yes"), "false": gettext("no")}.get(dynamic, dynamic)
 
+    def verdict(self, verdict: str) -> str:
+        """What the interval of a speedup says of the compiled model."""
+        gettext = self.language.gettext
+        return {
+            "faster": gettext("faster"),
+            "slower": gettext("slower"),
+            "same": gettext("the same"),
+            "ambiguous": gettext("not clear"),
+        }.get(verdict, UNKNOWN)
+
     def device_type(self, kind: str) -> str:
         """What a torch device type is."""
         return {"cuda": "GPU", "xpu": "GPU (XPU)", "mps": "GPU (MPS)", "cpu": "CPU"}.get(kind, kind)
@@ -221,8 +231,9 @@ class Words:
             "eager_flop_s": gettext("Eager (TFLOP/s)"),
             "compiled_flop_s": gettext("Compiled (TFLOP/s)"),
             "eager_copy_share": gettext("Eager, share of the copy bandwidth"),
-            "eager_energy_j": gettext("Eager (J per image)"),
-            "compiled_energy_j": gettext("Compiled (J per image)"),
+            "compiled_copy_share": gettext("Compiled, share of the copy bandwidth"),
+            "eager_image_j": gettext("Eager (J per image)"),
+            "compiled_image_j": gettext("Compiled (J per image)"),
             "verdict": gettext("Verdict"),
             "why": gettext("Why"),
             "reason": gettext("Reason"),
