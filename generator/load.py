@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
-from bench import record, statistics
+from bench import cause, record, statistics
 from bench.errors import AtlasError
-from bench.record import COMPARABLE, RESULTS, Arm, Measurement, Record, worst
+from bench.record import COMPARABLE, RESULTS, Arm, Measurement, Record, Telemetry, worst
 from bench.statistics import Estimate
 from bench.tour import Tour
 from bench.tour import newest as newest_tour
@@ -55,16 +55,18 @@ FIGURES = (
     *("compile_warm_s", "break_even_warm_calls", "break_even_warm_calls_low", "break_even_warm_calls_high"),
     *("eager_device_ms", "compiled_device_ms", "eager_host_bound", "compiled_host_bound"),
     *("flop", "traffic_bytes", "matmul_flop_s", "copy_bytes_s"),
-    *("eager_flop_s", "compiled_flop_s", "eager_matmul_share", "compiled_matmul_share", "eager_copy_share"),
-    *("eager_energy_j", "compiled_energy_j", "clock_mhz", "temperature_c", "power_w"),
+    *("eager_flop_s", "eager_matmul_share", "eager_copy_share", "eager_image_j"),
+    *("compiled_flop_s", "compiled_matmul_share", "compiled_copy_share", "compiled_image_j"),
+    *("clock_mhz", "temperature_c", "power_w"),
     *("eager_peak_memory_gb", "compiled_peak_memory_gb", "memory_change"),
     *("eager_peak_reserved_gb", "compiled_peak_reserved_gb"),
     *("eager_minor_faults_per_call", "compiled_minor_faults_per_call", "max_relative_error"),
 )
 """Numbers, nan where unknown. ``_low`` and ``_high`` bound the 95% interval over processes. `change` is compiled ÷
 eager − 1 (−0.45: the latency falls by 45%), the inverse of the speedup, so that both tell the same; `memory_change` is
-the same of the peak memory. FLOP, bytes and joules are those of one call of the whole batch. Shares are of the latency
-(``_host_bound``: while the device waits for the host) or of the device's own peak (``_matmul_share``, ``_copy_share``).
+the same of the peak memory. FLOP and bytes are those of one call of the whole batch, joules those of one image. Shares
+are of the latency (``_host_bound``: while the device waits for the host) or of the device's own peaks
+(``_matmul_share``, ``_copy_share``).
 """
 
 COUNTS = (
@@ -75,13 +77,15 @@ COUNTS = (
 """Whole numbers, missing where unknown. `attempts` are records, `processes` those of them that have figures."""
 
 TEXTS = (
-    *("run", "profile", "status", "reason", "verdict", "stop_reason", "flags", "command"),
+    *("run", "profile", "status", "reason", "verdict", "causes", "stop_reason", "flags", "command"),
     *("device_name", "device_type", "model_label", "checkpoint", "task"),
     *("transformers", "python", "platform", "accelerator", "driver", "triton", "commit", "settings"),
     *("graph_break_reasons", "cudagraph_skip_reasons", "throttle_reasons"),
     *("source_title", "source_url", "source_date", "source_licence", "source_note"),
 )
-"""Text, empty where unknown. `flags` are separated by spaces. `settings`, and what ends on ``_reasons``, is JSON."""
+"""Text, empty where unknown. `flags` are separated by spaces; `settings`, `causes`, and ``_reasons`` are JSON."""
+
+ARMS: tuple[cause.ArmName, ...] = ("eager", "compiled")
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 """Modes of torch.compile in the order of what they try. Pages may name them before anything was measured with them."""
@@ -281,7 +285,7 @@ def _pool(group: Sequence[Record]) -> dict[str, Any]:
         **_cell(standing),
         **_environment(standing),
         **_source(standing),
-        **_figures(measurements),
+        **_figures(measurements, standing.cell.batch_size),
     }
 
 
@@ -320,17 +324,19 @@ def _source(each: Record) -> dict[str, str]:
     return {f"source_{name}": getattr(each.source, name, None) or "" for name in names}
 
 
-def _figures(measurements: Sequence[Measurement]) -> dict[str, Any]:
+def _figures(measurements: Sequence[Measurement], batch_size: int) -> dict[str, Any]:
     if not measurements:
         return {"processes": 0}
     figures: dict[str, Any] = {"processes": len(measurements), "verdict": statistics.verdict(measurements)}
-    for arm in ("eager", "compiled"):
+    figures["causes"] = _json_of([each.cause.value, each.figure] for each in cause.explain(measurements))
+    for arm in ARMS:
         figures |= _arm(arm, [one for each in measurements if (one := getattr(each, arm))])
     ratio = statistics.speedup(measurements)
     figures |= _estimate("speedup", ratio)
     figures |= {"change": 1 / ratio.value - 1, "change_low": 1 / ratio.high - 1, "change_high": 1 / ratio.low - 1}
-    figures |= {"memory_change": _ratio(figures, "compiled_peak_memory_gb", "eager_peak_memory_gb") - 1}
-    return figures | _compilation(measurements) | _graphs(measurements) | _work(measurements, figures)
+    eager_gb, compiled_gb = (figures.get(f"{arm}_peak_memory_gb", math.nan) for arm in ARMS)
+    figures |= {"memory_change": compiled_gb / eager_gb - 1}
+    return figures | _compilation(measurements) | _graphs(measurements) | _efficiency(measurements, batch_size)
 
 
 def _arm(name: str, arms: Sequence[Arm]) -> dict[str, Any]:
@@ -345,9 +351,7 @@ def _arm(name: str, arms: Sequence[Arm]) -> dict[str, Any]:
         f"{name}_peak_memory_gb": _most(arm.peak_memory_gb for arm in arms),
         f"{name}_peak_reserved_gb": _most(arm.peak_reserved_gb for arm in arms),
         f"{name}_minor_faults_per_call": _median(arm.minor_faults_per_call for arm in arms),
-        f"{name}_energy_j": _median(arm.energy_j for arm in arms),
-        f"{name}_device_ms": (device_ms := _median(_median(arm.device_ms) for arm in arms if arm.device_ms)),
-        f"{name}_host_bound": float(np.maximum(1 - device_ms / summary.latency_ms, 0.0)),  # keeps nan
+        f"{name}_device_ms": _median(_median(arm.device_ms) for arm in arms if arm.device_ms),
     }
 
 
@@ -390,46 +394,45 @@ def _graphs(measurements: Sequence[Measurement]) -> dict[str, Any]:
     return found
 
 
-def _work(measurements: Sequence[Measurement], figures: Mapping[str, Any]) -> dict[str, Any]:
+def _efficiency(measurements: Sequence[Measurement], batch_size: int) -> dict[str, Any]:
     """What a call has to do, at what rate each arm does it, and what the device says of itself meanwhile."""
-    work = next((each.work for each in measurements if each.work), None)
-    peaks = [each.peaks for each in measurements if each.peaks]
-    told = [each.telemetry for each in measurements if each.telemetry]
-    found: dict[str, Any] = {
-        "matmul_flop_s": _median(each.matmul_flop_s for each in peaks),
-        "copy_bytes_s": _median(each.copy_bytes_s for each in peaks),
-    }
+    work, peaks = cause.work_of(measurements), cause.peaks_of(measurements)
+    found: dict[str, Any] = {}
     if work:
         found |= {"flop": work.flop, "traffic_bytes": work.traffic_bytes}
-        for arm in ("eager", "compiled"):
-            rate = work.flop / figures.get(f"{arm}_ms", math.nan) * 1e3
-            found |= {f"{arm}_flop_s": rate, f"{arm}_matmul_share": rate / found["matmul_flop_s"]}
-        # Only of eager: how much of this traffic a compiled model avoids is not known.
-        found["eager_copy_share"] = work.traffic_bytes / figures["eager_ms"] * 1e3 / found["copy_bytes_s"]
-    if told:
-        reasons = Counter[str]()
-        for each in told:
-            reasons.update(each.throttle_reasons)
+    if peaks:
+        found |= {"matmul_flop_s": peaks.matmul_flop_s, "copy_bytes_s": peaks.copy_bytes_s}
+    for arm in ARMS:
         found |= {
-            "clock_mhz": _median(each for one in told for each in one.clock_mhz),
-            "temperature_c": _most(each for one in told for each in one.temperature_c),
-            "power_w": _median(each for one in told for each in one.power_w),
-            "repeated_rounds": sum(each.repeated_rounds for each in told),
-            "throttled_rounds": sum(each.throttled_rounds for each in told),
-            "throttle_reasons": json.dumps(reasons, sort_keys=True) if reasons else "",
+            f"{arm}_host_bound": cause.host_bound(measurements, arm),
+            f"{arm}_flop_s": cause.achieved_flop_s(measurements, arm),
+            f"{arm}_matmul_share": cause.peak_share(measurements, arm),
+            f"{arm}_copy_share": cause.bandwidth_share(measurements, arm),
+            f"{arm}_image_j": cause.energy_per_image_j(measurements, arm, batch_size),
         }
-    return found
+    return found | _telemetry([each.telemetry for each in measurements if each.telemetry])
+
+
+def _telemetry(told: Sequence[Telemetry]) -> dict[str, Any]:
+    if not told:
+        return {}
+    reasons = Counter[str]()
+    for each in told:
+        reasons.update(each.throttle_reasons)
+    return {
+        "clock_mhz": _median(mhz for each in told for mhz in each.clock_mhz),
+        "temperature_c": _most(celsius for each in told for celsius in each.temperature_c),
+        "power_w": _median(watts for each in told for watts in each.power_w),
+        "repeated_rounds": sum(each.repeated_rounds for each in told),
+        "throttled_rounds": sum(each.throttled_rounds for each in told),
+        "throttle_reasons": json.dumps(reasons, sort_keys=True) if reasons else "",
+    }
 
 
 def _json_of(values: Iterable[Any]) -> str:
     """Distinct values as a JSON list, in the order in which they first occur; nothing for none."""
     distinct = list({json.dumps(value, sort_keys=True): value for value in values}.values())
     return json.dumps(distinct, ensure_ascii=False) if distinct else ""
-
-
-def _ratio(figures: Mapping[str, Any], part: str, whole: str) -> float:
-    known: float = figures.get(part, math.nan) / figures.get(whole, math.nan)
-    return known
 
 
 def _most(values: Iterable[float | None]) -> float:

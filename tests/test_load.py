@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, write
+from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, telling, write
 
 from bench.errors import AtlasError
 from bench.record import Arm, Measurement, Status
-from generator.load import COLUMNS, Results, comparisons, load, short_name, slugify
+from generator.load import COLUMNS, Results, comparisons, load, short_name, slugify, version_order
 
 
 def loaded(tmp_path: Path, *records: object) -> Results:
@@ -75,6 +76,39 @@ def test_a_process_that_failed_marks_its_cell_and_hides_no_figure(tmp_path: Path
     assert (row["status"], row["reason"]) == ("crash", "exit code -11")
     assert (row["attempts"], row["processes"]) == (2, 1)
     assert row["eager_ms"] == pytest.approx(10, rel=0.02)
+
+
+def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
+    (row,) = loaded(tmp_path, *(measured(process=p, figures=telling(seed=p), batch_size=2) for p in range(3))).rows
+    assert row["eager_host_bound"] == pytest.approx(0.5, abs=0.01)
+    assert row["eager_flop_s"] == pytest.approx(3.51e12, rel=0.01)
+    assert row["eager_matmul_share"] == pytest.approx(0.0585, rel=0.01)
+    assert row["compiled_copy_share"] == pytest.approx(1e8 / 8e-3 / 3e12, rel=0.01)
+    assert (row["eager_image_j"], row["compiled_image_j"]) == (1.5, 1.0)
+    assert (row["clock_mhz"], row["temperature_c"], row["repeated_rounds"]) == (1940, 55, 3)
+    assert (row["graph_breaks"], row["batch_size_recompiles"]) == (2, 2)
+    assert json.loads(row["graph_break_reasons"])[0] == {"location": "transformers/vit.py:7", "reason": "call <print>"}
+    assert [cause for cause, _ in json.loads(row["causes"])] == ["host_bound", "cudagraph_skips", "graph_breaks"]
+    assert row["break_even_warm_calls_low"] < row["break_even_warm_calls"] < row["break_even_warm_calls_high"]
+
+
+def test_what_was_not_measured_is_unknown(tmp_path: Path) -> None:
+    (row,) = loaded(tmp_path, measured()).rows
+    for name in ("eager_host_bound", "eager_flop_s", "eager_image_j", "clock_mhz", "batch_size_recompiles"):
+        assert row[name] is None, name
+    assert (row["causes"], row["throttle_reasons"]) == ("", "")
+
+
+def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
+    records = [
+        measured(torch=torch, compile_mode=mode)
+        for mode in ("reduce-overhead", "max-autotune", "default")
+        for torch in ("2.13.0+cu130", "2.9.1", "2.10.0.dev")
+    ]
+    rows = loaded(tmp_path, *records).rows
+    assert [row["torch"] for row in rows[::3]] == ["2.9.1", "2.10.0.dev", "2.13.0+cu130"]
+    assert [row["compile_mode"] for row in rows[:3]] == ["default", "reduce-overhead", "max-autotune"]
+    assert version_order("nightly") < version_order("2.0.1")
 
 
 def test_compiled_out_of_memory_keeps_the_eager_latency(tmp_path: Path) -> None:

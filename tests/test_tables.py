@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
-from atlas_data import PUBLISHED, XEON, measured, measurement, write
+from atlas_data import PUBLISHED, XEON, measured, measurement, telling, write
 
 from bench.record import Record, Status
 from generator import tables
@@ -124,6 +125,81 @@ def test_compile_cost_leaves_published_rows_out(results: Results, tmp_path: Path
     (line,) = tables.compile_cost(rows_of(tmp_path, measured()))
     assert (line["compile_cold_s"], line["compile_warm_s"], line["graphs"]) == (20.0, 5.0, 1)
     assert line["break_even_calls"] == pytest.approx(10_000, rel=0.05)
+
+
+# ── What a measurement knows besides latency ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    """Two modes of a model that tells all, the older version of one of them, and a model that tells little."""
+    records = [
+        measured(figures=telling()),
+        measured(figures=telling(10.0, 12.0), compile_mode="reduce-overhead"),
+        measured(figures=telling(12.0, 10.0), torch="2.9.1", run="old"),
+        measured(model="DETR", checkpoint="facebook/detr"),
+    ]
+    return load(write(tmp_path_factory.mktemp("results"), records)).newest_rows
+
+
+def test_modes_of_a_cell_stand_together_default_first(told: Rows) -> None:
+    lines = tables.modes(told)
+    assert [line["compile_mode"] for line in lines] == ["default", "reduce-overhead"]
+    assert {told[0]["model"], *(row["model"] for row in tables.mode_rows(told))} == {"vit"}
+    assert {"compiled_ms", "change", "compile_cold_s", "compile_warm_s", "break_even_calls"} <= lines[0].keys()
+    assert lines[1]["break_even_calls"] == math.inf
+
+
+def test_break_even_is_told_for_both_caches(told: Rows) -> None:
+    line = tables.break_even(told)[-2]
+    assert line["break_even_calls"] == pytest.approx(4 * line["break_even_warm_calls"])
+
+
+def test_efficiency_and_memory(told: Rows) -> None:
+    assert len(tables.efficiency(told)) == 3
+    line = tables.efficiency(told)[0]
+    assert {"flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share", "eager_image_j"} <= line.keys()
+    assert tables.memory(told)[0]["memory_change"] == pytest.approx(-0.2)
+
+
+def test_breaks_and_skips_are_told_once_a_model_with_their_modes(told: Rows) -> None:
+    first, second = tables.graph_breaks(told)
+    assert (first["model"], first["modes"]) == ("vit", ("default", "reduce-overhead"))
+    assert (first["reason"], first["location"]) == ("call <print>", "transformers/vit.py:7")
+    assert second["location"] == ""
+    assert [line["reason"] for line in tables.skips(told)] == ["mutated inputs"]
+    assert {line["batch_size_recompiles"] for line in tables.recompiles(told)} == {2}
+
+
+def test_versions_compare_the_newest_with_the_oldest(told: Rows) -> None:
+    (line,) = tables.versions(told)
+    assert columns([line]) == ["model", "torch 2.9.1", "torch 2.13.0", "version_change"]
+    assert line["version_change"]["compiled"] == pytest.approx(8 / 10 - 1, rel=0.05)
+    assert line["version_change"]["eager"] == pytest.approx(10 / 12 - 1, rel=0.05)
+
+
+def test_a_measured_version_counts_before_a_published_one(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    rows = rows_of(tmp_path, measured(device_name="NVIDIA A100", torch="2.0.1"))
+    vit = next(
+        cell for cell in tables.version_cells(rows + rows_like(rows, "2.9.1")) if cell["2.0.1"]["model"] == "vit"
+    )
+    assert vit["2.0.1"]["origin"] == "measured"
+
+
+def rows_like(rows: Rows, torch: str) -> Rows:
+    return [{**row, "torch": torch} for row in rows if row["origin"] == "measured"]
+
+
+def test_causes_are_those_of_the_measurement(told: Rows) -> None:
+    assert [line["verdict"] for line in tables.causes(told)] == ["faster", "faster", "slower"]
+    assert len(tables.cause_rows(told)) == 3
+
+
+def test_what_no_record_knows_is_empty(results: Results) -> None:
+    for choose in (tables.mode_rows, tables.memory_rows, tables.efficiency_rows, tables.cause_rows, tables.break_rows):
+        assert choose(results.newest_rows) == []
+    assert tables.skip_rows(results.newest_rows) == tables.recompile_rows(results.newest_rows) == []
 
 
 def test_environment_shows_each_distinct_one_the_newest_first(results: Results, tmp_path: Path) -> None:

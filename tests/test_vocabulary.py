@@ -12,7 +12,7 @@ from typing import Any
 
 import jinja2
 import pytest
-from atlas_data import PUBLISHED, XEON, measured, measurement, write
+from atlas_data import PUBLISHED, XEON, measured, measurement, telling, write
 from markupsafe import Markup
 
 from bench.errors import AtlasError
@@ -237,6 +237,58 @@ def test_break_even_that_never_comes(mixed: Pages) -> None:
     _, faster, slower = Tables(html).tables[0]
     assert slower[3][2] == "never"
     assert re.match(r"[\d,]+", faster[3][2])
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    records = [
+        measured(figures=telling()),
+        measured(figures=telling(10.0, 12.0), compile_mode="reduce-overhead"),
+        measured(figures=telling(12.0, 10.0), torch="2.9.1", run="old"),
+    ]
+    return load(write(tmp_path_factory.mktemp("results"), records))
+
+
+TOLD = "mode break_even memory efficiency cause breaks skips recompiles versions compile_cost".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("language", ["en", "ar-XB"])
+def test_what_records_tell_besides_latency(told: Results, language: str) -> None:
+    pages = Pages(told, language)
+    for name in TOLD:
+        html = pages.render(f"{{{{ {name}_table(device='h200') }}}}")
+        (head, *body) = Tables(html).tables[0]
+        assert body, name
+        assert "\n\n" not in html
+        for row in body:
+            assert len(row) == len(head), name
+            for (_, attributes, _), (_, above, _) in zip(row[1:], head[1:], strict=True):
+                assert ("number" in (attributes.get("class") or "")) == (above.get("class") == "number"), name
+    assert '<code lang="en">call &lt;print&gt;</code>' in pages.render("{{ breaks_table() }}")
+
+
+def test_sections_can_be_left_out(told: Results, published: Pages) -> None:
+    rows = ["mode", "compile", "memory", "efficiency", "cause", "break", "skip", "recompile", "version"]
+    source = "".join(f"{{{{ 1 if atlas.{name}_rows and atlas.devices[0].{name}_rows else 0 }}}}" for name in rows)
+    assert Pages(told).render(source) == "111111111"
+    assert published.render(source) == "000000001"
+    for name in TOLD[:-2]:
+        assert "no record" in published.render(f"{{{{ {name}_table() }}}}")
+
+
+def test_a_row_tells_why(told: Results) -> None:
+    why = Pages(told).render("{{ atlas.model['vit'].cause_rows[0] | why }}")
+    assert why.startswith("In eager mode the device waits for the host during 50% of a call. ")
+
+
+def test_versions_have_a_chart(told: Results) -> None:
+    html = Pages(told).render("{{ versions_chart(device='h200') }}")
+    assert "the compiled latency changes by −2" in html
+    assert "assets/charts/versions-device-h200.svg" in html
+
+
+def test_a_table_is_named_by_its_caption_line_by_line(mixed: Pages) -> None:
+    assert "processes a cell · With one process" in mixed.render("{{ compile_cost_table() }}")
 
 
 def test_names_link_to_their_pages_from_everywhere(published: Pages) -> None:

@@ -1,0 +1,53 @@
+"""Causes in words: a sentence for each that there is, with its figure, in every language."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from bench.cause import Cause
+from generator.causes import why
+from generator.language import LANGUAGES, load_language
+from generator.words import Words
+
+
+def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "en") -> str:
+    return why(json.dumps([[cause, figure]]), verdict, Words(load_language(language), html=False))
+
+
+@pytest.mark.parametrize(
+    ("cause", "figure", "sentence"),
+    [
+        (Cause.HOST_BOUND, 0.62, "In eager mode the device waits for the host during 62% of a call."),
+        (Cause.MEMORY_BOUND, 0.31, "Merged kernels move 31% fewer bytes than eager mode."),
+        (Cause.PAGE_FAULTS, 1, "Compiled, a call causes 1 page fault less: it asks the system for less memory."),
+        (Cause.CUDAGRAPH_SKIPS, 2, "CUDA graphs were skipped, for 2 reasons."),
+        (Cause.GRAPH_BREAKS, 1, "1 graph break hands the call back to Python."),
+        (Cause.NEVER_PAYS_BACK, 0.97, "At a speedup of 0.97×, no number of calls repays the compilation."),
+    ],
+)
+def test_a_sentence_with_its_figure(cause: Cause, figure: float, sentence: str) -> None:
+    assert told(cause, figure) == sentence
+
+
+def test_who_is_not_faster_still_waits() -> None:
+    assert told(Cause.HOST_BOUND, 0.4, "slower").startswith("Even compiled")
+
+
+def test_several_causes_follow_each_other() -> None:
+    causes = json.dumps([[Cause.GRAPH_BREAKS, 2], [Cause.NEVER_PAYS_BACK, 0.9]])
+    assert len(re.findall(r"\.(?: |$)", why(causes, "slower", Words(load_language("en"), html=False)))) == 2
+
+
+def test_no_cause_is_said() -> None:
+    assert why("", "faster", Words(load_language("en"), html=False)) == "Nothing that was measured explains it."
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("cause", list(Cause))
+def test_every_cause_has_words(cause: Cause, language: str) -> None:
+    sentence = told(cause, 3, language=language)
+    assert re.search(r"\d", sentence)
+    assert "%(" not in sentence
