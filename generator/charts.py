@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -25,8 +25,8 @@ from generator.cache import Cache
 from generator.language import Language
 from generator.load import Row, Rows, comparisons, grouped, version_order
 from generator.plot import Line, Mark, Panel, Plot, Role
-from generator.tables import version_cells, version_change
-from generator.words import Words, is_same, row_coordinate, varying
+from generator.tables import trusted, version_cells, version_change
+from generator.words import DOUBT, Words, is_same, row_coordinate, varying
 
 LOG_FROM = 30.0
 """Ratio of the longest to the shortest latency from which bars become unreadable."""
@@ -75,7 +75,7 @@ def _version() -> str:
 # ── The charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def latency(rows: Rows, language: Language) -> Chart:
+def latency(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> Chart:
     """Eager and compiled latency, one row per model (or per batch size or device, where there is but one model)."""
     words = Words(language, html=False)
     values = [row[arm] for row in rows for arm in ("eager_ms", "compiled_ms") if row[arm] is not None]
@@ -90,7 +90,7 @@ def latency(rows: Rows, language: Language) -> Chart:
     drawn = _plot(
         "dots" if log else "bars",
         language,
-        panels=_panels(rows, words, marks, by="eager_ms"),
+        panels=_panels(rows, words, marks, doubtful, by="eager_ms"),
         legend=((gettext("eager"), "eager"), (gettext("compiled"), "compiled")),
         axis=gettext("latency in ms, logarithmic scale (less is better)")
         if log
@@ -99,10 +99,14 @@ def latency(rows: Rows, language: Language) -> Chart:
         log=log,
     )
     headline = gettext("Latency, eager and compiled")
-    return Chart(drawn, _alt(rows, language, headline), _caption(rows, language, headline))
+    return Chart(
+        drawn,
+        _alt(rows, language, headline, doubtful),
+        _caption(rows, language, headline, _notes(rows, language, doubtful)),
+    )
 
 
-def change(rows: Rows, language: Language) -> Chart:
+def change(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> Chart:
     """Change of the latency by compiling, from zero to both sides."""
     words = Words(language, html=False)
 
@@ -115,16 +119,20 @@ def change(rows: Rows, language: Language) -> Chart:
     drawn = _plot(
         "change",
         language,
-        panels=_panels(rows, words, marks, by="change"),
+        panels=_panels(rows, words, marks, doubtful, by="change"),
         legend=_winners(rows, language),
         axis=gettext("change in latency (less is better)"),
         ticks=_change_ticks(rows, words),
     )
     headline = gettext("Change in latency by compiling")
-    return Chart(drawn, _alt(rows, language, headline), _caption(rows, language, headline))
+    return Chart(
+        drawn,
+        _alt(rows, language, headline, doubtful),
+        _caption(rows, language, headline, _notes(rows, language, doubtful)),
+    )
 
 
-def batches(rows: Rows, language: Language) -> Chart:
+def batches(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> Chart:
     """Change of the latency by compiling, the batch sizes of a row on one line."""
     words = Words(language, html=False)
     sizes = sorted({row["batch_size"] for row in rows})[: len(plot.STEPS)]
@@ -139,7 +147,7 @@ def batches(rows: Rows, language: Language) -> Chart:
     drawn = _plot(
         "dots",
         language,
-        panels=_line_panels(rows, words, marks, apart="batch_size", by=_first_change),
+        panels=_line_panels(rows, words, marks, doubtful, apart="batch_size", by=_first_change),
         legend=tuple(zip(names, plot.STEPS, strict=False)),
         axis=gettext("change in latency (less is better)"),
         ticks=_change_ticks(rows, words),
@@ -156,10 +164,14 @@ def batches(rows: Rows, language: Language) -> Chart:
             )
             middle = words.percent(median(changes))
             alt.append(words.say(message, size=str(size), median=middle, count=language.number(len(changes))))
-    return Chart(drawn, words.sentences(alt), _caption(rows, language, headline, skip=("batch_size",)))
+    return Chart(
+        drawn,
+        words.sentences(alt),
+        _caption(rows, language, headline, _notes(rows, language, doubtful), skip=("batch_size",)),
+    )
 
 
-def versions(rows: Rows, language: Language) -> Chart:
+def versions(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> Chart:
     """Compiled latency of the cells that several versions of torch have in common, the versions on one line."""
     words = Words(language, html=False)
     cells = version_cells(rows)
@@ -176,7 +188,7 @@ def versions(rows: Rows, language: Language) -> Chart:
     drawn = _plot(
         "dots",
         language,
-        panels=_line_panels(known, words, marks, apart="torch", by=lambda line: line[-1]["compiled_ms"]),
+        panels=_line_panels(known, words, marks, doubtful, apart="torch", by=lambda line: line[-1]["compiled_ms"]),
         legend=tuple(zip((f"PyTorch {name}" for name in names), plot.STEPS, strict=False)),
         axis=gettext("latency in ms, logarithmic scale (less is better)"),
         ticks=[(tick, language.number(tick)) for tick in log_ticks(min(latencies), max(latencies))],
@@ -194,10 +206,10 @@ def versions(rows: Rows, language: Language) -> Chart:
     middle, least, most = (words.percent(each) for each in (median(changes), min(changes), max(changes)))
     finding = words.say(message, median=middle, least=least, most=most, count=language.number(len(cells)))
     alt = words.sentences([_described(words, known, headline, skip=("torch",)), finding])
-    return Chart(drawn, alt, _caption(known, language, headline, skip=("torch",)))
+    return Chart(drawn, alt, _caption(known, language, headline, _notes(known, language, doubtful), skip=("torch",)))
 
 
-def overview(rows: Rows, language: Language) -> Chart:
+def overview(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> Chart:
     """How the change is distributed on each device: every comparison as a dot, with the median."""
     words = Words(language, html=False)
     headline = language.gettext("Change in latency by compiling, each comparison a dot")
@@ -226,7 +238,9 @@ def overview(rows: Rows, language: Language) -> Chart:
         axis=language.gettext("change in latency (less is better)"),
         ticks=_change_ticks(comparisons(rows), words),
     )
-    return Chart(drawn, words.sentences(alt), _caption(rows, language, headline, intervals=False))
+    return Chart(
+        drawn, words.sentences(alt), _caption(rows, language, headline, _doubted_dots(rows, language, doubtful))
+    )
 
 
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -239,14 +253,21 @@ def _plot(
     return Plot(kind, language.code, right_to_left, panels=tuple(panels), ticks=tuple(ticks), **rest)
 
 
-def _panels(rows: Rows, words: Words, marks: Callable[[Row], tuple[Mark | None, ...]], *, by: str) -> Iterator[Panel]:
+def _panels(
+    rows: Rows,
+    words: Words,
+    marks: Callable[[Row], tuple[Mark | None, ...]],
+    doubtful: Collection[int],
+    *,
+    by: str,
+) -> Iterator[Panel]:
     """A panel for each combination of what varies besides the rows. Models are ordered by `by`."""
     columns = varying(rows)
     across = row_coordinate(columns)
     for title, group in _facets(rows, words, [column for column in columns if column != across]):
         order = (lambda row: math.inf if row[by] is None else row[by]) if across == "model" else (lambda _: 0.0)
         lines = (
-            Line(words.fact(across, row), marks(row), words.status_in_words(row["status"]))
+            Line(_label([row], across, words, doubtful), marks(row), words.status_in_words(row["status"]))
             for row in sorted(group, key=order)
         )
         yield Panel(tuple(lines), title)
@@ -256,6 +277,7 @@ def _line_panels(
     rows: Rows,
     words: Words,
     marks: Callable[[Rows], tuple[Mark | None, ...]],
+    doubtful: Collection[int],
     *,
     apart: str,
     by: Callable[[Rows], float],
@@ -267,11 +289,17 @@ def _line_panels(
         lines = sorted(grouped(group, across).values(), key=by)
         yield Panel(
             tuple(
-                Line(words.fact(across, line[0]), marks(line), words.status_in_words(line[0]["status"]))
+                Line(_label(line, across, words, doubtful), marks(line), words.status_in_words(line[0]["status"]))
                 for line in lines
             ),
             title,
         )
+
+
+def _label(line: Rows, across: str, words: Words, doubtful: Collection[int]) -> str:
+    """What a line is called, marked where the data lint doubts a row of it."""
+    label = words.fact(across, line[0])
+    return f"{label} {DOUBT}" if any(row["row"] in doubtful for row in line) else label
 
 
 def _first_change(line: Rows) -> float:
@@ -304,7 +332,7 @@ def _or_nan(value: float | None) -> float:
 
 
 def _with_status(text: str, row: Row, words: Words) -> str:
-    return text if row["status"] == "pass" else f"{words.value(text)} ({words.status_in_words(row['status'])})"
+    return text if row["status"] == "pass" else words.noted(text, words.status_in_words(row["status"]))
 
 
 def _winners(rows: Rows, language: Language) -> tuple[tuple[str, Role], ...]:
@@ -351,10 +379,10 @@ def log_ticks(low: float, high: float) -> list[float]:
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _alt(rows: Rows, language: Language, headline: str) -> str:
+def _alt(rows: Rows, language: Language, headline: str, doubtful: Collection[int]) -> str:
     """The main finding of a chart of comparisons, with its numbers."""
     words, gettext = Words(language, html=False), language.gettext
-    known = sorted(comparisons(rows), key=lambda row: row["change"])
+    known = sorted(trusted(rows, doubtful), key=lambda row: row["change"])
     sentences = [_described(words, rows, headline)]
     if not known:
         return words.sentences([*sentences, gettext("There is no pair of latencies to compare.")])
@@ -373,8 +401,10 @@ def _alt(rows: Rows, language: Language, headline: str) -> str:
 
 def _described(words: Words, rows: Rows, headline: str, skip: Sequence[str] = ()) -> str:
     selection = words.selection(rows, skip=skip)
+    if not selection:
+        return words.say(words.language.gettext("%(headline)s."), headline=headline)
     message = words.language.gettext("%(headline)s (%(selection)s).")
-    return words.say(message, headline=headline, selection=selection) if selection else f"{headline}."
+    return words.say(message, headline=headline, selection=selection)
 
 
 def _told(words: Words, message: str, row: Row, columns: Sequence[str]) -> str:
@@ -388,7 +418,7 @@ def _told(words: Words, message: str, row: Row, columns: Sequence[str]) -> str:
     )
 
 
-def _caption(rows: Rows, language: Language, headline: str, skip: Sequence[str] = (), *, intervals: bool = True) -> str:
+def _caption(rows: Rows, language: Language, headline: str, notes: Iterable[str], skip: Sequence[str] = ()) -> str:
     """What is shown, for which selection, from how many comparisons and when: HTML."""
     words = Words(language, html=True)
     count = len(comparisons(rows))
@@ -396,11 +426,21 @@ def _caption(rows: Rows, language: Language, headline: str, skip: Sequence[str] 
         language.ngettext("%(count)s comparison", "%(count)s comparisons", count), count=language.number(count)
     )
     facts = words.facts([words.say("%(headline)s", headline=headline), words.selection(rows, skip=skip), counted])
-    return words.lines([facts, words.sentences(_about_intervals(rows, words) if intervals else [])])
+    return words.lines([facts, words.sentences(notes)])
 
 
-def _about_intervals(rows: Rows, words: Words) -> Iterator[str]:
+def _doubted_dots(rows: Rows, language: Language, doubtful: Collection[int]) -> Iterator[str]:
+    count = sum(row["row"] in doubtful for row in comparisons(rows))
+    if count:
+        message = language.gettext("The data lint doubts %(count)s of these comparisons.")
+        yield Words(language, html=True).say(message, count=language.number(count))
+
+
+def _notes(rows: Rows, language: Language, doubtful: Collection[int]) -> Iterator[str]:
+    words = Words(language, html=True)
     if any(row["change_low"] is not None for row in rows):
-        yield words.language.gettext("Thin lines are intervals of 95%.")
+        yield language.gettext("Thin lines are intervals of 95%.")
         if any(row["origin"] == "measured" and row["processes"] == 1 for row in rows):
             yield words.one_process()
+    if any(row["row"] in doubtful for row in rows):
+        yield words.doubted()

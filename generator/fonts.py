@@ -127,9 +127,9 @@ def web_font(language: str, characters: Iterable[str], weight: Weight = "regular
     return _WEB.get(key, lambda: _woff2(source, codes))
 
 
-# Quotes, dashes and dots are as wide as an ideograph in Chinese and Japanese; Arabic letters join across joiners.
+# Quotes, dashes and ellipses are as wide as an ideograph in Chinese and Japanese; Arabic letters join across joiners.
 _OWN_FORMS = {
-    "chinese": frozenset(map(ord, "“”‘’—…·")),
+    "chinese": frozenset(map(ord, "“”‘’—…")),
     "japanese": frozenset(map(ord, "“”‘’—…")),
     "arabic": frozenset(map(ord, " \u200c\u200d\u200e\u200f")),
 }

@@ -23,7 +23,7 @@ from types import MappingProxyType
 import polib
 from babel import Locale, UnknownLocaleError
 from babel.core import get_global
-from babel.dates import format_date, format_time
+from babel.dates import format_date, format_skeleton, format_time
 from babel.lists import format_list
 from babel.numbers import format_decimal, format_percent
 from babel.units import format_unit
@@ -179,6 +179,14 @@ class Language:
         if isinstance(d, datetime):
             d = _utc(d).date()
         return self._spaced(format_date(d, "long", locale=self.locale))
+
+    def iso_date(self, text: str) -> str:
+        """A date as exact as it is: ``2023``, ``July 2023`` or ``July 13, 2023`` of 2023, 2023-07 or 2023-07-13."""
+        parts = [int(part) for part in text.split("-")]
+        if len(parts) == len(("year", "month", "day")):
+            return self.date(date(*parts))
+        skeleton = "y" if len(parts) == 1 else "yMMMM"
+        return self._spaced(format_skeleton(skeleton, date(*parts, *([1] * (3 - len(parts)))), locale=self.locale))
 
     def datetime(self, d: datetime) -> str:
         """``March 1, 2024 14:05 UTC``."""

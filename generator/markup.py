@@ -25,7 +25,7 @@ from generator.charts import Chart
 from generator.language import UNKNOWN
 from generator.load import Results, Row, Rows
 from generator.tables import Lines
-from generator.words import VERSION, Words
+from generator.words import DOUBT, VERSION, Words
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -49,9 +49,6 @@ NUMBERS = {
     *("recompiles", "batch_size_recompiles", "version_change"),
 }
 """Columns whose cells are figures: aligned at their end, sorted by value. So are those of `tables.versions`."""
-
-DOUBT = "†"
-"""Marks a row that the data lint doubts; the note below the table says why."""
 
 Link = Callable[[str, str], str | None]
 """From a kind of page (device, model) and a slug to its address, None for no link."""

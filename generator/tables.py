@@ -324,17 +324,18 @@ def median_change(rows: Rows) -> float | None:
 
 def best_row(rows: Rows, doubtful: Collection[int] = ()) -> int | None:
     """Label of the row with the largest gain: a doubtful one only where there is no other."""
-    trusted = _trusted(rows, doubtful)
-    return min(trusted, key=lambda row: row["change"])["row"] if trusted else None
+    known = trusted(rows, doubtful)
+    return min(known, key=lambda row: row["change"])["row"] if known else None
 
 
 def worst_row(rows: Rows, doubtful: Collection[int] = ()) -> int | None:
     """Label of the row with the smallest gain, or the largest loss."""
-    trusted = _trusted(rows, doubtful)
-    return max(trusted, key=lambda row: row["change"])["row"] if trusted else None
+    known = trusted(rows, doubtful)
+    return max(known, key=lambda row: row["change"])["row"] if known else None
 
 
-def _trusted(rows: Rows, doubtful: Collection[int]) -> list[Row]:
+def trusted(rows: Rows, doubtful: Collection[int] = ()) -> list[Row]:
+    """The comparisons among `rows`, doubtful ones only where there are no others."""
     compared = comparisons(rows)
     return [row for row in compared if row["row"] not in doubtful] or compared
 

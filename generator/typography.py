@@ -90,6 +90,14 @@ def isolate_latin(text: str) -> str:
     return _LATIN_RUN.sub(lambda run: f'<bdi dir="ltr">{run[0]}</bdi>' if run["latin"] else run[0], text)
 
 
+_EMBEDDED = re.compile(f"{LEFT_TO_RIGHT_MARK}(.*?){LEFT_TO_RIGHT_MARK}", re.DOTALL)
+
+
+def isolated(html: str) -> str:
+    """The inverse of `plain`: isolating elements instead of direction marks, for HTML."""
+    return _EMBEDDED.sub(r'<bdi dir="ltr">\1</bdi>', html)
+
+
 _IMAGE = re.compile(r"!\[[^\]]*\](?=\()")
 _BDI = re.compile(r'<bdi dir="ltr">(.*?)</bdi>', re.DOTALL)
 _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.DOTALL)

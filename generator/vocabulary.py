@@ -17,7 +17,7 @@ section out asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from generator import causes, charts, downloads, tables
+from generator import causes, charts, downloads, tables, typography
 from generator.atlas import Atlas
 from generator.charts import Chart
 from generator.language import Language
@@ -46,6 +46,7 @@ FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
 
 Emit = Callable[["SiteFile"], object]
+Draw = Callable[[Rows, Language, Collection[int]], Chart]
 
 
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
@@ -63,6 +64,11 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
     def shown(text: str) -> str:
         return str(words.value(text))
 
+    def name(text: object) -> str:
+        """A label may be isolated for plain text, such as a title: here it is HTML."""
+        plain = str(text)
+        return typography.isolated(str(escape(plain))) if typography.LEFT_TO_RIGHT_MARK in plain else shown(plain)
+
     return {
         "ms": lambda x, digits=3: shown(language.milliseconds(x, digits)),
         "seconds": lambda x, digits=1: shown(language.seconds(x, digits)),
@@ -72,7 +78,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "ratio": lambda x, digits=2: shown(language.ratio(x, digits)),
         "number": lambda x, digits=None: shown(language.number(x, digits)),
         "date": lambda day: shown(_date(day, language)),
-        "name": lambda text: shown(str(text)),
+        "name": name,
         "names": lambda items: str(words.names([str(getattr(item, "label", item)) for item in items])),
         "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
         "counted": lambda n, noun: str(words.say(_counted(language, noun, n), count=language.number(n))),
@@ -270,7 +276,7 @@ class _Functions:
             uri = f"{DATA}.{kind}"
             self.emit(SiteFile(uri, content(self.atlas.results)))
             link = Markup('<a href="{}" download>{}</a>').format(_address(page, uri), self.words.value(kind.upper()))
-            items.append(Markup("{} ({})").format(link, counted))
+            items.append(self.words.noted(link, counted))
         return str(_list("downloads", items))
 
     # Parts
@@ -310,15 +316,13 @@ class _Functions:
     def _table(self, page: str, lines: Lines, caption: str) -> str:
         return self._tables(page).table(lines, escape(caption)) if lines else self._nothing()
 
-    def _chart(
-        self, page: str, kind: str, draw: Callable[[Rows, Language], Chart], selection: Mapping[str, Any]
-    ) -> str:
+    def _chart(self, page: str, kind: str, draw: Draw, selection: Mapping[str, Any]) -> str:
         from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
 
         rows = self._select(selection)
         if not rows:
             return self._nothing()
-        chart = draw(rows, self.language)
+        chart = draw(rows, self.language, self.atlas.doubtful)
         chosen = (f"{coordinate} {getattr(value, 'slug', value)}" for coordinate, value in sorted(selection.items()))
         name = slugify(" ".join((kind, *chosen)))
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"

@@ -58,5 +58,10 @@ def _files(edition: Edition) -> Iterator[SiteFile]:
                 f'@font-face{{font-family:"{face.family}";font-weight:{css_weight};font-display:swap;'
                 f'src:url({name}) format("woff2")}}'
             )
-    families = ",".join(f'"{face.family}"' for face in codes)
-    yield SiteFile(STYLESHEET, "\n".join((*rules, f":root{{--md-text-font:{families}}}")) + "\n")
+    latin, *own_family = (f'"{face.family}"' for face in codes)
+    # The font of the language comes first: it holds only what the Latin one lacks or what looks different in it, such
+    # as the quotes and dashes of Chinese. English on its pages keeps the Latin ones.
+    rules.append(f":root{{--md-text-font:{','.join((*own_family, latin))}}}")
+    if own_family:
+        rules.append(f'[lang="en"]{{font-family:{",".join((latin, *own_family))}}}')
+    yield SiteFile(STYLESHEET, "\n".join(rules) + "\n")

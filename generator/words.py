@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +24,9 @@ from generator.load import Row, Rows
 
 PRIMARY = ("device", "model", "torch", "compile_mode", "batch_size", "origin")
 """Coordinates that a reader chooses by: told in the caption where a table has one value, else a column."""
+
+DOUBT = "†"
+"""Marks a row that the data lint doubts; a note says why."""
 
 VERSION = "torch "
 """Begins the columns of a table that has one for each version of PyTorch."""
@@ -104,6 +106,10 @@ class Words:
         mark = "" if self.html or self.language.direction != "rtl" else _RIGHT_TO_LEFT_MARK
         return self._join(f" {mark}· ", parts)
 
+    def noted(self, text: str, note: str) -> str:
+        """Text with a note in parentheses."""
+        return self.say(self.language.gettext("%(text)s (%(note)s)"), text=text, note=note)
+
     def percent(self, x: float | None, digits: int = 1) -> str:
         """A signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
         return self.language.percent(x, digits, signed=True).replace("-", "−")
@@ -178,7 +184,7 @@ class Words:
 
     def date(self, text: str) -> str:
         """An ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
-        return self.language.date(date.fromisoformat(text)) if len(text) == len("2023-07-13") else text
+        return self.language.iso_date(text)
 
     def heading(self, column: str) -> str:
         """The heading of a column."""
@@ -334,6 +340,10 @@ class Words:
             "%(fewest)s to %(most)s process a cell", "%(fewest)s to %(most)s processes a cell", most
         )
         return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
+
+    def doubted(self) -> str:
+        """What the mark of doubt means, where there is no room for what was found."""
+        return self.say(self.language.gettext("%(mark)s The data lint doubts these figures."), mark=DOUBT)
 
     def one_process(self) -> str:
         """A warning below figures from a single process."""

@@ -15,6 +15,7 @@ from generator.cache import Cache
 from generator.language import Language, load_language
 from generator.load import Rows, load
 from generator.plot import Line, Mark
+from generator.words import DOUBT
 
 EN = load_language("en")
 
@@ -112,6 +113,46 @@ def test_doubtful_statuses_stand_beside_the_figure(tmp_path: Path) -> None:
     mark = lines(charts.change(rows, EN))[0].marks[0]
     assert mark is not None
     assert mark.text.endswith("(unstable)")
+
+
+def test_doubtful_rows_are_marked_and_told_below() -> None:
+    results = load(PUBLISHED)
+    rows = [row for row in results.newest_rows if row["device"] == "t4" and row["torch"] == "2.1.0.dev"]
+    marked = [line.label for line in lines(charts.change(rows, EN, results.doubts)) if DOUBT in line.label]
+    assert marked == [f"BeiT {DOUBT}"]
+    for draw in (charts.latency, charts.batches):
+        assert f"{DOUBT} The data lint doubts" in draw(rows, EN, results.doubts).caption
+        assert DOUBT not in draw(rows, EN).caption
+    assert "doubts 3 of these comparisons" in charts.overview(results.newest_rows, EN, results.doubts).caption
+
+
+def test_the_finding_is_not_a_doubtful_one() -> None:
+    results = load(PUBLISHED)
+    rows = [row for row in results.newest_rows if row["device"] == "a100"]
+    assert "largest gain: ResNet" in charts.change(rows, EN).alt
+    assert "largest gain: Conditional-DETR" in charts.change(rows, EN, results.doubts).alt
+
+
+@pytest.mark.parametrize(("code", "text"), [("en", "(unstable)"), ("zh", "（"), ("ja", "（")])
+def test_notes_stand_in_the_parentheses_of_the_language(tmp_path: Path, code: str, text: str) -> None:
+    rows = load(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())])).newest_rows
+    mark = lines(charts.change(rows, load_language(code)))[0].marks[0]
+    assert mark is not None
+    assert text in mark.text
+
+
+def test_versions_stand_on_one_line_the_oldest_first(tmp_path: Path) -> None:
+    records = [
+        measured(torch=torch, run=torch, figures=measurement(10.0, ms))
+        for torch, ms in (("2.9.1", 9.0), ("2.13.0", 6.0))
+    ]
+    chart = charts.versions(load(write(tmp_path, records)).newest_rows, EN)
+    assert [text for text, _ in chart.plot.legend] == ["PyTorch 2.9.1", "PyTorch 2.13.0"]
+    (line,) = lines(chart)
+    older, newer = (mark.value for mark in line.marks if mark)
+    assert newer < older
+    assert "changes by −33" in chart.alt
+    assert chart.light
 
 
 # ── Change ──────────────────────────────────────────────────────────────────────────────────────────────────────────
