@@ -25,12 +25,13 @@ from typing import Any
 import numpy as np
 import torch
 import torch._dynamo as dynamo
-from functorch.compile import make_boxed_func
 from torch import Tensor, nn
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch._dynamo.utils import clear_compilation_metrics, get_compilation_metrics
+from torch._functorch._aot_autograd.utils import make_boxed_func
+from torch._guards import CompileContext
 from torch._inductor import metrics as inductor_metrics
 
 from bench import tour
@@ -99,17 +100,26 @@ def print_graph(graph_module: torch.fx.GraphModule, _example_inputs: Sequence[An
 
 @dataclass
 class _Recorder:
-    """The backend `print_graph`, with what it prints of each graph kept; `then` may compile the graph after all."""
+    """The backend `print_graph`, with what it prints of each graph kept; `then` may compile the graph after all.
+
+    Dynamo may start a frame anew after its backend was called: only the last attempt counts.
+    """
 
     then: Callable[..., Any] | None = None
-    graphs: list[Graph] = field(default_factory=list)
+    by_compilation: dict[str, Graph] = field(default_factory=dict)
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """In the order in which their frames were compiled first."""
+        return tuple(self.by_compilation.values())
 
     def __call__(self, module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
         with redirect_stdout(io.StringIO()) as printed:
             runnable = print_graph(module, inputs)
         calls = [node for node in module.graph.nodes if node.op.startswith("call_")]
         code = _listing(printed.getvalue()) if len(calls) <= LONGEST_LISTING else None
-        self.graphs.append(Graph(function=_function_of(calls[0]), operations=len(calls), code=code))
+        graph = Graph(function=_function_of(calls[0]), operations=len(calls), code=code)
+        self.by_compilation[str(CompileContext.current_compile_id())] = graph
         return self.then(module, inputs) if self.then else runnable
 
 
@@ -208,7 +218,7 @@ def _function() -> FunctionTour:
         compiled = torch.compile(soften, backend=recorder)
         compiled(torch.linspace(0, 1, 8), 2.0)
         hook.remove()
-        graphs, guards, found = tuple(recorder.graphs), _guards(soften), tuple(breaks)
+        graphs, guards, found = recorder.graphs, _guards(soften), tuple(breaks)
         compiled(torch.linspace(0, 1, 12), 2.0)
         return FunctionTour(
             backend=_source(print_graph),
@@ -219,7 +229,7 @@ def _function() -> FunctionTour:
             breaks=found,
             guards=guards,
             recompile_reasons=_recompile_reasons(),
-            recompiled=tuple(recorder.graphs[len(graphs) :]),
+            recompiled=recorder.graphs[len(graphs) :],
         )
 
 
@@ -376,7 +386,7 @@ def _traced_step() -> tuple[tuple[Graph, ...], tuple[Break, ...], dict[str, str]
     model = network()
     with _forgotten(), _breaks() as breaks:
         torch.compile(train_step, backend=recorder)(model, torch.optim.Adam(model.parameters()), x, y)
-    return tuple(recorder.graphs), tuple(breaks), lowered
+    return recorder.graphs, tuple(breaks), lowered
 
 
 def _example(step: StepTour, eager: Training, compiled: Training) -> Example:
