@@ -26,7 +26,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from generator import causes, charts, downloads, tables, typography
+from generator import causes, charts, downloads, explorer, tables, typography
 from generator.atlas import Atlas
 from generator.charts import Chart
 from generator.language import Language
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 CHARTS = "assets/charts"
 DATA = "data/compile-atlas"
+EXPLORER = "data/explorer.json"
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
@@ -135,6 +136,7 @@ class _Functions:
             *("breaks_table", "skips_table", "recompiles_table"),
             *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
+            "explorer",
         }
         return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
 
@@ -262,6 +264,17 @@ class _Functions:
         if not tables.version_cells(self._select(selection)):
             return self._nothing()
         return self._chart(page, "versions", charts.versions, selection)
+
+    # Explorer
+
+    def explorer(self, page: str) -> str:
+        """Every record in one table that a script fills; its records go to `emit`."""
+        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
+
+        self.emit(SiteFile(EXPLORER, explorer.as_json(self.atlas.results, self.language)))
+        return explorer.place(
+            self.atlas, _address(page, EXPLORER), lambda kind, slug: _address(page, f"{kind}s/{slug}.md")
+        )
 
     # Files
 

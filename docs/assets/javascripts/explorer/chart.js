@@ -1,0 +1,127 @@
+// The chart beside the table: a point for each row that has both figures, drawn by Chart.js in the colours of the page.
+
+import { Chart, LinearScale, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip } from "./vendor/chart.js"
+import { element, isolated, say } from "./words.js"
+
+Chart.register(LinearScale, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip)
+
+// Told apart by colour and by shape; whatever comes after the seventh shares the last.
+const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot", "cross"]
+const SERIES = SHAPES.length
+
+export const makeChart = texts => {
+  const { says, figures } = texts
+  const canvas = element("canvas", { role: "img" })
+  const legend = element("ul", { className: "explorer-legend" })
+  const caption = element("figcaption")
+  const box = element("div", { className: "explorer-canvas" }, canvas)
+  const figure = element("figure", { className: "explorer-chart" }, box, legend, caption)
+  const isRightToLeft = getComputedStyle(document.body).direction === "rtl"
+  let chart
+  let last
+  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily
+
+  // Asked for once and after a change of colours: each time, the browser works the style of the whole page out.
+  let styles = new Map()
+  const style = name => {
+    if (!styles.has(name)) styles.set(name, getComputedStyle(figure).getPropertyValue(name).trim())
+    return styles.get(name)
+  }
+
+  // A canvas has no elements that isolate a figure.
+  const ordered = text => (isRightToLeft ? `\u200e${text}\u200e` : text)
+
+  // The rows in one series for each value of `by`, the most frequent values first.
+  const series = (points, by) => {
+    const groups = [...Map.groupBy(points, ({ row }) => row[by.id])].sort(([, a], [, b]) => b.length - a.length)
+    const kept = groups.slice(0, groups.length > SERIES ? SERIES - 1 : SERIES)
+    const rest = groups.slice(kept.length).flatMap(([, group]) => group)
+    const named = kept.map(([, group]) => ({ name: by.text(group[0].row), group }))
+    return rest.length ? [...named, { name: says.others, group: rest }] : named
+  }
+
+  const axis = ({ label, log, show }, isX) => ({
+    type: log ? "logarithmic" : "linear",
+    reverse: isX && isRightToLeft,
+    position: isX ? "bottom" : isRightToLeft ? "right" : "left",
+    title: { display: true, text: label, color: style("--md-default-fg-color--light") },
+    ticks: { color: style("--md-default-fg-color--light"), callback: value => ordered(show(value)), maxTicksLimit: 7, maxRotation: 0 },
+    grid: { color: style("--atlas-line") },
+    border: { color: style("--atlas-line") },
+  })
+
+  // The line on which nothing changes: the same on both axes, or a speedup of one.
+  const reference = (points, { x, y }) => {
+    if (y.same === undefined) return []
+    const ends = [points.reduce((least, point) => Math.min(least, point.x), Infinity), points.reduce((most, point) => Math.max(most, point.x), -Infinity)]
+    const data = ends.map(end => ({ x: end, y: y.same === "x" ? end : y.same }))
+    return [{ data, showLine: true, pointRadius: 0, pointHitRadius: 0, borderColor: style("--md-default-fg-color--light"), borderDash: [5, 4], borderWidth: 1 }]
+  }
+
+  const draw = () => {
+    const { rows, x, y, by, name } = last
+    const points = rows.filter(row => row[x.id] > 0 && Number.isFinite(row[y.id]) && (!y.log || row[y.id] > 0)).map(row => ({ x: row[x.id], y: row[y.id], row }))
+    chart?.destroy()
+    chart = undefined
+    box.hidden = legend.hidden = !points.length
+    const count = isolated(figures.count(points.length))
+    const told = points.length ? say(says.chart, { x: x.label, y: y.label, count }) : [says.no_chart]
+    caption.replaceChildren(...told)
+    canvas.ariaLabel = caption.textContent
+    if (!points.length) return
+    const all = series(points, by)
+    const colour = at => style(`--explorer-${at + 1}`)
+    const radius = points.length > 1000 ? 2 : 4
+    legend.replaceChildren(
+      ...all.map(({ name }, at) => {
+        const mark = element("span", { ariaHidden: "true" }, { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "＋" }[SHAPES[at]])
+        mark.style.color = colour(at)
+        return element("li", {}, mark, " ", isolated(name))
+      }),
+    )
+    legend.hidden = all.length < 2
+    chart = new Chart(canvas, {
+      type: "scatter",
+      data: {
+        datasets: [
+          ...all.map(({ group }, at) => ({ data: group, pointStyle: SHAPES[at], pointRadius: radius, borderColor: colour(at), backgroundColor: `${colour(at)}99` })),
+          ...reference(points, { x, y }),
+        ],
+      },
+      options: {
+        animation: false,
+        parsing: false,
+        normalized: true,
+        maintainAspectRatio: false,
+        scales: { x: axis(x, true), y: axis(y, false) },
+        plugins: {
+          tooltip: {
+            rtl: isRightToLeft,
+            textDirection: isRightToLeft ? "rtl" : "ltr",
+            filter: ({ raw }) => Boolean(raw.row),
+            callbacks: {
+              label: ({ raw }) => [name(raw.row), `${x.label}: ${ordered(x.show(raw.x))}`, `${y.label}: ${ordered(y.show(raw.y))}`],
+            },
+          },
+        },
+      },
+    })
+  }
+
+  // A change of dark or light changes every colour.
+  const observer = new MutationObserver(() => {
+    if (!figure.isConnected) return observer.disconnect()
+    styles = new Map()
+    if (last) draw()
+  })
+  observer.observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] })
+
+  return {
+    element: figure,
+    // Draws `y` over `x`, each { id, label, show, log }, coloured by `by`; `name` says what a row is.
+    draw: what => {
+      last = what
+      draw()
+    },
+  }
+}

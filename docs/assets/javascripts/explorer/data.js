@@ -1,0 +1,100 @@
+// The records and what is worked out from them. Pure: the downloaded columns enter, rows, counts, pairs and files leave.
+
+const DERIVED = ["eager_throughput", "throughput"]
+
+// Rows by column, from columns as generator/explorer.py packs them. Unknown is null, never is Infinity.
+// A row only knows its place, and looks its values up in the columns: ten thousand rows are there at once.
+export const unpack = columns => {
+  const names = Object.keys(columns)
+  const row = {
+    get eager_throughput() {
+      return perSecond(this.batch_size, this.eager_ms)
+    },
+    get throughput() {
+      return perSecond(this.batch_size, this.compiled_ms)
+    },
+  }
+  for (const name of names) Object.defineProperty(row, name, { get: lookUp(columns[name]) })
+  const count = columns.newest?.length ?? 0
+  const rows = Array.from({ length: count }, (_, at) => Object.assign(Object.create(row), { at, id: String(at) }))
+  return { rows, names: [...names.filter(name => name !== "why"), ...DERIVED] } // files are the same in all languages
+}
+
+const lookUp = column => {
+  if (!Array.isArray(column)) {
+    const { of, at } = column
+    return function () {
+      return of[at[this.at]]
+    }
+  }
+  const list = column.includes("inf") ? column.map(value => (value === "inf" ? Infinity : value)) : column
+  return function () {
+    return list[this.at]
+  }
+}
+
+const perSecond = (images, ms) => (ms ? (images / ms) * 1e3 : null)
+
+// The rows with all `wanted` values that `fits` admits, and how many of these each value of each column would leave.
+export const select = (rows, columns, wanted, fits) => {
+  const given = columns.filter(name => wanted[name])
+  const counts = Object.fromEntries(columns.map(name => [name, new Map()]))
+  const count = (name, row) => counts[name].set(row[name], (counts[name].get(row[name]) ?? 0) + 1)
+  const found = rows.filter(row => {
+    if (!fits(row)) return false
+    let missed = null
+    for (const name of given) {
+      if (String(row[name]) === wanted[name]) continue
+      if (missed) return false
+      missed = name
+    }
+    if (missed) count(missed, row)
+    else for (const name of columns) count(name, row)
+    return !missed
+  })
+  return { found, counts }
+}
+
+// What tells cells apart, besides what is compared. How many threads a device is given belongs to the device.
+const CELL = ["device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "weights", "input_size", "origin"]
+
+// The cells that are there with both values of `column`: a row for each, with the latencies of both and their change.
+export const pairs = (rows, column, first, second) => {
+  const key = row => CELL.map(name => (name === column ? "" : row[name])).join("\n")
+  const wanted = rows.filter(row => row.newest && [first, second].includes(String(row[column])))
+  const seconds = new Map(wanted.filter(row => String(row[column]) === second).map(row => [key(row), row]))
+  return wanted
+    .filter(row => String(row[column]) === first && seconds.has(key(row)))
+    .map(row => {
+      const other = seconds.get(key(row))
+      return Object.assign(Object.create(row), {
+        id: `${row.id}-${other.id}`,
+        first: row,
+        second: other,
+        eager_first: row.eager_ms,
+        eager_second: other.eager_ms,
+        eager_change: change(row.eager_ms, other.eager_ms),
+        compiled_first: row.compiled_ms,
+        compiled_second: other.compiled_ms,
+        compiled_change: change(row.compiled_ms, other.compiled_ms),
+      })
+    })
+}
+
+const change = (from, to) => (from && to ? to / from - 1 : null)
+
+export const PAIR_COLUMNS = ["eager_first", "eager_second", "eager_change", "compiled_first", "compiled_second", "compiled_change"]
+
+const plain = value => (value === Infinity ? "inf" : (value ?? null))
+
+const field = value => {
+  const text = String(plain(value) ?? "")
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+// Columns of rows as a file: unknown is empty, never is inf.
+export const asCsv = (rows, names) => [names, ...rows.map(row => names.map(name => row[name]))].map(line => `${line.map(field).join(",")}\n`).join("")
+
+// The same as a list of objects, one a line: unknown is null.
+export const asJson = (rows, names) =>
+  `[\n${rows.map(row => JSON.stringify(Object.fromEntries(names.map(name => [name, plain(row[name])])))).join(",\n")}\n]\n`

@@ -1,0 +1,115 @@
+// What an opened row tells: figures with intervals, graphs, environment, source and the command that reproduces it.
+
+import { element, isolated, say } from "./words.js"
+
+export const makeDetails = texts => {
+  const { says, details: label, figures, names, links } = texts
+  const isKnown = value => value !== null && value !== undefined && value !== ""
+
+  const entries = pairs => {
+    const known = pairs.filter(([, content]) => isKnown(content))
+    return element("dl", {}, known.map(([name, content]) => element("div", {}, element("dt", {}, label[name] ?? texts.headings[name]), element("dd", {}, content))))
+  }
+  const section = (title, ...content) => [element("p", { className: "explorer-title" }, label[title]), ...content]
+
+  // A figure, with the bounds of its interval where it has one.
+  const within = (row, name, show, low = null, high = null) => {
+    if (!isKnown(row[name])) return null
+    const value = isolated(show(row[name]))
+    if (!isKnown(row[low]) || !isKnown(row[high])) return value
+    return element("span", {}, say(says.with_interval, { value, low: isolated(show(row[low])), high: isolated(show(row[high])) }))
+  }
+  const interval = (row, name, show) => within(row, name, show, `${name}_low`, `${name}_high`)
+  const shown = (row, name) => (isKnown(row[name]) ? isolated(String(row[name])) : null)
+  const count = (row, name) => within(row, name, figures.count)
+  const link = (row, kind) => (links[kind][row[kind]] ? element("a", { href: links[kind][row[kind]] }, isolated(names[kind][row[kind]])) : null)
+
+  const reasons = text => JSON.parse(text ?? "[]").map(each => (each.reason ? [each.reason, each.location].filter(Boolean).join(" · ") : String(each)))
+  const verbatim = lines => (lines.length ? element("ul", {}, lines.map(line => element("li", {}, element("code", { lang: "en" }, line)))) : "")
+  const settings = text => {
+    const known = Object.entries(JSON.parse(text ?? "{}"))
+    return known.length ? element("span", {}, known.flatMap(([name, value], at) => [at ? ", " : "", element("code", {}, `${name}=${value}`)])) : null
+  }
+  const date = row => {
+    if (!row.measured_at) return row.source_date && isolated(row.source_date)
+    return isolated(new Date(row.measured_at).toLocaleDateString(`${document.documentElement.lang}-u-nu-latn`, { dateStyle: "long", timeZone: "UTC" }))
+  }
+  const samples = row =>
+    row.compiled_samples && row.processes ? element("span", {}, say(says.samples, { count: isolated(figures.count(row.compiled_samples)), processes: isolated(figures.count(row.processes)) })) : null
+
+  // The same cell of a published row, measured as its source did.
+  const own = row =>
+    `python -m bench run --profile paper-2023 --checkpoint ${row.checkpoint} --task ${row.task} --batch-size ${row.batch_size} --compile-mode ${row.compile_mode} --dtype ${row.dtype}`
+  const command = row => {
+    const code = element("pre", { tabIndex: 0 }, element("code", {}, row.command ?? own(row)))
+    return row.command ? [code] : [element("p", {}, says.no_command), code]
+  }
+  const source = row => {
+    if (!row.source_title) return []
+    const title = element("a", { href: row.source_url, lang: "en", dir: "ltr" }, row.source_title)
+    const facts = [row.source_licence, row.source_note].filter(Boolean).flatMap(fact => [" · ", isolated(fact)])
+    return section("source", element("p", {}, title, ...facts))
+  }
+
+  return row => {
+    const { ms, seconds, gigabytes, three, ratio, percent, count: calls } = figures
+    const notes = [texts.explained[row.status], row.doubtful && says.doubtful].filter(Boolean)
+    return [
+      ...notes.map(note => element("p", { className: "explorer-note" }, note)),
+      entries([
+        ["model", link(row, "model")],
+        ["device", link(row, "device")],
+        ["checkpoint", row.checkpoint && element("code", {}, row.checkpoint)],
+        ["batch_size", count(row, "batch_size")],
+        ["input_size", shown(row, "input_size")],
+        ["dtype", shown(row, "dtype")],
+        ["date", date(row)],
+        ["run", element("code", {}, row.run)],
+        ["why", row.why],
+        ["reason", row.reason && element("code", { lang: "en" }, row.reason)],
+      ]),
+      ...section(
+        "figures",
+        entries([
+          ["eager_ms", within(row, "eager_ms", ms, "eager_low_ms", "eager_high_ms")],
+          ["compiled_ms", within(row, "compiled_ms", ms, "compiled_low_ms", "compiled_high_ms")],
+          ["speedup", interval(row, "speedup", ratio)],
+          ["eager_throughput", within(row, "eager_throughput", three)],
+          ["throughput", within(row, "throughput", three)],
+          ["samples", samples(row)],
+          ["compile_cold_s", within(row, "compile_cold_s", seconds)],
+          ["break_even_calls", interval(row, "break_even_calls", calls)],
+          ["compile_warm_s", within(row, "compile_warm_s", seconds)],
+          ["break_even_warm_calls", interval(row, "break_even_warm_calls", calls)],
+          ["eager_peak_memory_gb", within(row, "eager_peak_memory_gb", gigabytes)],
+          ["compiled_peak_memory_gb", within(row, "compiled_peak_memory_gb", gigabytes)],
+          ["compiled_matmul_share", within(row, "compiled_matmul_share", percent)],
+          ["eager_host_bound", within(row, "eager_host_bound", percent)],
+          ["compiled_host_bound", within(row, "compiled_host_bound", percent)],
+        ]),
+      ),
+      ...(isKnown(row.graphs)
+        ? section(
+            "graph",
+            entries(["graphs", "graph_breaks", "recompiles", "cudagraph_skips"].map(name => [name, count(row, name)])),
+            verbatim([...reasons(row.graph_break_reasons), ...reasons(row.cudagraph_skip_reasons)]),
+          )
+        : []),
+      ...(row.origin === "measured"
+        ? section(
+            "environment",
+            entries([
+              ...["torch", "transformers", "python", "platform", "accelerator", "driver", "triton"].map(name => [name, shown(row, name)]),
+              ["cores", count(row, "cores")],
+              ["threads", count(row, "threads")],
+              ["memory_gb", within(row, "memory_gb", three)],
+              ["commit", row.commit && element("code", {}, row.commit)],
+              ["settings", settings(row.settings)],
+            ]),
+          )
+        : []),
+      ...source(row),
+      ...section("command", ...command(row)),
+    ]
+  }
+}

@@ -1,0 +1,12 @@
+// Starts the explorer of a page. Stands in the content, so that instant navigation runs it whenever such a page comes.
+for (const root of document.querySelectorAll("[data-explorer]:not([data-ready])")) {
+  root.dataset.ready = ""
+  root.querySelector("[data-loading]").hidden = false
+  const load = async url => {
+    const response = await fetch(url)
+    if (!response.ok) throw new Error(response.status)
+    return response.json()
+  }
+  const loaded = Promise.allSettled([load(root.dataset.explorer)]) // meanwhile the scripts come
+  import("./page.js").then(({ start }) => loaded.then(([{ value }]) => start(root, value)))
+}

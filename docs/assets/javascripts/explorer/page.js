@@ -1,0 +1,266 @@
+// The explorer: a form, a chart and a table of the records that the page names. The state of all is in the address.
+
+import { asCsv, asJson, PAIR_COLUMNS, pairs, select, unpack } from "./data.js"
+import { makeDetails } from "./details.js"
+import { makeTable } from "./table.js"
+import { element, figures, isolated } from "./words.js"
+
+// Figures of the table, and how each is written; in the chart, what has a logarithmic scale and what changes nothing.
+const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => ({
+  eager_ms: { show: ms, tick: three, log: true },
+  compiled_ms: { show: ms, tick: three, log: true, same: "x" },
+  speedup: { show: ratio, tick: ratio, same: 1 },
+  throughput: { show: three, tick: three, log: true },
+  compile_cold_s: { show: seconds, tick: three, log: true },
+  break_even_calls: { show: count, tick: count, log: true },
+  compiled_peak_memory_gb: { show: gigabytes, tick: three, log: true },
+  compiled_matmul_share: { show: percent, tick: percent },
+})
+const COORDINATES = ["model", "device", "torch", "compile_mode", "batch_size", "dtype", "origin"]
+const X = "eager_ms"
+
+// `columns` are those of the records, undefined where they could not be loaded.
+export const start = (root, columns) => {
+  const texts = JSON.parse(root.dataset.texts)
+  texts.figures = figures(texts)
+  const { says, names, headings } = texts
+  if (!columns) return root.replaceChildren(element("p", {}, says.failed))
+  const records = unpack(columns)
+  const { rows } = records
+  const known = measures(texts.figures)
+  const shown = Object.keys(known).filter(id => rows.some(row => row[id] !== null && row[id] !== undefined))
+
+  // ── Words for values ──
+
+  const name = (column, value) => names[column]?.[value] ?? String(value)
+  const unknown = () => element("span", { className: "explorer-unknown" }, says.unknown)
+  const figure = (value, show) => (value === null || value === undefined ? unknown() : isolated(value === Infinity ? says.never : show(value)))
+  // Sorted as the filters offer them.
+  const rank = column => {
+    const order = Object.fromEntries(Object.keys(names[column]).map((value, at) => [value, at]))
+    return row => order[row[column]] ?? null
+  }
+  const ranks = Object.fromEntries(texts.filters.map(column => [column, rank(column)]))
+  const named = (column, row) => name(column, row[column])
+  const coordinate = id => ({ id, heading: headings[id], number: id === "batch_size", show: row => isolated(named(id, row)), rank: ranks[id] })
+  const described = row => COORDINATES.filter(id => id !== "origin").map(id => name(id, row[id])).join(" · ")
+
+  // ── Controls ──
+
+  const options = (list, chosen) => list.map(([value, text]) => new Option(text, value, false, value === chosen))
+  const field = (text, control) => element("label", {}, element("span", {}, text), control)
+  const choice = (key, list) => element("select", { name: key, autocomplete: "off" }, options(list, ""))
+  const values = column => Object.entries(names[column])
+  const filters = Object.fromEntries(texts.filters.map(column => [column, choice(column, [["", says.any], ...values(column)])]))
+  const search = element("input", { type: "search", name: "q", placeholder: says.search_in, autocomplete: "off" })
+  const group = choice("group", [["", says.none], ...texts.filters.map(column => [column, headings[column]])])
+  const measure = choice("chart", shown.filter(id => id !== X).map(id => [id, headings[id]]))
+  const compare = choice("compare", [["", says.none], ...texts.compared.filter(column => values(column).length > 1).map(column => [column, headings[column]])])
+  const [first, second] = ["first", "second"].map(key => choice(key, []))
+  const old = element("input", { type: "checkbox", name: "all", value: "1", autocomplete: "off" })
+  const oldField = element("label", { className: "explorer-check", hidden: rows.every(row => row.newest) }, old, element("span", {}, says.superseded))
+  const versus = [field(says.first, first), field(says.second, second)]
+  const form = element(
+    "form",
+    { ariaLabel: says.filters },
+    field(says.search, search),
+    texts.filters.map(column => field(headings[column], filters[column])),
+    field(says.group, group),
+    field(says.measure, measure),
+    field(says.compare, compare),
+    versus,
+    oldField,
+  )
+  const button = (text, act) => {
+    const made = element("button", { type: "button", className: "md-button" }, text)
+    made.addEventListener("click", act)
+    return made
+  }
+
+  // ── State: the form and the order of the table; only what is not as at the start is in the address ──
+
+  let sort = null
+  measure.value = shown.includes("speedup") ? "speedup" : measure.value
+  const controls = { q: search, ...filters, group, chart: measure, compare, first, second }
+  const defaults = Object.fromEntries(Object.entries(controls).map(([key, control]) => [key, control.value]))
+
+  const offer = () => {
+    versus.forEach(each => (each.hidden = !compare.value))
+    if (first.dataset.of === compare.value) return
+    for (const [at, control] of [first, second].entries()) {
+      const list = compare.value ? values(compare.value) : []
+      control.replaceChildren(...options(list))
+      control.value = list[Math.min(at, list.length - 1)]?.[0] ?? ""
+      control.dataset.of = compare.value
+    }
+  }
+  const address = () => {
+    const given = Object.entries(controls).filter(([key, { value }]) => value && value !== defaults[key])
+    const state = new URLSearchParams(given.map(([key, { value }]) => [key, value]))
+    if (sort) state.set("sort", `${sort.desc ? "-" : ""}${sort.id}`)
+    if (old.checked) state.set("all", "1")
+    return `#${state}`
+  }
+  const read = () => {
+    const state = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "")
+    for (const [key, control] of Object.entries(controls)) {
+      if (key === "first") offer()
+      const value = state.get(key) ?? defaults[key]
+      if (control.tagName !== "SELECT" || [...control.options].some(option => option.value === value)) control.value = value
+      else if (!["first", "second"].includes(key)) control.value = defaults[key] // the address names what does not exist
+    }
+    const by = state.get("sort")
+    sort = by ? { id: by.replace(/^-/, ""), desc: by.startsWith("-") } : null
+    old.checked = state.has("all")
+  }
+
+  // ── Views: the records, or two values of a column compared ──
+
+  const details = makeDetails(texts)
+  const sorted = by => {
+    sort = by
+    act()
+  }
+  const common = { grouping: ranks, named, texts, sorted }
+  const measured = id => ({ id, heading: headings[id], number: true, show: row => figure(row[id], known[id].show) })
+  const status = { ...coordinate("status"), show: row => (row.status === "pass" ? name("status", "pass") : element("span", { className: "worse" }, name("status", row.status))) }
+  const views = new Map()
+  const recordView = () => ({
+    table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), ...shown.map(measured), status], details }),
+    names: records.names,
+  })
+  const change = id => ({ id, heading: says[id === "eager_change" ? "eager_change_of" : "change_of"], number: true, show: row => changed(row[id]) })
+  const changed = value => {
+    const text = figure(value, texts.figures.signed)
+    if (value) text.className = value < 0 ? "better" : "worse"
+    return text
+  }
+  const pairView = column => {
+    const arm = (arm, control) => `${says[arm]}: ${control.selectedOptions[0]?.text}`
+    const latency = (kind, place, control) => ({ id: `${kind}_${place}`, heading: arm(kind, control), number: true, show: row => figure(row[`${kind}_${place}`], known.eager_ms.show) })
+    const both = kind => [latency(kind, "first", first), latency(kind, "second", second), change(`${kind}_change`)]
+    const columns = [...COORDINATES.filter(id => id !== column).map(coordinate), ...both("eager"), ...both("compiled")]
+    const two = ({ first, second }) => [first, second].flatMap(row => [element("p", { className: "explorer-side" }, isolated(name(column, row[column]))), ...details(row)])
+    return {
+      table: makeTable({ ...common, columns, details: two }),
+      names: [...COORDINATES.filter(id => id !== column), ...PAIR_COLUMNS],
+    }
+  }
+  const view = () => {
+    const key = compare.value && [compare.value, first.value, second.value].join("\n")
+    if (!views.has(key)) views.set(key, key ? pairView(compare.value) : recordView())
+    return views.get(key)
+  }
+
+  // ── Search: every word, anywhere in what names a row ──
+
+  const told = new Map()
+  const text = row => {
+    if (!told.has(row)) {
+      const values = [...texts.filters.map(column => name(column, row[column])), row.checkpoint, row.device_name, row.run, row.reason, row.source_title]
+      told.set(row, values.filter(Boolean).join(" ").toLowerCase())
+    }
+    return told.get(row)
+  }
+
+  // ── Everything together ──
+
+  const picture = element("div")
+  let chart
+  let waitingFrame
+  let shownRows
+  const where = element("div")
+  const link = element("a", {}, says.link)
+  let current
+
+  const axis = id => ({ id, label: headings[id], show: known[id].tick, log: known[id].log, same: known[id].same })
+  // After the table is painted: what was asked for is seen at once, and of several changes only the last is drawn.
+  const later = act => {
+    cancelAnimationFrame(waitingFrame)
+    waitingFrame = requestAnimationFrame(() => setTimeout(act))
+  }
+  const plot = found => {
+    if (!chart) return
+    const colour = compare.value ? (compare.value === "device" ? "model" : "device") : group.value || "device"
+    const by = { id: colour, text: row => name(colour, row[colour]) }
+    if (!compare.value) return chart.draw({ rows: found, x: axis(X), y: axis(measure.value), by, name: described })
+    const side = (id, control) => ({ ...axis("compiled_ms"), id, label: `${says.compiled}: ${control.selectedOptions[0].text}` })
+    chart.draw({ rows: found, x: side("compiled_first", first), y: side("compiled_second", second), by, name: described })
+  }
+
+  const update = () => {
+    offer()
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
+    const fits = row => (row.newest || old.checked) && (!words.length || words.every(word => text(row).includes(word)))
+    const wanted = Object.fromEntries(texts.filters.map(column => [column, column === compare.value ? "" : filters[column].value]))
+    const { found, counts } = select(rows, texts.filters, wanted, fits)
+    for (const column of texts.filters) {
+      const left = new Set([...counts[column].keys()].map(String))
+      filters[column].disabled = column === compare.value
+      for (const option of filters[column].options) if (option.value) option.disabled = !left.has(option.value) && !option.selected
+    }
+    measure.disabled = Boolean(compare.value)
+    const content = compare.value ? pairs(found, compare.value, first.value, second.value) : found
+    const next = view()
+    if (current !== next) where.replaceChildren(...next.table.elements)
+    current = next
+    current.table.draw(content, { sort, group: group.value, title: compare.value ? says.pairs : says.caption })
+    shownRows = content
+    link.href = address()
+  }
+  const act = () => {
+    update()
+    const state = address()
+    later(() => {
+      if (!root.isConnected) return // another page by now
+      history.replaceState(history.state, "", state)
+      plot(shownRows)
+    })
+  }
+
+  const save = (type, made) => {
+    const file = new Blob([made(current.table.rows(), current.names)], { type })
+    const anchor = element("a", { href: URL.createObjectURL(file), download: `compile-atlas.${type.split("/")[1]}` })
+    anchor.click()
+    setTimeout(() => URL.revokeObjectURL(anchor.href), 1000)
+  }
+  const reset = () => {
+    for (const [key, control] of Object.entries(controls)) control.value = defaults[key]
+    old.checked = false
+    sort = null
+    act()
+  }
+
+  let waiting
+  form.addEventListener("input", ({ target }) => {
+    clearTimeout(waiting)
+    if (target === search) waiting = setTimeout(act, 120) // who types is not shown every letter
+    else act()
+  })
+  form.addEventListener("submit", event => event.preventDefault())
+  const follow = () => {
+    if (!root.isConnected) return removeEventListener("hashchange", follow)
+    if (!location.hash.includes("=")) return
+    read()
+    update()
+    plot(shownRows)
+  }
+  addEventListener("hashchange", follow)
+
+  const tools = element(
+    "p",
+    { className: "explorer-tools" },
+    button(says.reset, reset),
+    button(says.download_csv, () => save("text/csv", asCsv)),
+    button(says.download_json, () => save("application/json", asJson)),
+    link,
+  )
+  root.replaceChildren(form, tools, picture, where)
+  read()
+  update()
+  import("./chart.js").then(({ makeChart }) => {
+    chart = makeChart(texts)
+    picture.append(chart.element)
+    plot(shownRows)
+  })
+}

@@ -1,0 +1,33 @@
+// Figures and sentences in the language of the page, as elements and text. `texts` come from generator/explorer.py.
+
+export const element = (name, attributes, ...children) => {
+  const made = Object.assign(document.createElement(name), attributes)
+  made.append(...children.flat())
+  return made
+}
+
+// Names and figures keep their own order in a text of the other direction.
+export const isolated = text => element("bdi", {}, text)
+
+// A message with its placeholders filled: a list of what to append.
+export const say = (message, values) => message.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part ? [part] : []))
+
+// How figures of each kind are written. Digits are Latin everywhere, as in the tables of the other pages.
+export const figures = texts => {
+  const format = options => {
+    const made = new Intl.NumberFormat(`${document.documentElement.lang}-u-nu-latn`, options)
+    return x => made.format(x).replace("-", "−").replaceAll(/[\u061c\u200e\u200f]/g, "") // elements isolate, not marks
+  }
+  const digits = n => ({ minimumFractionDigits: n, maximumFractionDigits: n })
+  const [whole, two, three] = [format(digits(0)), format(digits(2)), format({ maximumSignificantDigits: 3 })]
+  return {
+    ms: format(digits(3)),
+    seconds: format(digits(1)),
+    gigabytes: format(digits(3)),
+    three,
+    count: x => (x === Infinity ? texts.says.never : whole(x)),
+    percent: format({ style: "percent" }),
+    signed: format({ style: "percent", ...digits(1), signDisplay: "exceptZero" }),
+    ratio: x => `${two(x)}×`,
+  }
+}

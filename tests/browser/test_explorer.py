@@ -1,0 +1,274 @@
+"""The explorer in a real browser: filters, order, groups, comparison, address, files, details, keyboard, languages."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from conftest import BuiltSite
+from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
+
+from browser.watching import watched
+from generator.language import LANGUAGES, load_language
+from generator.load import load
+
+pytestmark = pytest.mark.browser
+
+PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
+ADDRESS = "explorer/"
+POLICY = "script-src 'self'; style-src 'self'"
+SCRIPTS_LIMIT = 350_000
+ROWS = [row for row in load().rows if row["newest"]]
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, hosted_site: str) -> Iterator[Page]:
+    """A fresh tab, in which nothing may go wrong."""
+    page = context.new_page()
+    with watched(page, hosted_site) as problems:
+        yield page
+        assert problems == []
+    page.close()
+
+
+def visit(page: Page, site: str, state: str = "", code: str = "en") -> None:
+    page.goto(f"{site}{PREFIXES[code]}{ADDRESS}{state}")
+    expect(page.locator(".explorer tbody tr").first).to_be_visible()
+
+
+def chosen(**coordinates: Any) -> int:
+    return sum(all(row[name] == value for name, value in coordinates.items()) for row in ROWS)
+
+
+def expect_count(page: Page, count: int) -> None:
+    expect(page.locator(".explorer [role=status]")).to_have_text(re.compile(rf"\D{count}$"))
+
+
+def figures(page: Page, number: int) -> list[float]:
+    cells = page.locator(f".explorer tbody tr > :nth-child({number})").all_inner_texts()
+    return [float(text.replace(",", "").rstrip("×")) for text in cells if text[0].isdigit()]
+
+
+def test_filters_leave_what_they_say_and_the_address_keeps_them(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site)
+    expect_count(page, len(ROWS))
+    page.locator("[name=device]").select_option("a100")
+    page.locator("[name=batch_size]").select_option("4")
+    expect_count(page, chosen(device="a100", batch_size=4))
+    expect(page).to_have_url(re.compile(r"#device=a100&batch_size=4$"))
+    page.reload()
+    expect_count(page, chosen(device="a100", batch_size=4))
+    expect(page.locator("[name=device]")).to_have_value("a100")
+    page.locator(".explorer-tools button").first.click()
+    expect_count(page, len(ROWS))
+
+
+def test_search_wants_every_word(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site)
+    page.locator("[name=q]").fill("vit v100")
+    found = [
+        row
+        for row in ROWS
+        if row["device"] == "v100" and re.search("vit", f"{row['model_label']} {row['checkpoint']}", re.IGNORECASE)
+    ]
+    expect_count(page, len(found))
+    page.locator("[name=q]").fill("no such thing")
+    expect(page.locator(".explorer tbody")).to_have_text("There is no record for this selection yet.")
+
+
+def test_sorting_by_keyboard_keeps_the_unknown_last(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=a100")
+    header = page.locator(".explorer thead th", has_text="Speedup")
+    header.locator("button").focus()
+    page.keyboard.press("Enter")
+    expect(header).to_have_attribute("aria-sort", "descending")
+    number = 1 + header.evaluate("th => th.cellIndex")
+    assert figures(page, number) == sorted(figures(page, number), reverse=True)
+    page.keyboard.press("Enter")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    assert figures(page, number) == sorted(figures(page, number))
+    expect(page).to_have_url(re.compile("sort=speedup"))
+
+
+def test_pages_of_the_table_turn(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site)
+    first = page.locator(".explorer tbody tr").first.inner_text()
+    page.locator(".explorer-pager button").last.click()
+    expect(page.locator(".explorer [role=status]")).to_have_text(re.compile("^Rows 51 to 100 of"))
+    assert page.locator(".explorer tbody tr").first.inner_text() != first
+
+
+def test_groups_open_and_close(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=a100&group=model")
+    group = page.locator(".explorer-group").first
+    expect(group).to_have_text(re.compile(r"^Model: BeiT \(\d+\)$"))
+    rows = page.locator(".explorer tbody tr:not(.explorer-group)", has_text="BeiT")
+    assert rows.count() == chosen(device="a100", model="beit")
+    group.locator("button").focus()
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(0)
+    expect(page.locator(".explorer-group").first.locator("button")).to_be_focused()
+
+
+def test_two_devices_are_compared_cell_by_cell(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#compare=device&first=t4&second=a100&model=vit&batch_size=1&sort=-compiled_change")
+    expect(page.locator(".explorer thead")).to_contain_text("Compiled (ms): T4")
+    by_device = {
+        row["device"]: row["compiled_ms"]
+        for row in ROWS
+        if (row["model"], row["batch_size"], row["torch"], row["compile_mode"]) == ("vit", 1, "2.0.1", "default")
+    }
+    line = page.locator(".explorer tbody tr", has_text="2.0.1")
+    expect(line).to_contain_text(f"{by_device['t4']:.3f}")
+    expect(line).to_contain_text(f"{by_device['a100']:.3f}")
+    expect(line.locator("td").last).to_have_text(f"{by_device['a100'] / by_device['t4'] - 1:+.1%}".replace("-", "−"))
+
+
+def test_what_is_shown_is_saved(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=v100&batch_size=16&sort=-eager_ms")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="as CSV").click()
+    lines = list(csv.DictReader(StringIO(saved.value.path().read_text(encoding="utf-8"))))
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="as JSON").click()
+    objects = json.loads(saved.value.path().read_text(encoding="utf-8"))
+    expected = sorted(
+        (row["eager_ms"] for row in ROWS if row["device"] == "v100" and row["batch_size"] == 16 and row["eager_ms"]),
+        reverse=True,
+    )
+    assert [float(line["eager_ms"]) for line in lines if line["eager_ms"]] == expected
+    assert [each["eager_ms"] for each in objects if each["eager_ms"] is not None] == expected
+    assert len(lines) == len(objects) == chosen(device="v100", batch_size=16)
+
+
+def test_a_row_opens_its_interval_environment_and_command(page: Page, hosted_site: str) -> None:
+    row = next(row for row in ROWS if row["origin"] == "measured" and row["speedup_low"])
+    visit(page, hosted_site, f"#device={row['device']}&model={row['model']}&origin=measured")
+    opener = page.locator(".explorer tbody .explorer-open").first
+    opener.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".explorer tbody .explorer-open").first).to_be_focused()
+    detail = page.locator(".explorer-detail")
+    expect(detail).to_contain_text(f"(from {row['speedup_low']:.2f}× to {row['speedup_high']:.2f}×)")
+    expect(detail).to_contain_text(row["transformers"])
+    expect(detail.locator("pre")).to_have_text(row["command"])
+    page.keyboard.press("Enter")
+    expect(detail).to_have_count(0)
+
+
+def test_a_published_row_names_its_source_and_a_command_of_the_same_protocol(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=t4&model=vit&origin=published")
+    page.locator(".explorer tbody .explorer-open").first.click()
+    detail = page.locator(".explorer-detail")
+    expect(detail.locator("a[lang=en]")).to_have_attribute("href", re.compile("^https://"))
+    expect(detail.locator("pre")).to_contain_text("--profile paper-2023 --checkpoint google/vit-base-patch16-224")
+
+
+def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=t4&model=vit")
+    n = sum(row["device"] == "t4" and row["model"] == "vit" and bool(row["speedup"]) for row in ROWS)
+    canvas = page.locator(".explorer canvas")
+    told = f"Speedup over Eager (ms). Points: {n}. The table has the same figures."
+    expect(canvas).to_have_attribute("aria-label", told)
+    page.locator("[name=chart]").select_option("throughput")
+    expect(canvas).to_have_attribute("aria-label", re.compile(r"^Throughput \(images/s\) over"))
+
+
+def test_an_address_that_names_what_does_not_exist_shows_all(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=nothing&chart=nothing&sort=nothing&compare=nothing")
+    expect_count(page, len(ROWS))
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_in_every_language_at_every_width(code: str, page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=a100&sort=-speedup", code)
+    expect(page.locator(".explorer [role=status]")).to_contain_text(str(chosen(device="a100")))
+    expect(page.locator(".explorer canvas")).to_be_visible()
+    page.locator(".explorer tbody .explorer-open").first.click()
+    for width in (360, 768, 1280, 2560):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), width
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert not re.search("[\u0660-\u0669]", page.locator(".explorer").inner_text()), "digits are Latin"
+
+
+def test_it_comes_and_goes_with_instant_navigation(page: Page, hosted_site: str) -> None:
+    page.goto(hosted_site)
+    page.evaluate("window.sameDocument = true")
+    page.locator(".md-tabs__link[href$='explorer/']").click()
+    expect(page.locator(".explorer canvas")).to_be_visible()
+    page.locator("[name=device]").select_option("t4")
+    expect_count(page, chosen(device="t4"))
+    page.locator(".md-tabs__link[href$='devices/']").click()
+    page.wait_for_url("**/devices/")
+    page.locator(".md-tabs__link[href$='explorer/']").click()
+    expect_count(page, len(ROWS))
+    assert page.evaluate("window.sameDocument"), "the page was loaded anew"
+
+
+def test_colours_of_the_chart_follow_dark_and_light(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site)
+    mark = page.locator(".explorer-legend span").first
+    light = mark.evaluate("mark => mark.style.color")
+    page.evaluate("document.body.dataset.mdColorScheme = 'slate'")
+    expect(mark).not_to_have_css("color", light)
+    assert page.locator(".explorer-legend span").first.evaluate("mark => mark.style.color") != light
+
+
+def test_it_works_under_a_strict_policy(context: BrowserContext, hosted_site: str) -> None:
+    """Whatever the rest of the page does: neither the explorer's scripts nor its elements need anything inline."""
+
+    def guarded(route: Any) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, headers={**response.headers, "content-security-policy": POLICY})
+
+    page = context.new_page()
+    page.route(f"**/{ADDRESS}", guarded)
+    page.add_init_script(
+        "window.refused = []; addEventListener('securitypolicyviolation', event => refused.push(event.sourceFile))"
+    )
+    visit(page, hosted_site, "#device=a100&group=model")
+    page.locator(".explorer tbody tr:not(.explorer-group) .explorer-open").first.click()
+    expect(page.locator(".explorer canvas")).to_be_visible()
+    assert [source for source in page.evaluate("refused") if "javascripts/explorer" in source] == []
+    page.close()
+
+
+def test_scripts_of_the_page_are_light_and_other_pages_have_none_of_them(page: Page, hosted_site: str) -> None:
+    scripts: dict[str, int] = {}
+
+    def weigh(response: Response) -> None:
+        if response.url.endswith(".js"):
+            scripts[response.url] = len(gzip.compress(response.body()))
+
+    page.on("response", weigh)
+    visit(page, hosted_site)
+    expect(page.locator(".explorer canvas")).to_be_visible()
+    assert sum(scripts.values()) <= SCRIPTS_LIMIT
+    scripts.clear()
+    page.goto(f"{hosted_site}methodology/")
+    assert not [url for url in scripts if "explorer" in url]
+
+
+def test_without_scripts_it_links_to_tables_and_files(browser: Browser, hosted_site: str, site: BuiltSite) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(hosted_site + ADDRESS)
+    links = page.locator(".explorer-links a").evaluate_all("links => links.map(link => link.href)")
+    assert {link.removeprefix(hosted_site) for link in links} <= site.pages().keys()
+    assert len(links) == len({row["device"] for row in ROWS})
+    expect(page.locator("article a[download]")).to_have_count(2)
+    context.close()

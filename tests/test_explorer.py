@@ -1,0 +1,120 @@
+"""What the explorer's script is given: every row, every word, nothing invented."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from atlas_data import PUBLISHED, measured, write
+
+from bench.record import Status
+from generator import explorer
+from generator.atlas import Atlas
+from generator.language import LANGUAGES, UNKNOWN, Untranslated, load_language
+from generator.load import COLUMNS, Results, load
+from generator.words import Words
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "docs" / "assets" / "javascripts" / "explorer"
+OWN_LIMIT = 40_000
+
+
+@cache
+def published() -> Results:
+    return load(ROOT / PUBLISHED.parent)
+
+
+def unpacked(results: Results, code: str = "en") -> list[dict[str, Any]]:
+    columns = json.loads(explorer.as_json(results, load_language(code)))
+    lists = {
+        name: column if isinstance(column, list) else [column["of"][at] for at in column["at"]]
+        for name, column in columns.items()
+    }
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+
+
+def texts(results: Results, code: str) -> dict[str, Any]:
+    language = load_language(code)
+    return explorer.texts(Atlas(results, language), Words(language, html=False), lambda kind, slug: f"{kind}/{slug}")
+
+
+def test_every_row_and_figure_is_there() -> None:
+    rows = unpacked(published())
+    assert len(rows) == len(published().rows)
+    for row, cell in zip(rows, published().rows, strict=True):
+        assert row["model"] == cell["model"]
+        assert row["eager_ms"] == cell["eager_ms"]
+        assert row["doubtful"] == (cell["row"] in published().doubts)
+
+
+def test_a_column_of_which_nothing_is_known_is_left_out_and_no_other() -> None:
+    rows = unpacked(published())
+    unknown = {name for name in COLUMNS if all(row[name] in {None, ""} for row in published().rows)}
+    assert rows[0].keys() == COLUMNS.keys() - unknown | {"doubtful"}
+
+
+def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
+    records = [
+        measured(run="old", day=1),
+        measured(run="new", day=2),
+        measured(run="new", batch_size=64, status=Status.OOM, reason="CUDA out of memory", day=2),
+    ]
+    rows = unpacked(load(write(tmp_path, records)))
+    assert sorted((row["run"], row["newest"]) for row in rows) == [("new", True), ("new", True), ("old", False)]
+    failed = next(row for row in rows if row["status"] == "oom")
+    assert (failed["compiled_ms"], failed["reason"]) == (None, "CUDA out of memory")
+
+
+def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
+    results = load(write(tmp_path, [measured()]))
+    explained = [{**row, "causes": '[["graph_breaks", 2]]'} for row in results.rows]
+    results.__dict__["rows"] = explained
+    why = {code: unpacked(results, code)[0]["why"] for code in LANGUAGES}
+    assert "2" in why["en"]
+    assert len(set(why.values())) == len(LANGUAGES)
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_all_words_are_translated(code: str) -> None:
+    def walk(told: Any) -> None:
+        assert not isinstance(told, Untranslated), told
+        for each in told.values() if isinstance(told, dict) else told if isinstance(told, (list, tuple)) else ():
+            walk(each)
+
+    walk(texts(published(), code))
+
+
+def test_every_value_of_a_filter_has_a_name() -> None:
+    names = texts(published(), "ar")["names"]
+    for row in published().rows:
+        for column in explorer.FILTERS:
+            assert names[column][str(row[column])] not in {"", UNKNOWN}
+
+
+def test_values_are_offered_in_their_own_order() -> None:
+    names = texts(published(), "en")["names"]
+    assert list(names["batch_size"]) == ["1", "4", "16"]
+    assert list(names["compile_mode"]) == ["default", "reduce-overhead"]
+    assert next(iter(names["torch"])) == "2.0.1"
+
+
+def test_without_scripts_there_is_a_link_to_each_device() -> None:
+    html = explorer.place(
+        Atlas(published(), load_language("en")), "data.json", lambda kind, slug: f"../{kind}s/{slug}/"
+    )
+    assert html.count("<li>") == 3
+    assert '<a href="../devices/a100/">A100</a>' in html
+    assert "\n\n" not in html
+    assert " style=" not in html
+
+
+def test_own_scripts_stay_small_and_vendored_ones_have_licences() -> None:
+    assert sum(path.stat().st_size for path in SCRIPTS.glob("*.js")) <= OWN_LIMIT
+    licences = (SCRIPTS / "vendor" / "LICENSES.txt").read_text(encoding="utf-8")
+    sources = (SCRIPTS / "vendor" / "SOURCES.txt").read_text(encoding="utf-8")
+    for package in ("@tanstack/table-core", "@tanstack/store", "chart.js", "@kurkle/color"):
+        assert package in licences
+        assert package in sources
