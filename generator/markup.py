@@ -89,15 +89,16 @@ class Table:
 
     def html(self) -> str:
         """The table as a block of HTML without blank lines."""
-        return _render("table.html.jinja", table=self)
+        return render("table.html.jinja", table=self)
 
 
 def figure(chart: Chart, light: str, dark: str) -> str:
     """A chart in its two colourings, at the addresses `light` and `dark`."""
-    return _render("figure.html.jinja", chart=chart, light=light, dark=dark)
+    return render("figure.html.jinja", chart=chart, light=light, dark=dark)
 
 
-def _render(template: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
+    """A template of this package, filled."""
     return _environment().get_template(template).render(values).strip()
 
 
