@@ -22,6 +22,7 @@ from markupsafe import Markup, escape
 from bench.record import Status
 from generator import causes
 from generator.charts import Chart
+from generator.curves import CurvesChart
 from generator.language import UNKNOWN
 from generator.load import Results, Row, Rows
 from generator.tables import Lines
@@ -92,7 +93,7 @@ class Table:
         return render("table.html.jinja", table=self)
 
 
-def figure(chart: Chart, light: str, dark: str) -> str:
+def figure(chart: Chart | CurvesChart, light: str, dark: str) -> str:
     """A chart in its two colourings, at the addresses `light` and `dark`."""
     return render("figure.html.jinja", chart=chart, light=light, dark=dark)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
@@ -208,13 +208,18 @@ _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 def draw(plot: Plot) -> bytes:
     """The plot as SVG in the colours of a light page. Raises `AtlasError` where a font lacks a character."""
+    return svg(lambda: compose(plot))
+
+
+def svg(composed: Callable[[], Figure]) -> bytes:
+    """A drawing as SVG, the same bytes on every machine."""
     with _DRAWING, mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("error")
-        figure = compose(plot)
+        figure = composed()
         content = BytesIO()
         FigureCanvasSVG(figure).print_svg(content, metadata=_NO_METADATA)
-    svg = re.sub(rb'(width|height)="([0-9.]+)pt"', rb'\1="\2"', content.getvalue(), count=2)
-    return re.sub(rb"<!-- .*? -->\n? *", b"", svg)
+    drawing = re.sub(rb'(width|height)="([0-9.]+)pt"', rb'\1="\2"', content.getvalue(), count=2)
+    return re.sub(rb"<!-- .*? -->\n? *", b"", drawing)
 
 
 def height(plot: Plot) -> int:
@@ -226,7 +231,7 @@ def compose(plot: Plot) -> Figure:
     """The drawing as a matplotlib figure of one pixel a point."""
     check_glyphs(_texts(plot))
     layout = _Layout.of(plot)
-    canvas = _Canvas(plot, layout.height)
+    canvas = Canvas(plot.language, layout.height, mirrored=plot.right_to_left)
     _draw_legend(canvas, plot)
     y = layout.top
     for panel in plot.panels:
@@ -245,12 +250,12 @@ def _texts(plot: Plot) -> Iterator[str]:
             yield from (row.label, row.note, *(mark.text for mark in row.marks if mark))
 
 
-class _Canvas:
+class Canvas:
     """Places shapes by pixels from the top and from where the language starts to read."""
 
-    def __init__(self, plot: Plot, height: float) -> None:
-        self.language = plot.language
-        self.mirrored = plot.right_to_left
+    def __init__(self, language: str, height: float, *, mirrored: bool) -> None:
+        self.language = language
+        self.mirrored = mirrored
         self.height = math.ceil(height)
         self.figure = Figure(figsize=(WIDTH / 72, self.height / 72), dpi=72, frameon=False)
 
@@ -286,6 +291,12 @@ class _Canvas:
         """A straight line."""
         ends = [self._x(x), self._x(to_x)], [self.height - y, self.height - to_y]
         self._add(Line2D(*ends, color=LIGHT[role], linewidth=width, solid_capstyle="butt"), layer)
+
+    def curve(self, points: Sequence[tuple[float, float]], role: Role, width: float, *, dashed: bool = False) -> None:
+        """Straight lines from point to point."""
+        xs, ys = zip(*((self._x(x), self.height - y) for x, y in points), strict=True)
+        style: dict[str, Any] = {"linestyle": (0, (4, 2)) if dashed else "-", "solid_joinstyle": "round"}
+        self._add(Line2D(xs, ys, color=LIGHT[role], linewidth=width, **style), 3)
 
     def dot(self, x: float, y: float, role: Role, size: float = 12, shape: str = "o") -> None:
         """A mark of `size` pixels."""
@@ -412,7 +423,7 @@ def _legend_lines(plot: Plot) -> list[list[tuple[float, str, Role, str]]]:
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _draw_legend(canvas: _Canvas, plot: Plot) -> None:
+def _draw_legend(canvas: Canvas, plot: Plot) -> None:
     for number, line in enumerate(_legend_lines(plot)):
         y = 14 + number * _LEGEND_LINE
         for x, text, role, shape in line:
@@ -420,7 +431,7 @@ def _draw_legend(canvas: _Canvas, plot: Plot) -> None:
             canvas.text(x + 22, y, text, size=SMALL)
 
 
-def _draw_panel(canvas: _Canvas, plot: Plot, layout: _Layout, panel: Panel, y: float) -> float:
+def _draw_panel(canvas: Canvas, plot: Plot, layout: _Layout, panel: Panel, y: float) -> float:
     """Draw one panel from `y` down, and return where it ends."""
     if panel.title:
         canvas.text(0, y + _TITLE - 17, panel.title, size=LABEL, bold=True)
@@ -444,7 +455,7 @@ def _draw_panel(canvas: _Canvas, plot: Plot, layout: _Layout, panel: Panel, y: f
     return y
 
 
-def _draw_axis(canvas: _Canvas, plot: Plot, layout: _Layout, y: float) -> None:
+def _draw_axis(canvas: Canvas, plot: Plot, layout: _Layout, y: float) -> None:
     taken = -math.inf
     for value, text in sorted(plot.ticks):
         x, half = layout.x(value), text_width(text, canvas.language, SMALL) / 2
@@ -455,7 +466,7 @@ def _draw_axis(canvas: _Canvas, plot: Plot, layout: _Layout, y: float) -> None:
     canvas.text(max(0.0, min(layout.start, WIDTH - width)), y + 14 + 24, plot.axis, "muted", SMALL)
 
 
-def _draw_bars(canvas: _Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_bars(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
     bar = _BAR + 1
     for position, (mark, (_, role)) in enumerate(zip(row.marks, plot.legend, strict=True)):
         y = middle + (position - (len(row.marks) - 1) / 2) * bar
@@ -469,7 +480,7 @@ def _draw_bars(canvas: _Canvas, plot: Plot, layout: _Layout, row: Line, middle: 
         canvas.text(layout.x(0) + 8, middle, row.note, "muted", SMALL)
 
 
-def _draw_interval(canvas: _Canvas, layout: _Layout, mark: Mark, y: float) -> float:
+def _draw_interval(canvas: Canvas, layout: _Layout, mark: Mark, y: float) -> float:
     """An error bar, where the interval is known and finite; returns where mark and interval end."""
     if not (math.isfinite(mark.low) and math.isfinite(mark.high)):
         return layout.x(mark.value)
@@ -480,7 +491,7 @@ def _draw_interval(canvas: _Canvas, layout: _Layout, mark: Mark, y: float) -> fl
     return max(high, layout.x(mark.value))
 
 
-def _draw_dots(canvas: _Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
     marks = [
         (mark, role, shape)
         for mark, (_, role), shape in zip(row.marks, plot.legend, _shapes(plot), strict=False)
@@ -507,7 +518,7 @@ def _shapes(plot: Plot) -> Sequence[str]:
     return SHAPES if plot.shapes else ("o",) * len(plot.legend)
 
 
-def _draw_change(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
     (mark,) = row.marks
     if mark is None:
         # The words stand on the side of zero that has more room.
@@ -533,7 +544,7 @@ def winner(mark: Mark) -> Role:
     return "compiled" if mark.value < 0 else "eager"
 
 
-def _draw_strip(canvas: _Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
     median, *marks = row.marks
     if not layout.stacked:
         canvas.text(0, middle + 11, row.note, "muted", SMALL)

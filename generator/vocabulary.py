@@ -26,9 +26,11 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from generator import causes, charts, downloads, explorer, tables, typography
+from bench.tour import TOURS, Tour
+from generator import causes, charts, decision, downloads, explorer, tables, tour, typography
 from generator.atlas import Atlas
 from generator.charts import Chart
+from generator.curves import CurvesChart
 from generator.language import Language
 from generator.load import COORDINATES, MODES, Results, Rows, slugify
 from generator.markup import Tables, figure, status_notes
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
 
 CHARTS = "assets/charts"
 DATA = "data/compile-atlas"
+DECISIONS = "data/should-i-compile.json"
 EXPLORER = "data/explorer.json"
+ROUNDS = "data/rounds/"
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
@@ -53,7 +57,8 @@ Draw = Callable[[Rows, Language, Collection[int]], Chart]
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
     """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
     atlas = Atlas(results, language)
-    return {"atlas": atlas, **_filters(language), **_Functions(atlas, emit).names(), **translators(language)}
+    objects = {"atlas": atlas, "tour": results.tour}
+    return {**objects, **_filters(language), **_Functions(atlas, emit).names(), **translators(language)}
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -81,6 +86,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "date": lambda day: shown(_date(day, language)),
         "name": name,
         "names": lambda items: str(words.names([str(getattr(item, "label", item)) for item in items])),
+        "listing": tour.listing,
         "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
         "counted": lambda n, noun: str(words.say(_counted(language, noun, n), count=language.number(n))),
     }
@@ -136,7 +142,14 @@ class _Functions:
             *("breaks_table", "skips_table", "recompiles_table"),
             *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
-            "explorer",
+            *(
+                "explorer",
+                "decision_helper",
+                "tour_graphs_table",
+                "tour_breaks_table",
+                "tour_scores_table",
+                "loss_chart",
+            ),
         }
         return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
 
@@ -265,6 +278,20 @@ class _Functions:
             return self._nothing()
         return self._chart(page, "versions", charts.versions, selection)
 
+    # Should I compile?
+
+    def decision_helper(self, page: str) -> str:
+        """A form that answers, whose records go to `emit`, and the table of all records for who has no scripts."""
+        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
+
+        rows = self.atlas.cells
+        if not rows:
+            return self._nothing()
+        self.emit(SiteFile(DECISIONS, decision.as_json(self.atlas.results)))
+        headline = self.language.gettext("Every record: latency, time to ready, and the calls that pay for it")
+        table = self._tables(page).rows(decision.lines(rows), rows, headline)
+        return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{table}"
+
     # Explorer
 
     def explorer(self, page: str) -> str:
@@ -272,9 +299,35 @@ class _Functions:
         from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
 
         self.emit(SiteFile(EXPLORER, explorer.as_json(self.atlas.results, self.language)))
-        return explorer.place(
-            self.atlas, _address(page, EXPLORER), lambda kind, slug: _address(page, f"{kind}s/{slug}.md")
-        )
+        for device, rounds in explorer.rounds_as_json(self.atlas.results).items():
+            self.emit(SiteFile(f"{ROUNDS}{device}.json", rounds))
+        files = _address(page, EXPLORER), _address(page, ROUNDS)
+        return explorer.place(self.atlas, *files, lambda kind, slug: _address(page, f"{kind}s/{slug}.md"))
+
+    # Inside TorchDynamo
+
+    def tour_graphs_table(self, _page: str) -> str:
+        """The graphs of a step of training."""
+        return tour.graphs_table(self._tour, self.words)
+
+    def tour_breaks_table(self, _page: str, *, of: str = "step") -> str:
+        """The graph breaks of a step of training, or of the small function."""
+        breaks = {"step": self._tour.example.step.breaks, "function": self._tour.function.breaks}
+        return tour.breaks_table(self._tour, self.words, breaks[_known("part of the tour", of, breaks)])
+
+    def tour_scores_table(self, _page: str) -> str:
+        """What the trained networks score."""
+        return tour.scores_table(self._tour, self.words)
+
+    def loss_chart(self, page: str) -> str:
+        """The losses of training."""
+        return self._figure(page, "loss", tour.loss_chart(self._tour, self.words))
+
+    @property
+    def _tour(self) -> Tour:
+        if self.atlas.results.tour is None:
+            raise AtlasError("there is no tour yet", where=str(TOURS), remedy="python -m bench dynamo-tour")
+        return self.atlas.results.tour
 
     # Files
 
@@ -330,14 +383,15 @@ class _Functions:
         return self._tables(page).table(lines, escape(caption)) if lines else self._nothing()
 
     def _chart(self, page: str, kind: str, draw: Draw, selection: Mapping[str, Any]) -> str:
-        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
-
         rows = self._select(selection)
         if not rows:
             return self._nothing()
-        chart = draw(rows, self.language, self.atlas.doubtful)
         chosen = (f"{coordinate} {getattr(value, 'slug', value)}" for coordinate, value in sorted(selection.items()))
-        name = slugify(" ".join((kind, *chosen)))
+        return self._figure(page, slugify(" ".join((kind, *chosen))), draw(rows, self.language, self.atlas.doubtful))
+
+    def _figure(self, page: str, name: str, chart: Chart | CurvesChart) -> str:
+        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
+
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
         self.emit(SiteFile(light, chart.light))
         self.emit(SiteFile(dark, chart.dark))

@@ -1,0 +1,193 @@
+// The form of "Should I compile?": answers from the records that its page names, and keeps the case in the address.
+// In the content, so that instant navigation runs it for each page that has it.
+for (const root of document.querySelectorAll("[data-decision]:not([data-ready])")) {
+  root.dataset.ready = ""
+  const texts = JSON.parse(root.dataset.texts)
+  const models = JSON.parse(root.dataset.models)
+  const template = JSON.parse(root.dataset.snippet)
+  const form = root.querySelector("form")
+  const answer = root.querySelector("[role=status]")
+  const more = root.querySelector("[data-more]")
+  const { device, model, batch, calls, cache } = form.elements
+  const controls = { device, model, batch, calls, cache }
+  const defaults = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value]))
+
+  const format = (x, options) => new Intl.NumberFormat(`${document.documentElement.lang}-u-nu-latn`, options).format(x)
+  const number = (x, digits) => format(x, { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  const count = x => (x === "inf" ? texts.never : number(Math.round(x), 0))
+  const ms = x => `${number(x, 3)}\u00a0ms`
+  const seconds = x => `${number(x, x < 10 ? 2 : 1)}\u00a0s`
+  const ratio = x => `${number(x, 2)}×`
+  const percent = x => format(x, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" }).replace("-", "−")
+
+  const element = (name, attributes, ...children) => {
+    const made = Object.assign(document.createElement(name), attributes)
+    made.append(...children.flat())
+    return made
+  }
+  // Names and figures keep their own order within a sentence.
+  const isolated = text => element("bdi", { dir: "ltr" }, text)
+  const say = (template, values) => template.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part))
+
+  // A value, with its interval where it has one.
+  const within = (interval, show) => {
+    if (!interval) return [texts.unknown]
+    const [value, low, high] = interval
+    if (value === "inf" || low === null || high === null) return [isolated(show(value))]
+    return say(texts.within, { value: isolated(show(value)), low: isolated(show(low)), high: isolated(show(high)) })
+  }
+  const exact = (x, show) => within(x === null ? null : [x, null, null], show)
+
+  const read = () => {
+    const given = new URLSearchParams(location.hash.slice(1))
+    for (const [name, control] of Object.entries(controls)) {
+      control.value = given.get(name) ?? defaults[name]
+      if (control.value === "") control.value = defaults[name] // the address names what does not exist
+    }
+  }
+  const address = () => `#${new URLSearchParams(Object.entries(controls).map(([name, control]) => [name, control.value]))}`
+  const label = (select, value) => [...select.options].find(option => option.value === value).textContent
+  const variant = row => [`PyTorch ${row.torch}`, row.compile_mode, row.dtype, ...(row.dynamic === "auto" ? [] : [`dynamic=${row.dynamic}`])].join(" · ")
+
+  const start = ([{ recommend, ranked, total_s }, rows]) => {
+    const outcome = row => recommend(row, Number(calls.value), cache.value)
+    const show = (headline, ...parts) => answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
+
+    const single = row => {
+      const n = Number(calls.value)
+      const { ready_s, calls: breakEven } = row[cache.value]
+      const eager = row.eager_ms?.[0] ?? null
+      const compiled = row.compiled_ms?.[0] ?? null
+      const figures = () => ({
+        eager_ms: within(row.eager_ms, ms),
+        compiled_ms: within(row.compiled_ms, ms),
+        speedup: within(row.speedup, ratio),
+        ready_s: exact(ready_s, seconds),
+        break_even: within(breakEven, count),
+        eager_total: exact(total_s(eager, n), seconds),
+        compiled_total: exact(total_s(compiled, n, ready_s), seconds),
+      })
+      const [headline, reason] = texts.outcomes[outcome(row)]
+      const values = {
+        ...figures(),
+        calls: isolated(count(n)),
+        saving: isolated(ms(eager - compiled)),
+        change: row.speedup ? isolated(percent(1 / row.speedup[0] - 1)) : "",
+        status: texts.statuses[row.status],
+      }
+      const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status]]
+      if (row.speedup && row.speedup[1] === null) notes.push(texts.no_interval)
+      else if (row.speedup && row.processes === 1) notes.push(texts.one_process)
+      const facts = [label(model, row.model), label(device, row.device), variant(row), texts.origins[row.origin]]
+      show(
+        headline,
+        element("p", {}, say(reason, values)),
+        element("p", { className: "decision-case" }, facts.flatMap((fact, at) => [at ? " · " : "", isolated(fact)])),
+        element("dl", {}, Object.entries(figures()).map(([name, figure]) => element("div", {}, element("dt", {}, texts.figures[name]), element("dd", {}, figure)))),
+        ...notes.filter(Boolean).map(note => element("p", { className: "decision-note" }, note)),
+      )
+    }
+
+    const tally = found => {
+      const counts = Map.groupBy(found, outcome)
+      show(
+        label(model, model.value),
+        element("ul", {}, [...counts].map(([name, group]) => element("li", {}, say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length)) })))),
+      )
+    }
+
+    const missing = known => {
+      const sizes = [...new Set(known.map(row => row.batch_size))].sort((a, b) => a - b)
+      const [headline, reason] = texts.outcomes[outcome()]
+      show(headline, element("p", {}, say(reason, { sizes: isolated(sizes.map(size => number(size, 0)).join(", ") || texts.none) })))
+    }
+
+    const table = found => {
+      const choice = row => {
+        const button = element("button", { type: "button" }, label(model, row.model))
+        button.addEventListener("click", () => {
+          model.value = row.model
+          choose()
+          model.focus()
+        })
+        return button
+      }
+      const cells = row => ({
+        model: choice(row),
+        compile_mode: isolated(variant(row)),
+        origin: texts.origins[row.origin],
+        eager_ms: row.eager_ms ? number(row.eager_ms[0], 3) : texts.unknown,
+        compiled_ms: row.compiled_ms ? number(row.compiled_ms[0], 3) : texts.unknown,
+        break_even: exact(row[cache.value].calls?.[0] ?? null, count),
+        recommendation: texts.outcomes[outcome(row)][0],
+      })
+      const line = row => element("tr", {}, Object.values(cells(row)).map((cell, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, cell)))
+      const head = element("tr", {}, Object.keys(cells(found[0])).map(name => element("th", { scope: "col" }, texts.headings[name])))
+      const whole = element("table", { className: "atlas" }, element("caption", {}, texts.records), element("thead", {}, head), element("tbody", {}, found.map(line)))
+      return element("div", { className: "table", tabIndex: 0, role: "region", ariaLabel: texts.records }, whole)
+    }
+
+    const snippet = row => {
+      const given = [
+        ["mode", row.compile_mode === "default" ? "" : `"${row.compile_mode}"`],
+        ["dynamic", { true: "True", false: "False" }[row.dynamic]],
+      ].filter(([, value]) => value)
+      const compiles = ["compile", "close-calls", "cost-unknown"].includes(outcome(row))
+      const values = {
+        ...models[row.model],
+        dtype: row.dtype === "float32" ? "" : `, dtype=torch.${row.dtype}`,
+        compile: compiles ? `model = torch.compile(${["model", ...given.map(([name, value]) => `${name}=${value}`)].join(", ")})\n` : "",
+      }
+      const code = say(template, values).join("")
+      const copy = element("button", { type: "button", className: "md-button" }, texts.copy)
+      copy.addEventListener("click", () => navigator.clipboard.writeText(code).then(() => (copy.textContent = texts.copied)))
+      const block = element("pre", { tabIndex: 0 }, element("code", {}, code))
+      return [element("p", {}, element("strong", {}, texts.snippet)), block, ...(navigator.clipboard ? [element("p", {}, copy)] : [])]
+    }
+
+    const update = () => {
+      const isGiven = calls.validity.valid
+      calls.ariaInvalid = !isGiven
+      if (!isGiven) {
+        answer.replaceChildren(element("p", {}, texts.invalid_calls))
+        return more.replaceChildren()
+      }
+      const known = rows.filter(row => row.device === device.value && [row.model, row.task].includes(model.value))
+      const found = ranked(known.filter(row => row.batch_size === Number(batch.value)), Number(calls.value), cache.value)
+      const isOne = model.value in models
+      if (!found.length) missing(known)
+      else if (isOne) single(found[0])
+      else tally(found)
+      more.replaceChildren(
+        ...(found.length && isOne ? snippet(found[0]) : []),
+        ...(found.length > 1 || (found.length && !isOne) ? [table(found)] : []),
+        element("p", {}, element("a", { href: address() }, texts.link)),
+      )
+    }
+
+    const choose = () => {
+      if (calls.validity.valid) history.replaceState(history.state, "", address())
+      update()
+    }
+    let waiting
+    form.addEventListener("input", () => {
+      clearTimeout(waiting) // who types is not told about every digit
+      waiting = setTimeout(choose, 150)
+    })
+    form.addEventListener("submit", event => event.preventDefault())
+    const follow = () => {
+      if (!root.isConnected) return removeEventListener("hashchange", follow)
+      read()
+      update()
+    }
+    addEventListener("hashchange", follow)
+    form.hidden = false
+    read()
+    update()
+  }
+
+  const data = fetch(root.dataset.decision).then(response => response.json()) // a 404 page is no JSON
+  Promise.all([import("./recommend.js"), data])
+    .then(start)
+    .catch(() => answer.replaceChildren(element("p", {}, texts.failed)))
+}

@@ -1,0 +1,248 @@
+"""Should I compile? in a real browser: each recommendation, four languages, keyboard, permalink, no scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import BuiltSite
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from browser.watching import watched
+from generator.language import LANGUAGES, load_language
+
+pytestmark = pytest.mark.browser
+
+PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
+CPU = "cpu-intel-xeon-2-50-ghz-2-cores"
+ADDRESS = "should-i-compile/"
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, hosted_site: str) -> Iterator[Page]:
+    """A fresh tab, in which nothing may go wrong."""
+    page = context.new_page()
+    with watched(page, hosted_site) as problems:
+        yield page
+        assert problems == []
+    page.close()
+
+
+# ── The recommendation ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    """A measured row: compiled is faster, and has paid after 1,800 to 2,200 calls (with a warm cache 180 to 220)."""
+    return {
+        "status": "pass",
+        "doubtful": False,
+        "origin": "measured",
+        "eager_ms": [20.0, 19.0, 21.0],
+        "compiled_ms": [10.0, 9.0, 11.0],
+        "speedup": [2.0, 1.8, 2.2],
+        "cold": {"ready_s": 20.0, "calls": [2000, 1800, 2200]},
+        "warm": {"ready_s": 2.0, "calls": [200, 180, 220]},
+        **changes,
+    }
+
+
+NO_FIGURES = {"eager_ms": None, "compiled_ms": None, "speedup": None}
+UNKNOWN_COST = {"ready_s": None, "calls": None}
+
+CASES = [
+    (row(), 2200, "cold", "compile"),
+    (row(), 1799, "cold", "few-calls"),
+    (row(), 2000, "cold", "close-calls"),
+    (row(), 220, "warm", "compile"),
+    (row(), 179, "warm", "few-calls"),
+    (row(cold={"ready_s": 20.0, "calls": [2000, 1800, "inf"]}), 10**9, "cold", "close-calls"),
+    (row(cold={"ready_s": 20.0, "calls": [2000, None, None]}), 2000, "cold", "compile"),
+    (row(cold={"ready_s": 20.0, "calls": [2000, None, None]}), 1999, "cold", "few-calls"),
+    (row(speedup=[1.1, 0.95, 1.3]), 10**9, "cold", "close"),
+    (row(speedup=[1.005, 1.002, 1.008]), 10**9, "cold", "close"),
+    (row(speedup=[1.04, None, None]), 10**9, "cold", "close"),
+    (row(speedup=[0.8, 0.7, 0.9]), 10**9, "cold", "slower"),
+    (row(speedup=[0.9, None, None]), 10**9, "cold", "slower"),
+    (row(cold=UNKNOWN_COST), 10, "cold", "cost-unknown"),
+    (row(cold=UNKNOWN_COST, speedup=[1.5, None, None]), 10, "cold", "cost-unknown"),
+    (row(status="unstable"), 2200, "cold", "compile"),
+    (row(doubtful=True), 2200, "cold", "doubtful"),
+    (row(status="fail_accuracy"), 2200, "cold", "wrong"),
+    (row(status="throttled"), 2200, "cold", "unknown"),
+    (row(status="oom", compiled_ms=None, speedup=None), 1, "cold", "compiled-failed"),
+    (row(status="crash", compiled_ms=None, speedup=None), 1, "cold", "compiled-failed"),
+    (row(status="timeout", **NO_FIGURES), 1, "cold", "unknown"),
+    (row(status="eager_oom", **NO_FIGURES), 1, "cold", "eager-failed"),
+    (row(status="skipped", **NO_FIGURES), 1, "cold", "unknown"),
+    (None, 1, "cold", "not-measured"),
+]
+
+RECOMMEND = """async ([module, cases]) => {
+  const { recommend } = await import(module)
+  return cases.map(([row, calls, cache]) => recommend(row ?? undefined, calls, cache))
+}"""
+
+RANKED = """async ([module, rows, calls]) => {
+  const { ranked } = await import(module)
+  return ranked(rows, calls, "cold").map(row => row.name)
+}"""
+
+
+def test_each_outcome(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}{ADDRESS}")
+    module = f"{hosted_site}assets/javascripts/recommend.js"
+    outcomes = page.evaluate(RECOMMEND, [module, [case[:3] for case in CASES]])
+    assert outcomes == [case[3] for case in CASES]
+    texts = json.loads(page.locator("[data-decision]").get_attribute("data-texts") or "")
+    assert set(outcomes) == set(texts["outcomes"]), "every outcome has words, and is tested"
+
+
+def test_the_best_record_comes_first(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}{ADDRESS}")
+    rows = [
+        row(name="published", origin="published", compiled_ms=[1.0, None, None]),
+        row(name="slow to compile", compiled_ms=[8.0, 8.0, 8.0], cold={"ready_s": 100.0, "calls": [9000, None, None]}),
+        row(name="quick to compile"),
+        row(name="failed", status="oom", compiled_ms=None, speedup=None),
+    ]
+    module = f"{hosted_site}assets/javascripts/recommend.js"
+    few, many = (page.evaluate(RANKED, [module, rows, calls]) for calls in (100, 10**6))
+    assert few == ["quick to compile", "slow to compile", "failed", "published"]
+    assert many == ["slow to compile", "quick to compile", "failed", "published"]
+
+
+# ── The form ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def figures(page: Page) -> dict[str, str]:
+    """The figures of the answer, by heading."""
+    found = page.locator(".decision-answer dl > div")
+    return {each.locator("dt").inner_text(): each.locator("dd").inner_text() for each in found.all()}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_permalink_answers_in_every_language(code: str, page: Page, site: BuiltSite, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}{PREFIXES[code]}{ADDRESS}#device={CPU}&model=resnet&batch=1&calls=50&cache=cold")
+    answer = page.locator(".decision-answer")
+    texts = json.loads(page.locator("[data-decision]").get_attribute("data-texts") or "")
+    expect(answer.locator(".decision-outcome")).to_be_visible()
+    assert answer.locator(".decision-outcome").inner_text() in [headline for headline, _ in texts["outcomes"].values()]
+    data = json.loads((site.folder / PREFIXES[code] / "data/should-i-compile.json").read_text("utf-8"))
+    (record,) = [
+        each for each in data if (each["device"], each["model"], each["batch_size"]) == (CPU, "resnet", 1)
+        and each["compile_mode"] == "default" and each["origin"] == "measured"
+    ]  # fmt: skip
+    shown = figures(page)
+    latency = shown[texts["figures"]["eager_ms"]].replace("\u00a0", " ")
+    assert latency.startswith(f"{record['eager_ms'][0]:,.3f} ms")
+    assert re.search(r"\d", shown[texts["figures"]["break_even"]])
+    assert not re.search(r"%\(|[٠-٩]|undefined|NaN", answer.inner_text())
+    assert "ResNetForImageClassification" not in page.locator(".decision pre").inner_text()
+    assert (
+        'AutoModelForImageClassification.from_pretrained("microsoft/resnet-50")'
+        in page.locator(".decision pre").inner_text()
+    )
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    if code == "ar":
+        first, second = (page.locator(".decision label").nth(number).bounding_box() for number in (0, 1))
+        assert first is not None
+        assert second is not None
+        assert first["x"] > second["x"], "controls follow each other from the right"
+
+
+def test_the_keyboard_is_enough_and_the_address_keeps_the_case(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}{ADDRESS}")
+    expect(page.locator(".decision-outcome")).to_be_visible()
+    assert "#" not in page.url, "nothing was chosen yet"
+    page.get_by_role("combobox", name="Device", exact=True).focus()
+    page.keyboard.type("A100")
+    page.keyboard.press("Tab")
+    page.keyboard.type("DETR")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("123456")
+    expect(page.locator(".decision-case")).to_contain_text("DETR · A100")
+    page.wait_for_function("location.hash.includes('calls=123456')")
+    assert "device=a100" in page.url
+    assert page.get_by_role("link", name="Link to this answer").get_attribute("href") == page.evaluate("location.hash")
+    expect(page.get_by_role("status")).to_contain_text("published")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    expect(page.get_by_role("status")).to_contain_text("Give a whole number")
+    assert "calls=123456" in page.url
+    kept = page.url
+    page.goto(hosted_site)
+    page.goto(kept)
+    expect(page.get_by_label("Calls per process start")).to_have_value("123456")
+    expect(page.locator(".decision-case")).to_contain_text("DETR · A100")
+
+
+def test_a_task_shows_its_models_and_each_can_be_chosen(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}{ADDRESS}#device=a100&model=object-detection&batch=16&calls=1000&cache=cold")
+    table = page.locator(".decision-more table")
+    expect(table).to_be_visible()
+    names = table.locator("tbody th button").all_inner_texts()
+    assert {"DETR", "Conditional-DETR", "Resnet-101"} <= set(names)
+    table.get_by_role("button", name="Conditional-DETR").first.press("Enter")
+    expect(page.locator(".decision-case")).to_contain_text("Conditional-DETR")
+    expect(page.get_by_role("combobox", name="Model or task")).to_be_focused()
+    expect(page.locator(".decision pre")).to_contain_text("AutoModelForObjectDetection")
+
+
+def test_out_of_memory_and_missing_records_stand_in_words(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}{ADDRESS}#device=t4&model=detr&batch=16&calls=1000&cache=cold")
+    expect(page.get_by_role("status")).to_contain_text("Neither eager nor compiled")
+    expect(page.get_by_role("status")).to_contain_text("Out of memory")
+    assert "torch.compile(model)" not in page.locator(".decision pre").inner_text()
+    page.goto(f"{hosted_site}{ADDRESS}#device=a100&model=owlvit&batch=16&calls=1000&cache=cold")
+    expect(page.get_by_role("status")).to_contain_text("There is no record for this choice")
+    page.goto(f"{hosted_site}{ADDRESS}#device=nothing&model=nothing&batch=x&calls=-3")
+    expect(page.get_by_role("status")).to_contain_text("Give a whole number")
+    page.get_by_label("Calls per process start").fill("10")
+    expect(page.locator(".decision-outcome")).to_be_visible()
+
+
+def test_it_works_after_instant_navigation_and_follows_the_language(page: Page, hosted_site: str) -> None:
+    page.goto(hosted_site)
+    page.evaluate("window.sameDocument = true")
+    for _ in range(2):
+        page.locator(f".md-nav__link[href$='{ADDRESS}']").first.evaluate("link => link.click()")
+        expect(page.locator(".decision-outcome")).to_be_visible()
+        page.locator(".md-nav__link[href$='modes/']").first.evaluate("link => link.click()")
+        expect(page.locator(".decision")).to_have_count(0)
+    page.go_back()
+    expect(page.locator(".decision-outcome")).to_be_visible()
+    assert page.evaluate("window.sameDocument"), "a page was loaded anew"
+    page.get_by_label("Calls per process start").fill("77")
+    page.wait_for_function("location.hash.includes('calls=77')")
+    page.locator(".md-select button").hover()
+    page.locator(".md-select__link[hreflang=ja]").click()
+    page.wait_for_function("document.documentElement.lang === 'ja'")
+    expect(page.locator("input[name=calls]")).to_have_value("77")
+    expect(page.locator(".decision-outcome")).to_be_visible()
+
+
+def test_without_scripts_the_table_says_it_all(browser: Browser, hosted_site: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{hosted_site}ar/{ADDRESS}")
+    expect(page.locator(".decision form")).to_be_hidden()
+    table = page.locator(".table table").first
+    expect(table).to_be_visible()
+    assert table.locator("tbody tr").count() > 100
+    expect(table.locator("abbr").first).to_have_text("OOM")
+    context.close()

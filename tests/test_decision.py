@@ -1,0 +1,83 @@
+"""Should I compile?: its data, its form and its table. What the script makes of them is tested in the browser."""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from atlas_data import PUBLISHED, XEON, measured, measurement, write
+
+from bench.record import Status
+from generator import decision
+from generator.atlas import Atlas
+from generator.language import load_language
+from generator.load import Results, load
+
+SCRIPTS = Path("docs/assets/javascripts")
+MOST_BYTES = 12 * 1024
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("results")
+    (folder / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    cpu: dict[str, Any] = {"device": "cpu", "device_name": XEON, "environment": {"cores": 2, "threads": 2}}
+    records = [
+        *(measured(process=process, **cpu) for process in range(3)),
+        measured(batch_size=4, figures=measurement(10.0, 13.0), **cpu),
+        measured(batch_size=16, status=Status.EAGER_OOM, reason="x", **cpu),
+    ]
+    return load(write(folder, records))
+
+
+def test_the_data_hold_every_newest_row_with_its_intervals(results: Results) -> None:
+    rows = json.loads(decision.as_json(results))
+    assert len(rows) == len(results.newest_rows)
+    mine = {row["batch_size"]: row for row in rows if row["origin"] == "measured"}
+    assert mine[1]["speedup"][1] < mine[1]["speedup"][0] < mine[1]["speedup"][2]
+    assert mine[1]["cold"]["ready_s"] == 20.0
+    assert mine[1]["warm"]["calls"][0] < mine[1]["cold"]["calls"][0]
+    assert mine[4]["cold"]["calls"][0] == "inf", "never: compiled is slower"
+    assert (mine[16]["status"], mine[16]["eager_ms"]) == ("eager_oom", None)
+    assert any(row["doubtful"] for row in rows)
+    assert "NaN" not in decision.as_json(results)
+
+
+@pytest.mark.parametrize("code", ["en", "ar"])
+def test_the_form_is_one_block_of_html_with_labelled_controls(code: str, results: Results) -> None:
+    text = decision.form(Atlas(results, load_language(code)), "../data/x.json")
+    assert "\n\n" not in text
+    assert "<form hidden" in text, "without scripts there is nothing to press"
+    assert len(re.findall(r"<label><span>[^<]+</span>\n?<(?:select|input)", text)) == 5
+    assert not re.search(r"<script|style=|\son\w+=", text), "nothing that a strict policy forbids"
+    data = {name: html.unescape(value) for name, value in re.findall(r'data-(\w+)="([^"]*)"', text)}
+    for name in ("texts", "models", "snippet"):
+        json.loads(data[name])
+    assert {"vit", "owlvit"} <= set(json.loads(data["models"]))
+
+
+def test_the_snippet_is_python() -> None:
+    for compiles in ("", "model = torch.compile(model)\n"):
+        values = {
+            "auto_class": "AutoModel",
+            "checkpoint": "a/b",
+            "dtype": ", dtype=torch.bfloat16",
+            "compile": compiles,
+        }
+        ast.parse(decision.SNIPPET % values)
+
+
+def test_the_table_has_a_line_for_every_row(results: Results) -> None:
+    lines = decision.lines(results.newest_rows)
+    assert len(lines) == len(results.newest_rows)
+    assert list(lines[0])[:2] == ["row", "model"]
+    assert {"break_even_calls", "break_even_warm_calls", "interval"} <= set(lines[0])
+
+
+def test_the_scripts_stay_small() -> None:
+    assert sum((SCRIPTS / name).stat().st_size for name in ("decision.js", "recommend.js")) <= MOST_BYTES

@@ -1,0 +1,100 @@
+"""The tour through TorchDynamo on its page: listings, tables and the chart, in every direction."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.errors import AtlasError
+from bench.tour import Tour, newest
+from generator import curves, tour
+from generator.language import LANGUAGES, load_language
+from generator.load import Results, load
+from generator.pages import Page, SiteFile, read_pages, render_pages
+from generator.plot import DARK, LIGHT
+from generator.vocabulary import vocabulary
+from generator.words import Words
+
+
+@pytest.fixture(scope="module")
+def taken() -> Tour:
+    found = newest()
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return load(Path("bench/results"))
+
+
+def page(results: Results, code: str, folder: Path) -> tuple[str, dict[str, SiteFile]]:
+    """docs/dynamo.md in one language, and the files that it emits."""
+    (folder / "dynamo.md").write_text(Path("docs/dynamo.md").read_text("utf-8"), "utf-8")
+    language, files = load_language(code), dict[str, SiteFile]()
+    names = vocabulary(results, language, lambda file: files.setdefault(file.uri, file))
+    (only,) = render_pages(language, names, folder)
+    return str(only.content), files
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_page_shows_what_was_recorded(code: str, results: Results, taken: Tour, tmp_path: Path) -> None:
+    text, files = page(results, code, tmp_path)
+    for listing in (
+        taken.function.source,
+        taken.function.bytecode,
+        taken.function.graphs[0].code,
+        taken.function.recompiled[0].code,
+        taken.example.step.source,
+        taken.example.step.backward,
+    ):
+        assert f"\n{listing}\n```\n" in text
+    assert text.count("```") % 2 == 0
+    assert "Optimizer.zero_grad" in text
+    assert f"{taken.example.compiled.held_out.r2:.4f}" in text
+    assert set(files) == {"assets/charts/loss.svg", "assets/charts/loss.dark.svg"}
+
+
+def test_without_a_tour_the_page_says_how_to_take_one(results: Results, tmp_path: Path) -> None:
+    text, files = page(dataclasses.replace(results, tour=None), "en", tmp_path)
+    assert "python -m bench dynamo-tour" in text
+    assert "```" not in text
+    assert not files
+    names = vocabulary(dataclasses.replace(results, tour=None), load_language("en"), lambda _: None)
+    with pytest.raises(AtlasError, match="dynamo-tour"):
+        names["tour_graphs_table"]({"page": Page("dynamo.md", "")})
+
+
+@pytest.mark.parametrize("code", ["en", "ja", "ar"])
+def test_the_chart_has_all_curves_within_its_frame_in_both_colourings(code: str, taken: Tour) -> None:
+    chart = tour.loss_chart(taken, Words(load_language(code), html=True))
+    assert [len(curve.values) for curve in chart.curves.curves] == [taken.example.epochs] * 4
+    assert chart.curves.right_to_left == (code == "ar")
+    assert chart.light == curves.draw(chart.curves), "the same bytes each time"
+    assert LIGHT["compiled"].encode() in chart.light
+    assert DARK["compiled"].encode() in chart.dark
+    assert re.search(rb'width="480(\.0)?" height="400(\.0)?"', chart.light)
+    figure = curves.compose(chart.curves)
+    for line in figure.lines:
+        xs, ys = (np.asarray(data, dtype=float) for data in line.get_data())
+        assert xs.min() >= -0.5
+        assert xs.max() <= chart.width + 0.5
+        assert ys.min() >= -0.5
+        assert ys.max() <= chart.height + 0.5
+    shown = {f"{taken.example.eager.held_out_losses[0]:.3f}", f"{taken.example.eager.held_out_losses[-1]:.3f}"}
+    assert all(figure in chart.alt for figure in shown)
+
+
+def test_code_that_holds_a_fence_stands_in_a_longer_one() -> None:
+    assert tour.listing("a\n```\nb", "text") == "````text\na\n```\nb\n````"
+
+
+def test_every_page_that_tells_of_the_tour_asks_whether_there_is_one() -> None:
+    for source in read_pages():
+        text = Path(source.where).read_text("utf-8")
+        if re.search(r"\{\{ tour[._]|loss_chart", text):
+            assert "{% if tour %}" in text
