@@ -33,6 +33,9 @@ COMPARED = ("device", "torch", "compile_mode")
 DIGITS = 7
 """Significant digits of a figure: those of the published latencies, and more than any measurement has."""
 
+ROUNDS = 120
+"""Most rounds of an arm in the strip of a row: more dots than that would cover each other."""
+
 _ORDERS: dict[str, Callable[[Any], Any]] = {"torch": version_order, "compile_mode": mode_order}
 
 
@@ -59,6 +62,24 @@ def as_json(results: Results, language: Language) -> str:
     return json.dumps(known, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
+def rounds_as_json(results: Results) -> dict[str, str]:
+    """For each device the medians of the rounds of its rows, by the position of the row in `as_json` and by arm.
+
+    At most `ROUNDS` of an arm, evenly spaced, in the order of time, one process after the other.
+    """
+    devices: dict[str, dict[int, Any]] = {}
+    for row, arms in zip(results.rows, results.rounds_ms, strict=True):
+        if arms:
+            thinned = {arm: _thinned(rounds) for arm, rounds in arms.items()}
+            devices.setdefault(row["device"], {})[row["row"]] = thinned
+    return {device: json.dumps(rows, separators=(",", ":")) + "\n" for device, rows in devices.items()}
+
+
+def _thinned(rounds_ms: Sequence[float]) -> list[float]:
+    step = max(1, math.ceil(len(rounds_ms) / ROUNDS))
+    return [_plain(ms) for ms in rounds_ms[::step]]
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return "inf" if math.isinf(value) else float(f"{value:.{DIGITS}g}")
@@ -78,10 +99,11 @@ def _packed(values: Sequence[Any]) -> Any:
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def place(atlas: Atlas, data: str, link: Callable[[str, str], str]) -> str:
+def place(atlas: Atlas, data: str, rounds: str, link: Callable[[str, str], str]) -> str:
     """Where the script builds the explorer of `data`, an address; a plain list of links for who has no scripts.
 
-    `link` gives the address of a page from its kind (device, model) and slug.
+    `rounds` is the address of the folder of `rounds_as_json`; `link` gives the address of a page from its kind (device,
+    model) and slug.
     """
     words = Words(atlas.language, html=False)
     html = Words(atlas.language, html=True)
@@ -89,6 +111,7 @@ def place(atlas: Atlas, data: str, link: Callable[[str, str], str]) -> str:
     return render(
         "explorer.html.jinja",
         data=data,
+        rounds=rounds,
         texts=json.dumps(texts(atlas, words, link), ensure_ascii=False),
         loading=atlas.language.gettext("The records are being read…"),
         by_device=atlas.language.gettext("The same records as tables, by device"),
@@ -150,6 +173,9 @@ def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[s
             "with_interval": gettext("%(value)s (from %(low)s to %(high)s)"),
             "doubtful": gettext("The data lint doubts this record, so it supports no recommendation."),
             "no_command": gettext("The source gives no command. This one measures the same cell on your device:"),
+            "strip": gettext(
+                "Median of each round in the order of time, processes one after the other; from %(low)s to %(high)s"
+            ),
             "samples": gettext("Timed calls: %(count)s. Processes: %(processes)s."),
         },
     }

@@ -116,6 +116,9 @@ class Results:
     cells: pd.DataFrame
     records: int
     tour: Tour | None = None  # the newest
+    rounds_ms: Sequence[Mapping[str, Sequence[float]]] = ()
+    """By label, for each arm of a measured row the median of each round, in the order of time, one process after the
+    other; empty for a row without."""
 
     @cached_property
     def rows(self) -> Rows:
@@ -212,7 +215,9 @@ def load(results: Path = RESULTS) -> Results:
             owner[run] = path
         rows += of_file
         records += sum(row["attempts"] for row in of_file)
-    return Results(_table(rows), records, newest_tour(results))
+    table = _table(rows)
+    rounds_ms = tuple(rows[position]["rounds_ms"] for position in table.index)
+    return Results(table.reset_index(drop=True), records, newest_tour(results), rounds_ms)
 
 
 @lru_cache(maxsize=256)
@@ -286,7 +291,14 @@ def _pool(group: Sequence[Record]) -> dict[str, Any]:
         **_environment(standing),
         **_source(standing),
         **_figures(measurements, standing.cell.batch_size),
+        "rounds_ms": _rounds(measurements),
     }
+
+
+def _rounds(measurements: Sequence[Measurement]) -> dict[str, list[float]]:
+    arms = {name: [one for each in measurements if (one := getattr(each, name))] for name in ("eager", "compiled")}
+    medians = {name: [statistics.round_medians(arm) for arm in each] for name, each in arms.items()}
+    return {name: ms for name, each in medians.items() if each and (ms := np.concatenate(each).tolist())}
 
 
 def _cell(each: Record) -> dict[str, Any]:
@@ -448,6 +460,7 @@ def _median(values: Iterable[float | None]) -> float:
 
 
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """The table in the order of pages; its index still says which of `rows` each row was."""
     table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name not in {"device", "model", "newest"}])
     table["device"] = _slugs(table, ["device_type", "device_name", "cores"], _device_slug)
     table["model"] = _slugs(table, ["model_label", "checkpoint"], lambda row: slugify(row["model_label"]))
@@ -459,7 +472,7 @@ def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     oldest_first = table.sort_values(["measured_at", "source_date", "run"], na_position="first", kind="stable")
     newest = oldest_first.drop_duplicates(list(COORDINATES), keep="last").index
     table.loc[newest, "newest"] = True
-    return table.take(_in_order(table)).reset_index(drop=True)
+    return table.take(_in_order(table))
 
 
 def _in_order(table: pd.DataFrame) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from generator.words import Words
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "docs" / "assets" / "javascripts" / "explorer"
-OWN_LIMIT = 40_000
+OWN_LIMIT = 40 * 1024
 
 
 @cache
@@ -77,6 +78,24 @@ def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     assert len(set(why.values())) == len(LANGUAGES)
 
 
+def test_the_rounds_of_a_row_are_those_of_its_records_thinned_evenly(tmp_path: Path) -> None:
+    records = [measured(run=run, process=process, model=run) for run in ("b", "a") for process in range(4)]
+    records.append(measured(run="b", batch_size=64, status=Status.OOM))
+    results = load(write(tmp_path, records))
+    (device,) = explorer.rounds_as_json(results).values()
+    rounds = json.loads(device)
+    assert rounds.keys() == {str(row["row"]) for row in results.rows if row["eager_ms"]}
+    for row in results.rows:
+        if row["eager_ms"]:
+            arms = rounds[str(row["row"])]
+            assert len(arms["eager"]) == len(arms["compiled"]) == 80  # 160 rounds, every second one
+            assert median(arms["eager"]) == pytest.approx(row["eager_ms"], rel=0.02)
+
+
+def test_published_rows_have_no_rounds() -> None:
+    assert explorer.rounds_as_json(published()) == {}
+
+
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_all_words_are_translated(code: str) -> None:
     def walk(told: Any) -> None:
@@ -102,9 +121,8 @@ def test_values_are_offered_in_their_own_order() -> None:
 
 
 def test_without_scripts_there_is_a_link_to_each_device() -> None:
-    html = explorer.place(
-        Atlas(published(), load_language("en")), "data.json", lambda kind, slug: f"../{kind}s/{slug}/"
-    )
+    atlas = Atlas(published(), load_language("en"))
+    html = explorer.place(atlas, "data.json", "rounds/", lambda kind, slug: f"../{kind}s/{slug}/")
     assert html.count("<li>") == 3
     assert '<a href="../devices/a100/">A100</a>' in html
     assert "\n\n" not in html

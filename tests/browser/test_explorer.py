@@ -165,6 +165,8 @@ def test_a_row_opens_its_interval_environment_and_command(page: Page, hosted_sit
     expect(detail).to_contain_text(f"(from {row['speedup_low']:.2f}× to {row['speedup_high']:.2f}×)")
     expect(detail).to_contain_text(row["transformers"])
     expect(detail.locator("pre")).to_have_text(row["command"])
+    expect(detail.locator("circle.eager").first).to_be_visible()
+    assert detail.locator("circle.eager").count() == detail.locator("circle.compiled").count()
     page.keyboard.press("Enter")
     expect(detail).to_have_count(0)
 
@@ -255,12 +257,14 @@ def test_scripts_of_the_page_are_light_and_other_pages_have_none_of_them(page: P
             scripts[response.url] = len(gzip.compress(response.body()))
 
     page.on("response", weigh)
+    page.goto(f"{hosted_site}methodology/", wait_until="networkidle")
+    assert scripts
+    assert not [url for url in scripts if "explorer" in url]
     visit(page, hosted_site)
     expect(page.locator(".explorer canvas")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert [url for url in scripts if "explorer" in url]
     assert sum(scripts.values()) <= SCRIPTS_LIMIT
-    scripts.clear()
-    page.goto(f"{hosted_site}methodology/")
-    assert not [url for url in scripts if "explorer" in url]
 
 
 def test_without_scripts_it_links_to_tables_and_files(browser: Browser, hosted_site: str, site: BuiltSite) -> None:

@@ -1,8 +1,10 @@
 // What an opened row tells: figures with intervals, graphs, environment, source and the command that reproduces it.
 
+import { strip } from "./strip.js"
 import { element, isolated, say } from "./words.js"
 
-export const makeDetails = texts => {
+// `folder` is where the rounds of each device are.
+export const makeDetails = (texts, folder) => {
   const { says, details: label, figures, names, links } = texts
   const isKnown = value => value !== null && value !== undefined && value !== ""
 
@@ -87,6 +89,7 @@ export const makeDetails = texts => {
           ["eager_host_bound", within(row, "eager_host_bound", percent)],
           ["compiled_host_bound", within(row, "compiled_host_bound", percent)],
         ]),
+        strip(row, texts, folder),
       ),
       ...(isKnown(row.graphs)
         ? section(

@@ -1,4 +1,4 @@
-// The explorer: a form, a chart and a table of the records that the page names. The state of all is in the address.
+// The explorer: a form, a chart and a table of the records that the page names. Its state is in the address.
 
 import { asCsv, asJson, PAIR_COLUMNS, pairs, select, unpack } from "./data.js"
 import { makeDetails } from "./details.js"
@@ -116,14 +116,14 @@ export const start = (root, columns) => {
 
   // ── Views: the records, or two values of a column compared ──
 
-  const details = makeDetails(texts)
+  const details = makeDetails(texts, root.dataset.rounds)
   const sorted = by => {
     sort = by
     act()
   }
   const common = { grouping: ranks, named, texts, sorted }
   const measured = id => ({ id, heading: headings[id], number: true, show: row => figure(row[id], known[id].show) })
-  const status = { ...coordinate("status"), show: row => (row.status === "pass" ? name("status", "pass") : element("span", { className: "worse" }, name("status", row.status))) }
+  const status = { ...coordinate("status"), show: row => element("span", { className: row.status === "pass" ? "" : "worse" }, named("status", row)) }
   const views = new Map()
   const recordView = () => ({
     table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), ...shown.map(measured), status], details }),
@@ -135,10 +135,10 @@ export const start = (root, columns) => {
     if (value) text.className = value < 0 ? "better" : "worse"
     return text
   }
+  const chosen = (kind, control) => `${says[kind]}: ${control.selectedOptions[0].text}`
   const pairView = column => {
-    const arm = (arm, control) => `${says[arm]}: ${control.selectedOptions[0]?.text}`
-    const latency = (kind, place, control) => ({ id: `${kind}_${place}`, heading: arm(kind, control), number: true, show: row => figure(row[`${kind}_${place}`], known.eager_ms.show) })
-    const both = kind => [latency(kind, "first", first), latency(kind, "second", second), change(`${kind}_change`)]
+    const latency = (kind, control, id = `${kind}_${control.name}`) => ({ id, heading: chosen(kind, control), number: true, show: row => figure(row[id], known[X].show) })
+    const both = kind => [latency(kind, first), latency(kind, second), change(`${kind}_change`)]
     const columns = [...COORDINATES.filter(id => id !== column).map(coordinate), ...both("eager"), ...both("compiled")]
     const two = ({ first, second }) => [first, second].flatMap(row => [element("p", { className: "explorer-side" }, isolated(name(column, row[column]))), ...details(row)])
     return {
@@ -184,8 +184,8 @@ export const start = (root, columns) => {
     const colour = compare.value ? (compare.value === "device" ? "model" : "device") : group.value || "device"
     const by = { id: colour, text: row => name(colour, row[colour]) }
     if (!compare.value) return chart.draw({ rows: found, x: axis(X), y: axis(measure.value), by, name: described })
-    const side = (id, control) => ({ ...axis("compiled_ms"), id, label: `${says.compiled}: ${control.selectedOptions[0].text}` })
-    chart.draw({ rows: found, x: side("compiled_first", first), y: side("compiled_second", second), by, name: described })
+    const side = control => ({ ...axis("compiled_ms"), id: `compiled_${control.name}`, label: chosen("compiled", control) })
+    chart.draw({ rows: found, x: side(first), y: side(second), by, name: described })
   }
 
   const update = () => {
