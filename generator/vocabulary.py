@@ -45,6 +45,7 @@ CHARTS = "assets/charts"
 DATA = "data/compile-atlas"
 DECISIONS = "data/should-i-compile.json"
 EXPLORER = "data/explorer.json"
+ROUNDS = "data/rounds/"
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
@@ -298,6 +299,8 @@ class _Functions:
         from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
 
         self.emit(SiteFile(EXPLORER, explorer.as_json(self.atlas.results, self.language)))
+        for device, rounds in explorer.rounds_as_json(self.atlas.results).items():
+            self.emit(SiteFile(f"{ROUNDS}{device}.json", rounds))
         files = _address(page, EXPLORER), _address(page, ROUNDS)
         return explorer.place(self.atlas, *files, lambda kind, slug: _address(page, f"{kind}s/{slug}.md"))
 
