@@ -34,8 +34,8 @@ from matplotlib.transforms import IdentityTransform
 from bench.errors import AtlasError
 from generator import fonts, typography
 
-WIDTH = 600
-"""Of every chart, in pixels. On a phone of 390 pixels a letter of `LABEL` size is still more than nine pixels high."""
+WIDTH = 480
+"""Of every chart, in pixels. On a phone of 390 pixels text of size `SMALL` is still shown at more than ten pixels."""
 
 LABEL = 16.0
 SMALL = 14.5
@@ -318,7 +318,7 @@ _GAP = 10.0
 _BAR = 16.0
 _DOT = 12.0
 _PITCH = {"bars": 45.0, "dots": 32.0, "change": 29.0, "strip": 78.0}
-_TITLE = 40.0
+_TITLE, _TITLE_LINE = 40.0, 20.0
 _LEGEND_LINE = 26.0
 _THICKNESS = {"bars": 34.0, "dots": 18.0, "change": 18.0, "strip": 78.0}
 _STACKED_GAP = 40.0
@@ -349,8 +349,9 @@ class _Layout:
         origin, scale = _fit(start, *_ends(plot, rows), log=plot.log)
         pitch = _THICKNESS[plot.kind] + _STACKED_GAP if stacked else _PITCH[plot.kind]
         top = _LEGEND_LINE * len(_legend_lines(plot)) + _GAP
-        titles = sum(_TITLE for panel in plot.panels if panel.title)
-        height = top + titles + pitch * len(rows) + 2 * _LEGEND_LINE + 4
+        titles = sum(_title_height(plot, panel) for panel in plot.panels)
+        axis = len(_wrapped(plot.axis, plot.language, SMALL))
+        height = top + titles + pitch * len(rows) + (1 + axis) * _LEGEND_LINE + 4
         return cls(start, origin, scale, plot.log, stacked, pitch, top, height)
 
     def x(self, value: float) -> float:
@@ -361,6 +362,23 @@ class _Layout:
     def edge(self) -> float:
         """Where words stand in place of marks: at zero, or at the start of a scale without zero."""
         return self.start if self.log else self.x(0)
+
+
+def _title_height(plot: Plot, panel: Panel) -> float:
+    lines = _wrapped(panel.title, plot.language, LABEL, bold=True)
+    return _TITLE + _TITLE_LINE * (len(lines) - 1) if lines else 0.0
+
+
+def _wrapped(text: str, language: str, size: float, *, bold: bool = False) -> list[str]:
+    """The text in lines of at most `WIDTH`, as far as spaces allow."""
+    lines: list[str] = []
+    for word in text.split(" ") if text else ():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, language, size, bold=bold) <= WIDTH:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 def _label_width(plot: Plot, row: Line) -> float:
@@ -433,9 +451,9 @@ def _draw_legend(canvas: Canvas, plot: Plot) -> None:
 
 def _draw_panel(canvas: Canvas, plot: Plot, layout: _Layout, panel: Panel, y: float) -> float:
     """Draw one panel from `y` down, and return where it ends."""
-    if panel.title:
-        canvas.text(0, y + _TITLE - 17, panel.title, size=LABEL, bold=True)
-        y += _TITLE
+    for number, line in enumerate(_wrapped(panel.title, plot.language, LABEL, bold=True)):
+        canvas.text(0, y + _TITLE - 17 + _TITLE_LINE * number, line, size=LABEL, bold=True)
+    y += _title_height(plot, panel)
     bottom = y + layout.pitch * len(panel.rows)
     for value, _ in plot.ticks:
         canvas.line(layout.x(value), y, layout.x(value), bottom, "grid")
@@ -462,8 +480,10 @@ def _draw_axis(canvas: Canvas, plot: Plot, layout: _Layout, y: float) -> None:
         if x - half > taken and x - half >= -0.5 and x + half <= WIDTH + 0.5:
             canvas.text(x, y + 14, text, "muted", SMALL, side="middle")
             taken = x + half + 8
-    width = text_width(plot.axis, canvas.language, SMALL)
-    canvas.text(max(0.0, min(layout.start, WIDTH - width)), y + 14 + 24, plot.axis, "muted", SMALL)
+    for number, line in enumerate(_wrapped(plot.axis, canvas.language, SMALL)):
+        width = text_width(line, canvas.language, SMALL)
+        start = max(0.0, min(layout.start, WIDTH - width))
+        canvas.text(start, y + 14 + 24 + _LEGEND_LINE * number, line, "muted", SMALL)
 
 
 def _draw_bars(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:

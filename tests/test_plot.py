@@ -100,6 +100,8 @@ DRAWINGS = {
     "40 changes": change(40),
     "strip": strip(),
     "one model": bars(2),
+    "long title": bars(panels=(Panel(lines(3), " · ".join(f"Intel Xeon 2.50 GHz, {n} cores" for n in range(4))),)),
+    "long axis": bars(axis=" ".join(f"latency in ms of {n}" for n in range(12))),
     "no models": bars(panels=(), ticks=()),
     "many in the legend": bars(legend=LEGEND, axis="x" * 60),
 }
@@ -142,8 +144,8 @@ def test_text_is_drawn_as_paths_with_own_fonts() -> None:
     assert b"<text" not in svg
     assert b"AtlasSansArabic" in svg
     assert svg.startswith(b"<?xml")
-    assert re.search(rb'<svg [^>]*width="600" height="\d+" viewBox="0 0 600 \d+"', svg) or re.search(
-        rb'width="600" height="\d+"', svg
+    assert re.search(rb'<svg [^>]*width="480" height="\d+" viewBox="0 0 480 \d+"', svg) or re.search(
+        rb'width="480" height="\d+"', svg
     )
 
 

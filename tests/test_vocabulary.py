@@ -128,6 +128,13 @@ def test_figures(published: Pages, source: str, expected: str) -> None:
     assert published.render(source) == expected
 
 
+@pytest.mark.parametrize(("code", "year"), [("zh", "2023 年"), ("ja", "2023 年"), ("ar", '<bdi dir="ltr">2023</bdi>')])
+def test_a_year_alone_is_written_as_one(code: str, year: str) -> None:
+    pages = Pages(load(PUBLISHED), code)
+    assert pages.render("{{ '2023' | date }}") == year
+    assert year in pages.render("{{ latency_table(device='a100') }}")
+
+
 def test_measured_figures(mixed: Pages) -> None:
     label = "{{ atlas.devices[-1].label }} {{ atlas.devices[-1].cores }} {{ atlas.devices[-1].slug }}"
     assert mixed.render(label) == "Intel Xeon 2.50 GHz, 2 cores 2 cpu-intel-xeon-2-50-ghz-2-cores"
@@ -314,7 +321,7 @@ def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
 def test_a_chart_is_two_pictures_with_words(published: Pages) -> None:
     html = published.render("{{ latency_chart(device='a100', torch='2.0.1', batch_size=1) }}", "devices/a100.md")
     assert "\n\n" not in html
-    images = re.findall(r'<img src="([^"]+)" alt="([^"]+)" width="600" height="(\d+)" loading="lazy"', html)
+    images = re.findall(r'<img src="([^"]+)" alt="([^"]+)" width="480" height="(\d+)" loading="lazy"', html)
     name = "../../assets/charts/latency-batch-size-1-device-a100-torch-2-0-1"
     assert [image[0] for image in images] == [f"{name}.svg#only-light", f"{name}.dark.svg#only-dark"]
     assert "MobileNet goes from 8.583" in images[0][1]
@@ -411,6 +418,7 @@ def test_figures_and_names_are_isolated_in_right_to_left_text() -> None:
     pages = Pages(load(PUBLISHED), "ar-XB")
     assert pages.render("{{ 7.5 | ms }}") == '<bdi dir="ltr">7.500\u00a0ms</bdi>'
     assert pages.render("{{ 'A100' | name }}") == '<bdi dir="ltr">A100</bdi>'
+    assert pages.render("{{ atlas.device['a100'].label | name }}") == '<bdi dir="ltr">A100</bdi>'
     html = pages.render("{{ latency_table(device='t4', batch_size=16) }}")
     for cell in re.findall(r"<td[^>]*>(.*?)</td>", html):
         assert re.search(r"[A-Za-z0-9]", Markup(cell).striptags()) is None or '<bdi dir="ltr">' in cell
