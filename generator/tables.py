@@ -141,8 +141,19 @@ def skip_rows(rows: Rows) -> list[Row]:
 
 
 def recompiles(rows: Rows) -> Lines:
-    """How often Dynamo traced again: with the inputs of the measurement, and when other batch sizes follow."""
-    return _shown(recompile_rows(rows), "recompiles", "batch_size_recompiles", always=("dynamic",))
+    """How often Dynamo traced again: with the inputs of the measurement, and when other batch sizes follow.
+
+    One line per model, device, choice of dynamic shapes and outcome, with the modes that came out so.
+    """
+    known = sorted(recompile_rows(rows), key=lambda row: (row["model"], row["device"]))
+    alike = ("model", "device", "dynamic", "recompiles", "batch_size_recompiles")
+    return _lines(
+        grouped(known, *alike).values(),
+        model=_first("model"),
+        device=_first("device"),
+        modes=_names("compile_mode"),
+        **{column: _first(column) for column in alike[2:]},
+    )
 
 
 def recompile_rows(rows: Rows) -> list[Row]:
@@ -169,10 +180,9 @@ def _text(name: str) -> Callable[[Any], str]:
     return lambda element: str(element[name])
 
 
-def _shown(rows: Rows, *columns: str, always: Sequence[str] = ()) -> Lines:
+def _shown(rows: Rows, *columns: str) -> Lines:
     """A line per row: what tells the rows apart, and `columns`."""
-    names = dict.fromkeys((*_coordinates(rows), *always, *columns))
-    return [{column: row[column] for column in ("row", *names)} for row in rows]
+    return [{column: row[column] for column in ("row", *_coordinates(rows), *columns)} for row in rows]
 
 
 def _any(rows: Rows, column: str) -> bool:
