@@ -462,7 +462,9 @@ def _median(values: Iterable[float | None]) -> float:
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """The table in the order of pages; its index still says which of `rows` each row was."""
     table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name not in {"device", "model", "newest"}])
-    table["device"] = _slugs(table, ["device_type", "device_name", "cores"], _device_slug)
+    # The cores tell CPUs apart; beside an accelerator they are its host's, and it stays the same device.
+    own_cores = table.assign(cores=table["cores"].where(table["device_type"] == "cpu"))
+    table["device"] = _slugs(own_cores, ["device_type", "device_name", "cores"], _device_slug)
     table["model"] = _slugs(table, ["model_label", "checkpoint"], lambda row: slugify(row["model_label"]))
     table["model_label"] = _distinct_labels(table)
     table["newest"] = False

@@ -196,6 +196,7 @@ class Tables:
             "interval": self._interval,
             "change": self._change,
             "median_change": self._change,
+            "modes": self._modes,
             "best_model": lambda label, _: self._best(label, "model"),
             "best_device": lambda label, _: self._best(label, "device"),
             "compile_cold_s": self._seconds,
@@ -292,6 +293,10 @@ class Tables:
     def _names(self, values: Sequence[Any]) -> Cell:
         texts = [each if isinstance(each, str) else self.words.language.number(each) for each in values]
         return Cell(self.words.names(texts) if texts else UNKNOWN)
+
+    def _modes(self, modes: tuple[str, ...], _row: Row) -> Cell:
+        """One below the other: a hyphen is no place to break a mode."""
+        return Cell(Markup("<br>").join(map(self.words.value, modes)), classes="modes")
 
     def _plain(self, value: str, _row: Row) -> Cell:
         return Cell(self.words.value(value) if value else UNKNOWN)

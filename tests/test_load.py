@@ -99,6 +99,11 @@ def test_what_was_not_measured_is_unknown(tmp_path: Path) -> None:
     assert (row["causes"], row["throttle_reasons"]) == ("", "")
 
 
+def test_a_gpu_is_the_same_device_on_every_host(tmp_path: Path) -> None:
+    records = [measured(run=f"{cores}", batch_size=cores, environment={"cores": cores}) for cores in (8, 16)]
+    assert {row["device"] for row in loaded(tmp_path, *records, measured()).rows} == {"h200"}
+
+
 def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
     records = [
         measured(torch=torch, compile_mode=mode)
