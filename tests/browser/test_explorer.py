@@ -107,7 +107,7 @@ def test_pages_of_the_table_turn(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site)
     first = page.locator(".explorer tbody tr").first.inner_text()
     page.locator(".explorer-pager button").last.click()
-    expect(page.locator(".explorer [role=status]")).to_have_text(re.compile("^Rows 51 to 100 of"))
+    expect(page.locator(".explorer [role=status]")).to_have_text(re.compile("^Rows 26 to 50 of"))
     assert page.locator(".explorer tbody tr").first.inner_text() != first
 
 

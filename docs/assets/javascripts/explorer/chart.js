@@ -6,7 +6,8 @@ import { element, isolated, say } from "./words.js"
 Chart.register(LinearScale, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip)
 
 // Told apart by colour and by shape; whatever comes after the seventh shares the last.
-const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot", "cross"]
+const MARKS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "＋" }
+const SHAPES = Object.keys(MARKS)
 const SERIES = SHAPES.length
 
 export const makeChart = texts => {
@@ -16,7 +17,7 @@ export const makeChart = texts => {
   const caption = element("figcaption")
   const box = element("div", { className: "explorer-canvas" }, canvas)
   const figure = element("figure", { className: "explorer-chart" }, box, legend, caption)
-  const isRightToLeft = getComputedStyle(document.body).direction === "rtl"
+  const isRightToLeft = document.body.dir === "rtl"
   let chart
   let last
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily
@@ -74,7 +75,7 @@ export const makeChart = texts => {
     const radius = points.length > 1000 ? 2 : 4
     legend.replaceChildren(
       ...all.map(({ name }, at) => {
-        const mark = element("span", { ariaHidden: "true" }, { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "＋" }[SHAPES[at]])
+        const mark = element("span", { ariaHidden: "true" }, MARKS[SHAPES[at]])
         mark.style.color = colour(at)
         return element("li", {}, mark, " ", isolated(name))
       }),

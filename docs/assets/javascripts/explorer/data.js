@@ -1,4 +1,4 @@
-// The records and what is worked out from them. Pure: the downloaded columns enter, rows, counts, pairs and files leave.
+// The records and what is worked out from them. Pure: columns enter; rows, counts, pairs and files leave.
 
 const DERIVED = ["eager_throughput", "throughput"]
 

@@ -19,7 +19,7 @@ export const makeDetails = (texts, folder) => {
     if (!isKnown(row[name])) return null
     const value = isolated(show(row[name]))
     if (!isKnown(row[low]) || !isKnown(row[high])) return value
-    return element("span", {}, say(says.with_interval, { value, low: isolated(show(row[low])), high: isolated(show(row[high])) }))
+    return say(says.with_interval, { value, low: isolated(show(row[low])), high: isolated(show(row[high])) })
   }
   const interval = (row, name, show) => within(row, name, show, `${name}_low`, `${name}_high`)
   const shown = (row, name) => (isKnown(row[name]) ? isolated(String(row[name])) : null)
@@ -30,14 +30,14 @@ export const makeDetails = (texts, folder) => {
   const verbatim = lines => (lines.length ? element("ul", {}, lines.map(line => element("li", {}, element("code", { lang: "en" }, line)))) : "")
   const settings = text => {
     const known = Object.entries(JSON.parse(text ?? "{}"))
-    return known.length ? element("span", {}, known.flatMap(([name, value], at) => [at ? ", " : "", element("code", {}, `${name}=${value}`)])) : null
+    return known.length ? known.flatMap(([name, value], at) => [at ? ", " : "", element("code", {}, `${name}=${value}`)]) : null
   }
   const date = row => {
     if (!row.measured_at) return row.source_date && isolated(row.source_date)
     return isolated(new Date(row.measured_at).toLocaleDateString(`${document.documentElement.lang}-u-nu-latn`, { dateStyle: "long", timeZone: "UTC" }))
   }
   const samples = row =>
-    row.compiled_samples && row.processes ? element("span", {}, say(says.samples, { count: isolated(figures.count(row.compiled_samples)), processes: isolated(figures.count(row.processes)) })) : null
+    row.compiled_samples && row.processes ? say(says.samples, { count: isolated(figures.count(row.compiled_samples)), processes: isolated(figures.count(row.processes)) }) : null
 
   // The same cell of a published row, measured as its source did.
   const own = row =>

@@ -43,7 +43,7 @@ export const start = (root, columns) => {
   const ranks = Object.fromEntries(texts.filters.map(column => [column, rank(column)]))
   const named = (column, row) => name(column, row[column])
   const coordinate = id => ({ id, heading: headings[id], number: id === "batch_size", show: row => isolated(named(id, row)), rank: ranks[id] })
-  const described = row => COORDINATES.filter(id => id !== "origin").map(id => name(id, row[id])).join(" · ")
+  const described = row => COORDINATES.slice(0, -1).map(id => named(id, row)).join(" · ")
 
   // ── Controls ──
 
@@ -129,18 +129,17 @@ export const start = (root, columns) => {
     table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), ...shown.map(measured), status], details }),
     names: records.names,
   })
-  const change = id => ({ id, heading: says[id === "eager_change" ? "eager_change_of" : "change_of"], number: true, show: row => changed(row[id]) })
+  const change = id => ({ id, heading: says[id], number: true, show: row => changed(row[id]) })
   const changed = value => {
     const text = figure(value, texts.figures.signed)
-    if (value) text.className = value < 0 ? "better" : "worse"
-    return text
+    return value ? element("span", { className: value < 0 ? "better" : "worse" }, text) : text
   }
   const chosen = (kind, control) => `${says[kind]}: ${control.selectedOptions[0].text}`
   const pairView = column => {
     const latency = (kind, control, id = `${kind}_${control.name}`) => ({ id, heading: chosen(kind, control), number: true, show: row => figure(row[id], known[X].show) })
     const both = kind => [latency(kind, first), latency(kind, second), change(`${kind}_change`)]
     const columns = [...COORDINATES.filter(id => id !== column).map(coordinate), ...both("eager"), ...both("compiled")]
-    const two = ({ first, second }) => [first, second].flatMap(row => [element("p", { className: "explorer-side" }, isolated(name(column, row[column]))), ...details(row)])
+    const two = ({ first, second }) => [first, second].flatMap(row => [element("p", { className: "explorer-side" }, isolated(named(column, row))), ...details(row)])
     return {
       table: makeTable({ ...common, columns, details: two }),
       names: [...COORDINATES.filter(id => id !== column), ...PAIR_COLUMNS],
@@ -165,10 +164,11 @@ export const start = (root, columns) => {
 
   // ── Everything together ──
 
-  const picture = element("div")
+  const picture = element("div", { className: "explorer-picture" })
   let chart
   let waitingFrame
   let shownRows
+  let answered
   const where = element("div")
   const link = element("a", {}, says.link)
   let current
@@ -179,13 +179,13 @@ export const start = (root, columns) => {
     cancelAnimationFrame(waitingFrame)
     waitingFrame = requestAnimationFrame(() => setTimeout(act))
   }
-  const plot = found => {
+  const plot = () => {
     if (!chart) return
     const colour = compare.value ? (compare.value === "device" ? "model" : "device") : group.value || "device"
-    const by = { id: colour, text: row => name(colour, row[colour]) }
-    if (!compare.value) return chart.draw({ rows: found, x: axis(X), y: axis(measure.value), by, name: described })
+    const by = { id: colour, text: row => named(colour, row) }
+    if (!compare.value) return chart.draw({ rows: shownRows, x: axis(X), y: axis(measure.value), by, name: described })
     const side = control => ({ ...axis("compiled_ms"), id: `compiled_${control.name}`, label: chosen("compiled", control) })
-    chart.draw({ rows: found, x: side(first), y: side(second), by, name: described })
+    chart.draw({ rows: shownRows, x: side(first), y: side(second), by, name: described })
   }
 
   const update = () => {
@@ -193,19 +193,22 @@ export const start = (root, columns) => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
     const fits = row => (row.newest || old.checked) && (!words.length || words.every(word => text(row).includes(word)))
     const wanted = Object.fromEntries(texts.filters.map(column => [column, column === compare.value ? "" : filters[column].value]))
-    const { found, counts } = select(rows, texts.filters, wanted, fits)
-    for (const column of texts.filters) {
-      const left = new Set([...counts[column].keys()].map(String))
-      filters[column].disabled = column === compare.value
-      for (const option of filters[column].options) if (option.value) option.disabled = !left.has(option.value) && !option.selected
+    const asked = JSON.stringify([wanted, words, old.checked, compare.value, first.value, second.value])
+    if (asked !== answered) {
+      answered = asked
+      const { found, counts } = select(rows, texts.filters, wanted, fits)
+      for (const column of texts.filters) {
+        const left = new Set([...counts[column].keys()].map(String))
+        filters[column].disabled = column === compare.value
+        for (const option of filters[column].options) if (option.value) option.disabled = !left.has(option.value) && !option.selected
+      }
+      measure.disabled = Boolean(compare.value)
+      shownRows = compare.value ? pairs(found, compare.value, first.value, second.value) : found
     }
-    measure.disabled = Boolean(compare.value)
-    const content = compare.value ? pairs(found, compare.value, first.value, second.value) : found
     const next = view()
     if (current !== next) where.replaceChildren(...next.table.elements)
     current = next
-    current.table.draw(content, { sort, group: group.value, title: compare.value ? says.pairs : says.caption })
-    shownRows = content
+    current.table.draw(shownRows, { sort, group: group.value, title: compare.value ? says.pairs : says.caption })
     link.href = address()
   }
   const act = () => {
@@ -214,7 +217,7 @@ export const start = (root, columns) => {
     later(() => {
       if (!root.isConnected) return // another page by now
       history.replaceState(history.state, "", state)
-      plot(shownRows)
+      plot()
     })
   }
 
@@ -243,7 +246,7 @@ export const start = (root, columns) => {
     if (!location.hash.includes("=")) return
     read()
     update()
-    plot(shownRows)
+    plot()
   }
   addEventListener("hashchange", follow)
 
@@ -261,6 +264,6 @@ export const start = (root, columns) => {
   import("./chart.js").then(({ makeChart }) => {
     chart = makeChart(texts)
     picture.append(chart.element)
-    plot(shownRows)
+    plot()
   })
 }

@@ -1,4 +1,4 @@
-// The rounds that a cell was timed in, as a strip of dots in the order of time; fetched when a row is first opened.
+// The rounds of a cell as dots in the order of time, fetched when a row is first opened.
 
 import { element, isolated, say } from "./words.js"
 
@@ -17,7 +17,7 @@ const svg = (name, attributes, ...children) => {
   return made
 }
 
-// An element that shows the rounds of `row` as soon as they are there; nothing where the source has none.
+// Shows the rounds of `row` as soon as they are there; nothing where the source has none.
 export const strip = (row, texts, folder) => {
   const place = element("div")
   if (row.compiled_samples) load(`${folder}${row.device}.json`).then(rounds => rounds[row.id] && draw(place, rounds[row.id], texts))
@@ -27,8 +27,7 @@ export const strip = (row, texts, folder) => {
 const draw = (place, arms, { says, figures }) => {
   const all = Object.values(arms).flat()
   const [low, high] = [Math.min(...all), Math.max(...all)]
-  const isRightToLeft = getComputedStyle(place).direction === "rtl"
-  const x = (at, n) => ((isRightToLeft ? n - at - 0.5 : at + 0.5) / n) * WIDTH
+  const x = (at, n) => ((document.body.dir === "rtl" ? n - at - 0.5 : at + 0.5) / n) * WIDTH
   const y = ms => HEIGHT - MARGIN - ((ms - low) / (high - low || 1)) * (HEIGHT - 2 * MARGIN)
   const dots = Object.entries(arms).flatMap(([arm, list]) => list.map((ms, at) => svg("circle", { class: arm, cx: x(at, list.length), cy: y(ms), r: 2.5 })))
   const told = say(says.strip, { low: isolated(`${figures.ms(low)} ms`), high: isolated(`${figures.ms(high)} ms`) })

@@ -3,7 +3,7 @@
 import * as tanstack from "./vendor/table-core.js"
 import { element, isolated, say } from "./words.js"
 
-export const PAGE = 50
+const PAGE = 25 // rows: each more costs layout at every change
 
 const features = tanstack.tableFeatures({
   coreReactivityFeature: tanstack.storeReactivityBindings(),

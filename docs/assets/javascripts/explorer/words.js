@@ -6,8 +6,8 @@ export const element = (name, attributes, ...children) => {
   return made
 }
 
-// Names and figures keep their own order in a text of the other direction.
-export const isolated = text => element("bdi", {}, text)
+// Names and figures keep their own order in a text that runs from the right; elsewhere no element is needed.
+export const isolated = text => (document.body.dir === "rtl" ? element("bdi", {}, text) : String(text))
 
 // A message with its placeholders filled: a list of what to append.
 export const say = (message, values) => message.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part ? [part] : []))
