@@ -425,7 +425,7 @@ def _caption(rows: Rows, language: Language, headline: str, notes: Iterable[str]
     counted = words.say(
         language.ngettext("%(count)s comparison", "%(count)s comparisons", count), count=language.number(count)
     )
-    facts = words.facts([words.say("%(headline)s", headline=headline), words.selection(rows, skip=skip), counted])
+    facts = words.facts([words.phrase(headline), words.selection(rows, skip=skip), counted])
     return words.lines([facts, words.sentences(notes)])
 
 

@@ -160,7 +160,7 @@ class Tables:
         """What is shown, and what all its rows have in common."""
         single = any(row["processes"] == 1 and row["speedup_low"] is not None for row in rows)
         note = self.words.one_process() if single else ""
-        facts = self.words.facts([escape(headline), self.words.selection(rows)])
+        facts = self.words.facts([self.words.phrase(headline), self.words.selection(rows)])
         return self.words.lines([facts, escape(note)])
 
     # ── Cells ─────────────────────────────────────────────────────────────────────────────────────────────────────────

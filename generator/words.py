@@ -83,11 +83,11 @@ class Words:
 
     def say(self, message: str, **values: str) -> str:
         """`message`, already translated, with its placeholders filled. Values are isolated, and escaped in HTML."""
-        text = self._text(message) % {name: self.value(value) for name, value in values.items()}
+        text = self.phrase(message) % {name: self.value(value) for name, value in values.items()}
         return self._spaced(text)
 
-    def _text(self, message: str) -> str:
-        """A translated message, with the Latin words in it isolated where HTML can be."""
+    def phrase(self, message: str) -> str:
+        """A translated message without placeholders, with the Latin words in it isolated where HTML can be."""
         if not self.html:
             return str(message)
         if isinstance(message, Untranslated):
@@ -190,7 +190,7 @@ class Words:
         """The heading of a column."""
         if column.startswith(VERSION):
             return self.say(self.language.gettext("PyTorch %(version)s (ms)"), version=column.removeprefix(VERSION))
-        return self._text(self._headings[column])
+        return self.phrase(self._headings[column])
 
     @cached_property
     def _headings(self) -> dict[str, str]:

@@ -82,7 +82,7 @@ def test_arabic_names_and_values_are_isolated() -> None:
         body = page.split("\n---\n", 1)[1]
         body = re.sub(r"```.*?```|`[^`]*`", " ", body, flags=re.DOTALL)
         body = re.sub(
-            r"<bdi dir=\"ltr\">.*?</bdi>|\u200e[^\u200e\n\u0620-\u064a]*\u200e",
+            r"<(bdi|span)\b[^<>]*\bdir=\"ltr\">.*?</\1>|\u200e[^\u200e\n\u0620-\u064a]*\u200e",
             " ",
             re.sub(r"\]\([^()]*\)|\{:?[^{}]*\}", " ", body),
         )

@@ -121,7 +121,7 @@ def test_the_switch_keeps_page_and_place(page: Page, hosted_site: str) -> None:
 def test_the_switch_follows_instant_navigation(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}ja/")
     page.evaluate("window.sameDocument = true")
-    page.locator(".md-tabs__link").nth(1).click()
+    page.locator(".md-tabs__link[href$='devices/']").click()
     page.wait_for_url(f"{hosted_site}ja/devices/")
     expect(page.locator("#devices")).to_be_visible()
     assert page.evaluate("window.sameDocument"), "the page was loaded anew"
