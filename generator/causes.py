@@ -57,8 +57,8 @@ def _memory_bound(share: float, words: Words) -> str:
 def _page_faults(count: float, words: Words) -> str:
     fewer = round(count)
     message = words.language.ngettext(
-        "Compiled, a call causes %(count)s page fault less: it asks the system for less memory.",
-        "Compiled, a call causes %(count)s page faults fewer: it asks the system for less memory.",
+        "A compiled call causes %(count)s fewer page fault: it asks the system for less memory.",
+        "A compiled call causes %(count)s fewer page faults: it asks the system for less memory.",
         fewer,
     )
     return words.say(message, count=words.language.number(fewer))

@@ -22,7 +22,7 @@ def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "
     [
         (Cause.HOST_BOUND, 0.62, "In eager mode the device waits for the host during 62% of a call."),
         (Cause.MEMORY_BOUND, 0.31, "Merged kernels move 31% fewer bytes than eager mode."),
-        (Cause.PAGE_FAULTS, 1, "Compiled, a call causes 1 page fault less: it asks the system for less memory."),
+        (Cause.PAGE_FAULTS, 1, "A compiled call causes 1 fewer page fault: it asks the system for less memory."),
         (Cause.CUDAGRAPH_SKIPS, 2, "CUDA graphs were skipped, for 2 reasons."),
         (Cause.GRAPH_BREAKS, 1, "1 graph break hands the call back to Python."),
         (Cause.NEVER_PAYS_BACK, 0.97, "At a speedup of 0.97×, no number of calls repays the compilation."),
