@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from conftest import BuiltSite
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from browser.watching import watched
 from generator.language import LANGUAGES, load_language
 
 pytestmark = pytest.mark.browser
@@ -19,23 +17,6 @@ pytestmark = pytest.mark.browser
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 CPU = "cpu-intel-xeon-2-50-ghz-2-cores"
 ADDRESS = "should-i-compile/"
-
-
-@pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext, hosted_site: str) -> Iterator[Page]:
-    """A fresh tab, in which nothing may go wrong."""
-    page = context.new_page()
-    with watched(page, hosted_site) as problems:
-        yield page
-        assert problems == []
-    page.close()
 
 
 # ── The recommendation ──────────────────────────────────────────────────────────────────────────────────────────────

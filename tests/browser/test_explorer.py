@@ -6,7 +6,6 @@ import csv
 import gzip
 import json
 import re
-from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from conftest import BuiltSite
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
-from browser.watching import watched
 from generator.language import LANGUAGES, load_language
 from generator.load import load
 
@@ -25,23 +23,6 @@ ADDRESS = "explorer/"
 POLICY = "script-src 'self'; style-src 'self'"
 SCRIPTS_LIMIT = 350_000
 ROWS = [row for row in load().rows if row["newest"]]
-
-
-@pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext, hosted_site: str) -> Iterator[Page]:
-    """A fresh tab, in which nothing may go wrong."""
-    page = context.new_page()
-    with watched(page, hosted_site) as problems:
-        yield page
-        assert problems == []
-    page.close()
 
 
 def visit(page: Page, site: str, state: str = "", code: str = "en") -> None:

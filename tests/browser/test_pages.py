@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from conftest import BuiltSite
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from browser.watching import watched
 from generator.language import LANGUAGES, load_language
 
 pytestmark = pytest.mark.browser
@@ -37,24 +35,6 @@ WIDER_THAN_THE_SCREEN = """() => {
   return [scrollWidth - clientWidth, ...culprits.map(element => element.outerHTML.slice(0, 80))]
 }"""
 """By how many pixels a page is too wide, and a few elements that may be why."""
-
-
-@pytest.fixture(scope="module")
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """One profile for all tests, with its cache; reduced motion, since nothing may be measured halfway."""
-    context = browser.new_context(viewport={"width": SCREEN, "height": 900}, reduced_motion="reduce")
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext, hosted_site: str) -> Iterator[Page]:
-    """A fresh tab, in which nothing may go wrong."""
-    page = context.new_page()
-    with watched(page, hosted_site) as problems:
-        yield page
-        assert problems == []
-    page.close()
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
