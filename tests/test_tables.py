@@ -187,7 +187,7 @@ def test_a_measured_version_counts_before_a_published_one(tmp_path: Path) -> Non
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     rows = rows_of(tmp_path, measured(device_name="NVIDIA A100", torch="2.0.1"))
     vit = next(
-        cell for cell in tables.version_cells(rows + rows_like(rows, "2.9.1")) if cell["2.0.1"]["model"] == "vit"
+        cell for cell in tables.version_cells([*rows, *rows_like(rows, "2.9.1")]) if cell["2.0.1"]["model"] == "vit"
     )
     assert vit["2.0.1"]["origin"] == "measured"
 
