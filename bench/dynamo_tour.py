@@ -249,10 +249,10 @@ def _rewritten(code: CodeType) -> str:
         or str(instruction.argval).startswith(("__compiled_fn", "__resume_at"))
     )
     lines = (f"{each.offset:>5} {each.opname:<28} {each.argrepr}".rstrip() for each in kept)
-    return _UNIQUE.sub("", "\n".join(lines))
+    return _UNIQUE.sub(r"\1", "\n".join(lines))
 
 
-_UNIQUE = re.compile(r"(?<=__compiled_fn_\d)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}")
+_UNIQUE = re.compile(r"(__compiled_fn_\d+)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}")
 
 
 def _without_margin(text: str) -> str:

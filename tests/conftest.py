@@ -51,17 +51,6 @@ def copy_of_project(folder: Path) -> Path:
     return folder
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run in parallel: those that read the built site share one worker, and so one build; those that talk
-    to one server after the other stay together."""
-    for item in items:
-        if "site" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("site"))
-        elif item.path.parent.name == "browser":
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
-
-
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> BuiltSite:
     """The real site, built once for all tests that read it."""

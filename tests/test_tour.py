@@ -30,7 +30,7 @@ def test_a_function_with_a_branch_on_data_becomes_a_graph_on_each_side_of_the_br
     (only,) = found.breaks
     assert only.reason == "Data-dependent branching"
     assert re.fullmatch(r"dynamo_tour\.py:\d+", only.location)
-    assert "__compiled_fn_1\n" in found.rewritten
+    assert re.search(r"__compiled_fn_\d+\n", found.rewritten)
     assert "__resume_at" in found.rewritten
     assert "L['limit'] == 2.0" in found.guards
     assert not any(re.search(r"\d{9}", guard) for guard in found.guards), "identities of objects"
