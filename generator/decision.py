@@ -162,8 +162,8 @@ def texts(words: Words) -> dict[str, Any]:
             "few-calls": [
                 gettext("Don't compile: it does not pay back within your calls"),
                 gettext(
-                    "The compiled model is faster, but you make %(calls)s calls, and the break-even point is at "
-                    "%(break_even)s."
+                    "The compiled model is faster, but the break-even point is at %(break_even)s calls, and you make "
+                    "%(calls)s."
                 ),
             ],
             "close-calls": [

@@ -104,7 +104,8 @@ class Words:
         """Short facts in a row."""
         # Two Latin facts beside each other would else run from the left, as one.
         mark = "" if self.html or self.language.direction != "rtl" else _RIGHT_TO_LEFT_MARK
-        return self._join(f" {mark}· ", parts)
+        text = self._join(f" {mark}· ", parts)
+        return text.replace("） ·", "）·")  # the parenthesis has its space within
 
     def noted(self, text: str, note: str) -> str:
         """Text with a note in parentheses."""
@@ -166,7 +167,7 @@ class Words:
     def dynamic(self, dynamic: str) -> str:
         """The `dynamic` argument of torch.compile."""
         gettext = self.language.gettext
-        return {"auto": gettext("automatic"), "true": gettext("yes"), "false": gettext("no")}.get(dynamic, dynamic)
+        return {"auto": gettext("automatic"), "true": gettext("on"), "false": gettext("off")}.get(dynamic, dynamic)
 
     def verdict(self, verdict: str) -> str:
         """What the interval of a speedup says of the compiled model."""

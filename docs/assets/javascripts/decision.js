@@ -18,6 +18,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const ms = x => `${number(x, 3)}\u00a0ms`
   const seconds = x => `${number(x, x < 10 ? 2 : 1)}\u00a0s`
   const ratio = x => `${number(x, 2)}×`
+  const list = new Intl.ListFormat(document.documentElement.lang)
   const percent = x => format(x, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" }).replace("-", "−")
 
   const element = (name, attributes, ...children) => {
@@ -99,7 +100,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const missing = known => {
       const sizes = [...new Set(known.map(row => row.batch_size))].sort((a, b) => a - b)
       const [headline, reason] = texts.outcomes[outcome()]
-      show(headline, element("p", {}, say(reason, { sizes: isolated(sizes.map(size => number(size, 0)).join(", ") || texts.none) })))
+      show(headline, element("p", {}, say(reason, { sizes: sizes.length ? list.format(sizes.map(size => number(size, 0))) : texts.none })))
     }
 
     const table = found => {

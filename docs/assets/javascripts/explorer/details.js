@@ -30,7 +30,7 @@ export const makeDetails = (texts, folder) => {
   const verbatim = lines => (lines.length ? element("ul", {}, lines.map(line => element("li", {}, element("code", { lang: "en" }, line)))) : "")
   const settings = text => {
     const known = Object.entries(JSON.parse(text ?? "{}"))
-    return known.length ? known.flatMap(([name, value], at) => [at ? ", " : "", element("code", {}, `${name}=${value}`)]) : null
+    return known.length ? verbatim(known.map(([name, value]) => `${name}=${value}`)) : null
   }
   const date = row => {
     if (!row.measured_at) return row.source_date && isolated(row.source_date)
