@@ -12,6 +12,7 @@ import json
 import math
 import os
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -208,7 +209,7 @@ def main(repeats: int, models: Sequence[str], out: Path, *, without_rivals: bool
     quality = Quality(
         measured_at=now,
         environment=environment,
-        command=f"python -m bench.quality --repeats {repeats}",
+        command=shlex.join(["python", "-m", "bench.quality", *sys.argv[1:]]),
         repeats=tuple(found),
     )
     out.mkdir(parents=True, exist_ok=True)

@@ -18,12 +18,11 @@ from collections.abc import Callable
 import torch
 from torch.utils.benchmark import Timer
 
-from bench.build import load
 from bench.job import Job, Recipe
 from bench.measure import Subject, sample, warm_up
 from bench.models import find
 from bench.profiles import STANDARD
-from bench.record import Cell
+from bench.sweep import make_plan
 from bench.trial import Arms
 
 CALLS = 300
@@ -56,10 +55,7 @@ def adaptive_autorange(subject: Subject) -> float:
 
 def alone(subject: Subject) -> float:
     """The median of our rounds of this arm alone: what interleaving might shift."""
-    subject.rounds_ms.clear()
-    for _ in sample([subject], STANDARD.sampling, rng=random.Random()):
-        pass
-    return statistics.median(subject.medians_ms())
+    return _sampled(subject)[0]
 
 
 def _timer(subject: Subject) -> Timer:
@@ -68,11 +64,16 @@ def _timer(subject: Subject) -> Timer:
 
 def interleaved(eager: Subject, compiled: Subject) -> Latencies:
     """The medians of our rounds of both arms in turn."""
-    for subject in (eager, compiled):
+    eager_ms, compiled_ms = _sampled(eager, compiled)
+    return eager_ms, compiled_ms
+
+
+def _sampled(*subjects: Subject) -> list[float]:
+    for subject in subjects:
         subject.rounds_ms.clear()
-    for _ in sample([eager, compiled], STANDARD.sampling, rng=random.Random()):
+    for _ in sample(subjects, STANDARD.sampling, rng=random.Random()):
         pass
-    return statistics.median(eager.medians_ms()), statistics.median(compiled.medians_ms())
+    return [statistics.median(subject.medians_ms()) for subject in subjects]
 
 
 def _one_by_one(way: Way) -> Callable[[Subject, Subject], Latencies]:
@@ -89,18 +90,8 @@ WAYS: dict[str, Callable[[Subject, Subject], Latencies]] = {
 def measure(label: str) -> dict[str, dict[str, float]]:
     """Both arms of one model at batch size 1 by every way, in random order, after the same warm-up."""
     spec = find(label)
-    recipe = Recipe(model=spec.label, task=spec.task)
-    cell = Cell(
-        model=spec.label,
-        checkpoint=spec.checkpoint,
-        task=spec.task,
-        device="cpu",
-        dtype="float32",
-        batch_size=1,
-        compile_mode="default",
-    )
-    loaded = load(recipe, batch_size=1, batches=4, dtype=torch.float32, device=torch.device("cpu"))
-    arms = Arms(Job(cell=cell, recipe=recipe, sampling=STANDARD.sampling), loaded)
+    [planned] = make_plan(STANDARD, [Recipe(model=spec.label, task=spec.task)], "cpu").planned
+    arms = Arms(Job(cell=planned.cell, recipe=planned.recipe, sampling=STANDARD.sampling))
     warm_up(arms.eager, STANDARD.sampling)
     arms.compile()
     arms.warm_up_compiled()

@@ -57,11 +57,6 @@ class Estimate:
     low: float
     high: float
 
-    @property
-    def half_width(self) -> float:
-        """Half the interval as a share of the value: 0.01 is ±1%."""
-        return (self.high - self.low) / 2 / abs(self.value) if self.value else math.nan
-
 
 UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 

@@ -73,7 +73,7 @@ def run(job: Job, tell: Tell) -> Finding:
     tell(Phase(name="building"))
     size = None
     try:
-        arms = Arms(job, _load(job))
+        arms = Arms(job)
         size = arms.loaded.input_size
         if arms.note_strangers() and not job.allow_busy:
             return Finding(status=Status.SKIPPED, reason=BUSY, input_size=size)
@@ -122,9 +122,9 @@ def _load(job: Job) -> Loaded:
 class Arms:
     """Eager and compiled, each a `Subject`: the same module and batches, called the one way and the other."""
 
-    def __init__(self, job: Job, loaded: Loaded) -> None:
+    def __init__(self, job: Job) -> None:
         self.job = job
-        self.loaded = loaded
+        self.loaded = loaded = _load(job)
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
         self.had_strangers = False

@@ -8,9 +8,9 @@ Each sentence says what was measured, with its figure, the cause that explains t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 from bench.cause import Cause, Explanation
+from generator.language import Language
 from generator.words import Words
 
 
@@ -26,76 +26,51 @@ def why(causes: str, verdict: str, words: Words) -> str:
 
 
 def _sentence(explanation: Explanation, verdict: str, words: Words) -> str:
-    tell: dict[Cause, Callable[[float, Words], str]] = {
-        Cause.HOST_BOUND: _waited if verdict == "faster" else _still_waits,
-        Cause.MEMORY_BOUND: _memory_bound,
-        Cause.PAGE_FAULTS: _page_faults,
-        Cause.CUDAGRAPH_SKIPS: _skips,
-        Cause.GRAPH_BREAKS: _breaks,
-        Cause.RECOMPILES: _recompiles,
-        Cause.AT_THE_PEAK: _at_the_peak,
-        Cause.NEVER_PAYS_BACK: _never,
-    }
-    return tell[explanation.cause](explanation.figure, words)
-
-
-def _waited(share: float, words: Words) -> str:
-    message = words.language.gettext("In eager mode the device waits for the host during %(share)s of a call.")
-    return words.say(message, share=words.language.percent(share, 0))
-
-
-def _still_waits(share: float, words: Words) -> str:
-    message = words.language.gettext("Even compiled, the device waits for the host during %(share)s of a call.")
-    return words.say(message, share=words.language.percent(share, 0))
-
-
-def _memory_bound(share: float, words: Words) -> str:
-    message = words.language.gettext("Merged kernels move %(share)s fewer bytes than eager mode.")
-    return words.say(message, share=words.language.percent(share, 0))
-
-
-def _page_faults(count: float, words: Words) -> str:
-    fewer = round(count)
-    message = words.language.ngettext(
-        "A compiled call causes %(count)s fewer page fault: it asks the system for less memory.",
-        "A compiled call causes %(count)s fewer page faults: it asks the system for less memory.",
-        fewer,
+    language, figure = words.language, explanation.figure
+    message = _message(explanation.cause, verdict == "faster", round(figure), language)
+    return words.say(
+        message, share=language.percent(figure, 0), count=language.number(round(figure)), speedup=language.ratio(figure)
     )
-    return words.say(message, count=words.language.number(fewer))
 
 
-def _skips(count: float, words: Words) -> str:
-    message = words.language.ngettext(
-        "CUDA graphs were skipped, for %(count)s reason.", "CUDA graphs were skipped, for %(count)s reasons.", count
-    )
-    return words.say(message, count=words.language.number(count))
-
-
-def _breaks(count: float, words: Words) -> str:
-    message = words.language.ngettext(
-        "%(count)s graph break hands the call back to Python.",
-        "%(count)s graph breaks hand the call back to Python.",
-        count,
-    )
-    return words.say(message, count=words.language.number(count))
-
-
-def _recompiles(count: float, words: Words) -> str:
-    message = words.language.ngettext(
-        "The model was compiled again %(count)s time, although its inputs kept their shape.",
-        "The model was compiled again %(count)s times, although its inputs kept their shape.",
-        count,
-    )
-    return words.say(message, count=words.language.number(count))
-
-
-def _at_the_peak(share: float, words: Words) -> str:
-    message = words.language.gettext(
-        "Eager mode already reaches %(share)s of the measured matrix multiplication peak, so little is left to win."
-    )
-    return words.say(message, share=words.language.percent(share, 0))
-
-
-def _never(speedup: float, words: Words) -> str:
-    message = words.language.gettext("At a speedup of %(speedup)s, no number of calls repays the compilation.")
-    return words.say(message, speedup=words.language.ratio(speedup))
+def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> str:  # noqa: PLR0911 - a cause a case
+    """The sentence of a cause, with places for its figure as a share, a count and a ratio: it uses one of them."""
+    gettext, ngettext = language.gettext, language.ngettext
+    match cause:
+        case Cause.HOST_BOUND if is_faster:
+            return gettext("In eager mode the device waits for the host during %(share)s of a call.")
+        case Cause.HOST_BOUND:
+            return gettext("Even compiled, the device waits for the host during %(share)s of a call.")
+        case Cause.MEMORY_BOUND:
+            return gettext("Merged kernels move %(share)s fewer bytes than eager mode.")
+        case Cause.PAGE_FAULTS:
+            return ngettext(
+                "A compiled call causes %(count)s fewer page fault: it asks the system for less memory.",
+                "A compiled call causes %(count)s fewer page faults: it asks the system for less memory.",
+                count,
+            )
+        case Cause.CUDAGRAPH_SKIPS:
+            return ngettext(
+                "CUDA graphs were skipped, for %(count)s reason.",
+                "CUDA graphs were skipped, for %(count)s reasons.",
+                count,
+            )
+        case Cause.GRAPH_BREAKS:
+            return ngettext(
+                "%(count)s graph break hands the call back to Python.",
+                "%(count)s graph breaks hand the call back to Python.",
+                count,
+            )
+        case Cause.RECOMPILES:
+            return ngettext(
+                "The model was compiled again %(count)s time, although its inputs kept their shape.",
+                "The model was compiled again %(count)s times, although its inputs kept their shape.",
+                count,
+            )
+        case Cause.AT_THE_PEAK:
+            return gettext(
+                "Eager mode already reaches %(share)s of the measured matrix multiplication peak, "
+                "so little is left to win."
+            )
+        case Cause.NEVER_PAYS_BACK:
+            return gettext("At a speedup of %(speedup)s, no number of calls repays the compilation.")

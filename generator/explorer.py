@@ -19,7 +19,7 @@ from bench.record import Status
 from generator import causes
 from generator.atlas import Atlas
 from generator.language import Language
-from generator.load import COLUMNS, Results, mode_order, version_order
+from generator.load import COLUMNS, ORDERS, Results
 from generator.markup import render
 from generator.tables import cause_rows
 from generator.words import Words
@@ -35,8 +35,6 @@ DIGITS = 7
 
 ROUNDS = 120
 """Most rounds of an arm in the strip of a row: more dots than that would cover each other."""
-
-_ORDERS: dict[str, Callable[[Any], Any]] = {"torch": version_order, "compile_mode": mode_order}
 
 
 # ── Data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -62,6 +60,7 @@ def as_json(results: Results, language: Language) -> str:
     return json.dumps(known, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
+@lru_cache(maxsize=2)
 def rounds_as_json(results: Results) -> dict[str, str]:
     """For each device the medians of the rounds of its rows, by the position of the row in `as_json` and by arm.
 
@@ -198,7 +197,7 @@ def _names(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
 def _order(name: str) -> Callable[[Any], Any]:
     if name == "device":
         return lambda _: 0  # in the order of the records: accelerators first
-    order = _ORDERS.get(name, lambda value: value)
+    order: Callable[[Any], Any] = ORDERS.get(name, lambda value: value)
     return lambda row: order(row[name])
 
 

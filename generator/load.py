@@ -183,6 +183,10 @@ def version_order(version: str) -> tuple[bool, Version | str]:
         return False, version
 
 
+ORDERS: Mapping[str, Callable[[str], Any]] = {"compile_mode": mode_order, "torch": version_order}
+"""How the values of a column are sorted, where that isn't their own order."""
+
+
 def _known(column: pd.Series[Any]) -> list[Any]:
     """The values of a column as plain Python ones, None where unknown."""
     if str(column.dtype).startswith("datetime"):
@@ -480,7 +484,7 @@ def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
 def _in_order(table: pd.DataFrame) -> Any:
     """Positions of the rows as pages show them: accelerators before CPUs, old versions before new, models by name."""
     keys = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run"]
-    ranked = {"torch": _rank(table["torch"], version_order), "compile_mode": _rank(table["compile_mode"], mode_order)}
+    ranked = {column: _rank(table[column], order) for column, order in ORDERS.items()}
     return np.lexsort([*(ranked.get(key, table[key]) for key in reversed(keys)), table["device_type"] == "cpu"])
 
 

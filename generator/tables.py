@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from generator.lint import Finding
-from generator.load import COORDINATES, Row, Rows, comparisons, grouped, mode_order, version_order
+from generator.load import COORDINATES, ORDERS, Row, Rows, comparisons, grouped, mode_order, version_order
 from generator.words import VERSION, varying
 
 Lines = list[dict[str, Any]]
@@ -363,5 +363,4 @@ def _distinct(column: str) -> Callable[[Rows], int]:
 
 
 def _names(column: str) -> Callable[[Rows], tuple[Any, ...]]:
-    order = {"compile_mode": mode_order, "torch": version_order}.get(column)
-    return lambda group: tuple(sorted({row[column] for row in group} - {""}, key=order))
+    return lambda group: tuple(sorted({row[column] for row in group} - {""}, key=ORDERS.get(column)))

@@ -140,6 +140,6 @@ def loss_chart(tour: Tour, language_words: Words) -> CurvesChart:
         "compiled_last": example.compiled.held_out_losses[-1],
     }
     told = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
-    alt = words.sentences([f"{headline}.", told])
+    alt = words.sentences([words.say(gettext("%(headline)s."), headline=headline), told])
     caption = language_words.facts([language_words.say(headline), *_facts(tour, language_words)])
     return CurvesChart(drawn, alt, caption)
