@@ -27,7 +27,7 @@ test: .venv/test.done             ## lint, types, unit tests, a strict build, th
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/python -m pytest -n logical --dist loadfile
 
 bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other ways
-	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/test_protocol.py && $(BIN)/python -m bench.quality
+	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/test_protocol.py && $(BIN)/python -m bench quality
 
 messages: .venv/site.done         ## refresh the translation catalogs from the pages
 	$(BIN)/python -m generator messages

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bench import quality, tour
 from bench.errors import AtlasError
 from bench.models import BY_LABEL
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES
+from bench.quality import QUALITY
 from bench.record import Arm, Measurement, Record, Status, decode, run_files
+from bench.tour import TOURS
 
 LONGEST_CALL_MS = 3.6e6
 """An hour: a longer call is a unit taken for another."""
@@ -28,6 +31,9 @@ SHORTEST_CALL_MS = 1e-3
 
 LARGEST_RATIO = 100.0
 """Between eager and compiled: what lies beyond is one arm measured wrongly."""
+
+READERS: Mapping[str, Callable[[Path], object]] = {TOURS.name: tour.read, QUALITY.name: quality.read}
+"""How to read a document, by the name of its folder."""
 
 _MEASURE_AGAIN = "remove the line and measure the cell again: python -m bench run"
 
@@ -52,8 +58,22 @@ def check(paths: Iterable[Path]) -> Iterator[Finding]:
     for path in paths:
         if not path.exists():
             raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
-        for file in run_files(path):
-            yield from _check_file(file)
+        for file in files(path):
+            yield from _check_document(file) if file.parent.name in READERS else _check_file(file)
+
+
+def files(path: Path) -> list[Path]:
+    """The run files at or below `path`, then the documents."""
+    if path.is_file():
+        return [path]
+    return run_files(path) + [file for file in sorted(path.rglob("*.json")) if file.parent.name in READERS]
+
+
+def _check_document(path: Path) -> Iterator[Finding]:
+    try:
+        READERS[path.parent.name](path)
+    except AtlasError as error:
+        yield Finding(error.where, "", error.what, error.remedy)
 
 
 def _check_file(path: Path) -> Iterator[Finding]:

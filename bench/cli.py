@@ -145,6 +145,17 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=RESULTS / "tours", metavar="DIR", help="folder of the file (default: the atlas)"
     )
     touring.set_defaults(command=_dynamo_tour)
+
+    quality = commands.add_parser(
+        "quality", help="repeat the standard profile beside other ways of timing", allow_abbrev=False
+    )
+    quality.add_argument("--repeats", default="5", metavar="N", help="default: 5, about two hours on two cores")
+    quality.add_argument("--model", action="append", metavar="NAME", help="default: ResNet, ViT, Segformer")
+    quality.add_argument("--without-rivals", action="store_true", help="only the standard profile")
+    quality.add_argument(
+        "--out", type=Path, default=RESULTS / "quality", metavar="DIR", help="folder of the file (default: the atlas)"
+    )
+    quality.set_defaults(command=_quality)
     return parser
 
 
@@ -356,16 +367,15 @@ def _list(_options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from bench.check import check
-    from bench.record import run_files
+    from bench.check import check, files
 
     paths = options.paths or [RESULTS]
     findings = list(check(paths))
     for finding in findings:
         print(f"{'note' if finding.is_note else 'fault'}: {finding}")
-    files = sum(len(run_files(path)) for path in paths)
+    checked = sum(len(files(path)) for path in paths)
     faults = sum(not finding.is_note for finding in findings)
-    print(f"{files} record file{'s' if files != 1 else ''}, {faults or 'no'} fault{'s' if faults != 1 else ''}")
+    print(f"{checked} record file{'s' if checked != 1 else ''}, {faults or 'no'} fault{'s' if faults != 1 else ''}")
     return FOUND_FAULTS if faults else OK
 
 
@@ -406,3 +416,25 @@ def _dynamo_tour(options: argparse.Namespace) -> int:
     print(f"{taken.seconds:.0f} s; eager and compiled losses differ by {example.difference:.1e} at most,", end=" ")
     print(f"{verdict} the tolerance of {example.tolerance:.0e}\nRecord: {_shown(path)}")
     return OK if example.agrees else FOUND_FAULTS
+
+
+# ── quality ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _quality(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from bench import quality, repeats
+
+    number = _count("--repeats", options.repeats, LARGEST_COUNT)
+    if number < 2:
+        raise AtlasError("one repeat has no spread", where="--repeats", remedy="give 2 or more")
+    models = [find(name).label for name in options.model or repeats.MODELS]
+    given = shlex.join(["python", "-m", "bench", *sys.argv[1:]])
+    console = Console()
+    found = repeats.repeat(models, number, command=given, tell=console.print, with_rivals=not options.without_rivals)
+    path = quality.write(found, options.out)
+    console.print(repeats.table(found))
+    held, of = found.coverage()
+    console.print(f"{held} of {of} intervals of 95% hold the value of all repeats together\nRecord: {_shown(path)}")
+    return OK

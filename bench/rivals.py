@@ -1,7 +1,7 @@
 """What other ways of timing report about one model: the mean of 300 calls, and the three ways of torch's Timer.
 
 One process, one model: the line of JSON on standard output has for each way the latency of both arms in ms and the
-seconds it spent calling them. `bench.quality` sets these beside what this harness reports. Imports torch.
+seconds it spent calling them. `bench.quality` set these beside what this harness reports. Imports torch.
 
     python -m bench.rivals ResNet
 """

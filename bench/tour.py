@@ -1,14 +1,12 @@
 """What `bench.dynamo_tour` saw: the record of one tour through TorchDynamo, and its file.
 
-One JSON file a tour below ``results/tours``, written whole or not at all; the newest is shown. Its shape has a version
-of its own: a tour is made again in a minute, so an old one is refused with that advice instead of converted.
+One document a tour below ``results/tours``; the newest is shown.
 
     python -m bench dynamo-tour
 """
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bench import document
 from bench.errors import AtlasError
 from bench.record import RESULTS, Environment
 
@@ -163,29 +162,13 @@ def take(executor: Executor, tell: Callable[[str], None]) -> Tour:
 
 
 def write(tour: Tour, folder: Path = TOURS) -> Path:
-    """The file of the tour, written whole or not at all. A tour of the same day and torch is replaced."""
-    folder.mkdir(parents=True, exist_ok=True)
-    content = msgspec.json.format(msgspec.json.encode(tour), indent=1) + b"\n"
-    descriptor, staged = tempfile.mkstemp(dir=folder, suffix=".part")
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(staged).chmod(0o644)
-    return Path(staged).replace(folder / f"{tour.name}.json")
+    """The file of the tour. A tour of the same day and torch is replaced."""
+    return document.write(tour, folder / f"{tour.name}.json")
 
 
 def read(path: Path) -> Tour:
     """One tour. Raises `AtlasError` for a file that is none, or of another schema."""
-    again = "remove the file and take the tour again: python -m bench dynamo-tour"
-    try:
-        raw = msgspec.json.decode(path.read_bytes())
-        schema = raw["schema"] if isinstance(raw, dict) and "schema" in raw else None
-        if schema != SCHEMA:
-            raise AtlasError(f"schema version {schema!r} is not known", where=str(path), remedy=again)
-        return msgspec.convert(raw, Tour)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise AtlasError(f"not a tour: {error}", where=str(path), remedy=again) from None
+    return document.read(path, Tour, SCHEMA, "python -m bench dynamo-tour")
 
 
 def newest(results: Path = RESULTS) -> Tour | None:

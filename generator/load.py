@@ -25,6 +25,8 @@ from packaging.version import InvalidVersion, Version
 
 from bench import cause, record, statistics
 from bench.errors import AtlasError
+from bench.quality import Quality
+from bench.quality import newest as newest_quality
 from bench.record import COMPARABLE, RESULTS, Arm, Measurement, Record, Telemetry, worst
 from bench.statistics import Estimate
 from bench.tour import Tour
@@ -116,6 +118,7 @@ class Results:
     cells: pd.DataFrame
     records: int
     tour: Tour | None = None  # the newest
+    quality: Quality | None = None  # likewise
     rounds_ms: Sequence[Mapping[str, Sequence[float]]] = ()
     """By label, for each arm of a measured row the median of each round, in the order of time, one process after the
     other; empty for a row without."""
@@ -221,7 +224,8 @@ def load(results: Path = RESULTS) -> Results:
         records += sum(row["attempts"] for row in of_file)
     table = _table(rows)
     rounds_ms = tuple(rows[position]["rounds_ms"] for position in table.index)
-    return Results(table.reset_index(drop=True), records, newest_tour(results), rounds_ms)
+    documents = newest_tour(results), newest_quality(results)
+    return Results(table.reset_index(drop=True), records, *documents, rounds_ms)
 
 
 @lru_cache(maxsize=256)

@@ -13,10 +13,10 @@ from statistics import mean
 from markupsafe import Markup
 
 from bench.tour import Break, Score, Tour
+from generator import document
 from generator.charts import linear_ticks, log_ticks
 from generator.curves import Curve, Curves, CurvesChart
-from generator.load import short_name
-from generator.markup import Cell, Line, Table
+from generator.markup import Cell
 from generator.words import Words
 
 
@@ -36,7 +36,7 @@ def graphs_table(tour: Tour, words: Words) -> str:
     gettext = words.language.gettext
     head = (gettext("Captured from"), gettext("Operations"))
     lines = [(_code(graph.function), _count(graph.operations, words)) for graph in tour.example.step.graphs]
-    return _table(gettext("Graphs that Dynamo captures from one step of training"), head, lines, tour, words)
+    return document.table(gettext("Graphs that Dynamo captures from one step of training"), head, lines, tour, words)
 
 
 def breaks_table(tour: Tour, words: Words, breaks: Iterable[Break]) -> str:
@@ -44,7 +44,7 @@ def breaks_table(tour: Tour, words: Words, breaks: Iterable[Break]) -> str:
     gettext = words.language.gettext
     head = (gettext("Place in the code"), gettext("Reason"), gettext("Explanation"))
     lines = [(_code(each.location), _verbatim(each.reason), _verbatim(each.explanation)) for each in breaks]
-    return _table(gettext("Graph breaks, with their reasons as PyTorch words them"), head, lines, tour, words)
+    return document.table(gettext("Graph breaks, with their reasons as PyTorch words them"), head, lines, tour, words)
 
 
 def scores_table(tour: Tour, words: Words) -> str:
@@ -64,29 +64,11 @@ def scores_table(tour: Tour, words: Words) -> str:
         (Cell(name), *(_figure(value, words) for value in (eager.mse, compiled.mse, eager.r2, compiled.r2)))
         for name, (eager, compiled) in zip(names, pairs, strict=True)
     ]
-    return _table(gettext("Mean squared error and R² of the trained networks"), head, lines, tour, words)
+    return document.table(gettext("Mean squared error and R² of the trained networks"), head, lines, tour, words)
 
 
 def _mean(scores: Sequence[Score]) -> Score:
     return Score(mse=mean(score.mse for score in scores), r2=mean(score.r2 for score in scores))
-
-
-def _table(headline: str, head: Sequence[str], lines: Sequence[Sequence[Cell]], tour: Tour, words: Words) -> str:
-    numeric = [cell.classes == "number" for cell in lines[0]] if lines else [False] * len(head)
-    cells = tuple(
-        Cell(words.say(text), scope="col", classes="number" if is_number else "")
-        for text, is_number in zip(head, numeric, strict=True)
-    )
-    caption = words.facts([words.say(headline), *_facts(tour, words)])
-    return Table(caption, cells, tuple(Line(tuple(line)) for line in lines), sortable=False).html()
-
-
-def _facts(tour: Tour, words: Words) -> list[str]:
-    """What a tour was taken with, for a caption."""
-    language = words.language
-    taken = words.say(language.gettext("recorded on %(date)s"), date=language.date(tour.taken_at))
-    device = short_name(tour.environment.device_name)
-    return [words.value(device), words.value(f"PyTorch {tour.environment.torch.partition('+')[0]}"), taken]
 
 
 def _code(text: str) -> Cell:
@@ -141,5 +123,5 @@ def loss_chart(tour: Tour, language_words: Words) -> CurvesChart:
     }
     told = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
     alt = words.sentences([words.say(gettext("%(headline)s."), headline=headline), told])
-    caption = language_words.facts([language_words.say(headline), *_facts(tour, language_words)])
+    caption = language_words.facts([language_words.say(headline), *document.facts(tour, language_words)])
     return CurvesChart(drawn, alt, caption)

@@ -26,8 +26,9 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
+from bench.quality import COMMAND, QUALITY
 from bench.tour import TOURS, Tour
-from generator import causes, charts, decision, downloads, explorer, tables, tour, typography
+from generator import causes, charts, decision, downloads, explorer, quality, tables, tour, typography
 from generator.atlas import Atlas
 from generator.charts import Chart
 from generator.curves import CurvesChart
@@ -57,7 +58,7 @@ Draw = Callable[[Rows, Language, Collection[int]], Chart]
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
     """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
     atlas = Atlas(results, language)
-    objects = {"atlas": atlas, "tour": results.tour}
+    objects = {"atlas": atlas, "tour": results.tour, "quality": results.quality}
     return {**objects, **_filters(language), **_Functions(atlas, emit).names(), **translators(language)}
 
 
@@ -114,6 +115,8 @@ def _counted(language: Language, noun: str, n: float) -> str:
         "core": lambda: ngettext("%(count)s core", "%(count)s cores", n),
         "CPU core": lambda: ngettext("%(count)s CPU core", "%(count)s CPU cores", n),
         "image": lambda: ngettext("%(count)s image", "%(count)s images", n),
+        "interval": lambda: ngettext("%(count)s interval", "%(count)s intervals", n),
+        "repeat": lambda: ngettext("%(count)s repeat", "%(count)s repeats", n),
         "call": lambda: ngettext("%(count)s call", "%(count)s calls", n),
         "graph": lambda: ngettext("%(count)s graph", "%(count)s graphs", n),
         "graph break": lambda: ngettext("%(count)s graph break", "%(count)s graph breaks", n),
@@ -149,6 +152,7 @@ class _Functions:
                 "tour_breaks_table",
                 "tour_scores_table",
                 "loss_chart",
+                "quality_table",
             ),
         }
         return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
@@ -322,6 +326,14 @@ class _Functions:
     def loss_chart(self, page: str) -> str:
         """The losses of training."""
         return self._figure(page, "loss", tour.loss_chart(self._tour, self.words))
+
+    # Methodology
+
+    def quality_table(self, _page: str) -> str:
+        """How ways of timing repeat, what they cost, and what they find."""
+        if self.atlas.results.quality is None:
+            raise AtlasError("there is no comparison of ways of timing yet", where=str(QUALITY), remedy=COMMAND)
+        return quality.table(self.atlas.results.quality, self.words)
 
     @property
     def _tour(self) -> Tour:

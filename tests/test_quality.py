@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from rich.console import Console
 
-from bench.quality import Quality, Repeat, table
+from bench import quality as document
+from bench.check import check
+from bench.errors import AtlasError
+from bench.quality import SCHEMA, Quality, Repeat
 from bench.record import Environment
+from bench.repeats import table
 
 
 def repeat(way: str, speedup: float, number: int = 0, **changes: Any) -> Repeat:
@@ -22,9 +27,10 @@ def repeat(way: str, speedup: float, number: int = 0, **changes: Any) -> Repeat:
 
 def quality(*repeats: Repeat) -> Quality:
     return Quality(
-        measured_at=datetime(2026, 1, 2, tzinfo=UTC),
-        environment=Environment(device_name="x", torch="2.13.0"),
-        command="python -m bench.quality",
+        schema=SCHEMA,
+        taken_at=datetime(2026, 1, 2, tzinfo=UTC),
+        environment=Environment(device_name="x", torch="2.13.0+cpu"),
+        command="python -m bench quality",
         repeats=repeats,
     )
 
@@ -48,3 +54,25 @@ def test_the_table_sets_the_measuring_time_beside_ours() -> None:
     text = console.export_text()
     assert "10.0%, 10 s (1.00 ×)" in text
     assert "25.0%, 18 s (1.75 ×)" in text
+
+
+def test_the_newest_document_is_read_back_whole(tmp_path: Path) -> None:
+    old = msgspec.structs.replace(quality(*OURS[:1]), taken_at=datetime(2025, 1, 2, tzinfo=UTC))
+    for each in (quality(*OURS), old):
+        document.write(each, tmp_path / "quality")
+    assert [path.name for path in sorted((tmp_path / "quality").iterdir())] == [
+        "2025-01-02_torch-2.13.0.json",
+        "2026-01-02_torch-2.13.0.json",
+    ]
+    assert document.newest(tmp_path) == quality(*OURS)
+    assert document.newest(tmp_path / "nowhere") is None
+
+
+def test_a_document_that_cannot_be_read_is_refused_with_the_command_that_makes_one(tmp_path: Path) -> None:
+    path = document.write(quality(*OURS), tmp_path / "quality")
+    assert not list(check([tmp_path]))
+    path.write_text(path.read_text().replace('"schema": 1', '"schema": 7'))
+    with pytest.raises(AtlasError, match="schema version 7"):
+        document.newest(tmp_path)
+    (finding,) = check([path])
+    assert "python -m bench quality" in finding.remedy

@@ -1,0 +1,138 @@
+"""Repeat a measurement, ours and others', to see how well each repeats: a `Quality` leaves.
+
+Every repeat is a fresh run of the standard profile in processes of its own, and a fresh process for the rivals. No
+torch here.
+
+    python -m bench quality --repeats 5
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from bench.errors import AtlasError
+from bench.executors import QUIET, ROOT
+from bench.quality import OURS, SCHEMA, Quality, Repeat
+from bench.record import Environment, Measurement, read
+from bench.statistics import speedup
+
+MODELS = ("ResNet", "ViT", "Segformer")
+"""One that is quick and scatters, one that does the same either way, one that compiling helps."""
+
+
+def repeat(
+    models: Sequence[str], repeats: int, *, command: str, tell: Callable[[str], None], with_rivals: bool = True
+) -> Quality:
+    """Take all repeats, the models of each in random order. `tell` hears what is being measured.
+
+    Raises `AtlasError` where a model gives no latency.
+    """
+    found: list[Repeat] = []
+    with tempfile.TemporaryDirectory() as cache:
+        for number in range(repeats):
+            for model in random.sample(models, len(models)):
+                tell(f"repeat {number + 1} of {repeats}: {model}")
+                mine, environment = ours(model, number)
+                found.append(mine)
+                if with_rivals:
+                    found += rivals(model, number, Path(cache))
+    return Quality(
+        schema=SCHEMA,
+        taken_at=datetime.now(UTC).replace(microsecond=0),
+        environment=environment,
+        command=command,
+        repeats=tuple(found),
+    )
+
+
+def ours(model: str, repeat: int) -> tuple[Repeat, Environment]:
+    """One run of the standard profile of one model, with an empty compile cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run("bench", "run", "--profile", OURS, "--model", model, "--device", "cpu", "--out", folder)
+        records = [record for path in Path(folder).glob("*.jsonl") for record in read(path)]
+    measurements = [each.measurement for each in records if each.measurement and each.measurement.compiled]
+    if not measurements:
+        raise AtlasError(f"{model} gave no latency: {records[0].reason if records else 'no record'}", where=OURS)
+    ratio = speedup(measurements)
+    eager, compiled = (_latency(measurements, arm) for arm in ("eager", "compiled"))
+    found = Repeat(
+        way=OURS,
+        model=model,
+        repeat=repeat,
+        speedup=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        seconds=sum(_seconds(each) for each in measurements),
+        eager_ms=eager,
+        compiled_ms=compiled,
+        processes=len(measurements),
+    )
+    return found, records[0].environment
+
+
+def rivals(model: str, repeat: int, cache: Path) -> Iterator[Repeat]:
+    """Every other way, in one fresh process that finds its compile cache filled by the first repeat."""
+    answer = json.loads(_run("bench.rivals", model, TORCHINDUCTOR_CACHE_DIR=str(cache)).splitlines()[-1])
+    for way, found in answer.items():
+        yield Repeat(way=way, model=model, repeat=repeat, speedup=found["eager_ms"] / found["compiled_ms"], **found)
+
+
+def _run(*arguments: str, **variables: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **QUIET, "HF_HUB_OFFLINE": "1", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        raise AtlasError(last[0], where=" ".join(arguments), remedy="run that command by itself")
+    return done.stdout
+
+
+def _latency(measurements: Sequence[Measurement], arm: str) -> float:
+    medians = [
+        float(np.median([np.median(calls) for calls in getattr(measurement, arm).rounds_ms]))
+        for measurement in measurements
+    ]
+    return statistics.median(medians)
+
+
+def _seconds(measurement: Measurement) -> float:
+    """In rounds and in warm-up, whose calls were as long as later ones."""
+    rounds = [calls for arm in (measurement.eager, measurement.compiled) if arm for calls in arm.rounds_ms]
+    calls = sum(map(len, rounds))
+    measured = sum(map(sum, rounds)) / 1e3
+    return measured * (1 + (measurement.warmup_calls or 0) / calls)
+
+
+def table(quality: Quality) -> Table:
+    """A row for each way: spread and measuring time by model, as they are and as shares of the standard profile's."""
+    shown = Table(title="Spread of the speedup over repeats, and seconds spent measuring")
+    shown.add_column("way")
+    for model in quality.models:
+        shown.add_column(model, justify="right")
+    for way in quality.ways:
+        shown.add_row(way, *(_cell(quality, way, model) for model in quality.models))
+    return shown
+
+
+def _cell(quality: Quality, way: str, model: str) -> str:
+    if not quality.of(way, model):
+        return "—"
+    spread, seconds = quality.spread(way, model), quality.seconds(way, model)
+    return f"{spread:.1%}, {seconds:.0f} s ({seconds / quality.seconds(OURS, model):.2f} ×)"

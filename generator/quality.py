@@ -1,0 +1,60 @@
+"""How well ways of timing repeat, as the methodology page shows it.
+
+A `bench.quality.Quality` and the words of a language enter; a table leaves.
+
+    python -m pytest tests/test_quality_table.py
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from markupsafe import Markup
+
+from bench.quality import OURS, Quality
+from generator import document
+from generator.markup import Cell
+from generator.words import Words
+
+
+def table(quality: Quality, words: Words) -> str:
+    """A line for each model and way of timing: what it finds, how far its repeats lie apart, and what it costs."""
+    gettext = words.language.gettext
+    head = (
+        *(gettext("Model"), gettext("Way of timing"), gettext("Speedup")),
+        *(gettext("Spread of the speedup"), gettext("Eager (ms)"), gettext("Compiled (ms)")),
+        gettext("Time spent measuring (s)"),
+    )
+    lines = [_line(quality, way, model, words) for model in quality.models for way in quality.ways]
+    return document.table(gettext("Ways of timing the same models"), head, lines, quality, words)
+
+
+def _line(quality: Quality, way: str, model: str, words: Words) -> tuple[Cell, ...]:
+    language, repeats = words.language, quality.of(way, model)
+    if not repeats:
+        return (Cell(words.value(model)), _name(way, words), *[Cell("—", classes="number")] * 5)
+    eager, compiled = (
+        statistics.median(getattr(each, f"{arm}_ms") for each in repeats) for arm in ("eager", "compiled")
+    )
+    pooled, spread, seconds = (of(way, model) for of in (quality.pooled, quality.spread, quality.seconds))
+    return (
+        Cell(words.value(model)),
+        _name(way, words),
+        Cell(words.value(language.ratio(pooled, 3)), repr(pooled), "number"),
+        Cell(words.value(language.percent(spread, 1)), repr(spread), "number"),
+        Cell(words.value(language.number(eager, 3)), repr(eager), "number"),
+        Cell(words.value(language.number(compiled, 3)), repr(compiled), "number"),
+        Cell(words.value(language.number(seconds, 0)), repr(seconds), "number"),
+    )
+
+
+def _name(way: str, words: Words) -> Cell:
+    gettext = words.language.gettext
+    names = {
+        OURS: gettext("the standard profile of this atlas"),
+        "mean_of_300": gettext("the mean of 300 calls, one arm after the other"),
+        "alone": gettext("our rounds in one process, one arm after the other"),
+        "interleaved": gettext("our rounds in one process, both arms in turn"),
+    }
+    timer = Markup("<code>Timer.{}</code>").format(way)
+    return Cell(words.phrase(names[way]) if way in names else timer)
