@@ -6,7 +6,7 @@ BUDGET ?= 6m
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: guide serve site bench bench-quality check test messages lock clean
+.PHONY: guide serve site publish bench bench-quality check test messages lock clean
 .DEFAULT_GOAL := guide
 
 guide: bench serve                ## measure the quick profile on this machine, then serve the guide
@@ -19,6 +19,9 @@ serve: .venv/site.done            ## serve the guide, without measuring
 
 site: .venv/site.done             ## the static site, in site/
 	$(BIN)/mkdocs build --strict
+
+publish: check                    ## build the site, check it, and push it to the branch gh-pages
+	$(BIN)/mkdocs gh-deploy --strict
 
 check: .venv/site.done            ## validate records, catalogs and pages
 	$(BIN)/python -m bench check && $(BIN)/python -m generator check
