@@ -1,4 +1,4 @@
-"""The command line: run, compare, list, check, import, tour. Checks what was asked for; other modules do the work.
+"""The command line: run, compare, list, check, import, doctor … Other modules do the work.
 
 Each command imports what it needs, so that `--help` and `list` answer at once; torch is imported by workers alone.
 
@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, cast, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 import msgspec
 
@@ -26,6 +26,9 @@ from bench.job import Recipe, Weights
 from bench.models import MODELS, find
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES, PROFILES, Profile
 from bench.record import RESULTS, Task
+
+if TYPE_CHECKING:
+    from bench.doctor import Complaint
 
 MEASURED, PUBLISHED = RESULTS / "measured", RESULTS / "published"
 
@@ -138,6 +141,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     importing.set_defaults(command=_import)
 
+    _add_tools(commands)
+    return parser
+
+
+def _add_tools(commands: argparse._SubParsersAction[Any]) -> None:
+    """What is not part of a run: looking at the machine, at TorchDynamo, and at the harness itself."""
     touring = commands.add_parser(
         "dynamo-tour", help="record what TorchDynamo does with a function and with training", allow_abbrev=False
     )
@@ -145,6 +154,11 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=RESULTS / "tours", metavar="DIR", help="folder of the file (default: the atlas)"
     )
     touring.set_defaults(command=_dynamo_tour)
+
+    doctor = commands.add_parser(
+        "doctor", help="what would spoil a measurement here, and what to do", allow_abbrev=False
+    )
+    doctor.set_defaults(command=_doctor)
 
     quality = commands.add_parser(
         "quality", help="repeat the standard profile beside other ways of timing", allow_abbrev=False
@@ -156,7 +170,6 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=RESULTS / "quality", metavar="DIR", help="folder of the file (default: the atlas)"
     )
     quality.set_defaults(command=_quality)
-    return parser
 
 
 # ── run ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,6 +216,8 @@ def _run(options: argparse.Namespace) -> int:
     verb = f"going on with {len(run_file.records)} records in" if run_file.records else "measuring into"
     left_s = None if deadline is None else deadline - time.monotonic()
     console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")
+    for complaint in complaints():
+        console.print(f"careful: {complaint}")
     if options.dry_run:
         console.print(estimates_table(steps, pace, left_s))
         return OK
@@ -416,6 +431,26 @@ def _dynamo_tour(options: argparse.Namespace) -> int:
     print(f"{taken.seconds:.0f} s; eager and compiled losses differ by {example.difference:.1e} at most,", end=" ")
     print(f"{verdict} the tolerance of {example.tolerance:.0e}\nRecord: {_shown(path)}")
     return OK if example.agrees else FOUND_FAULTS
+
+
+# ── doctor ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _doctor(_options: argparse.Namespace) -> int:
+    found = complaints()
+    print("\n".join(map(str, found)) or "nothing that would spoil a measurement")
+    return FOUND_FAULTS if found else OK
+
+
+def complaints() -> list[Complaint]:
+    """What would spoil a measurement now."""
+    try:
+        from bench.doctor import examine, look
+    except ModuleNotFoundError as error:
+        raise AtlasError(
+            f"{error.name} is not installed", remedy='install what measuring needs: pip install -e ".[bench]"'
+        ) from None
+    return examine(look(RESULTS.parents[1] / ".cache" / "bench"))
 
 
 # ── quality ─────────────────────────────────────────────────────────────────────────────────────────────────────────

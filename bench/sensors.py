@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from bench.record import Telemetry
+from bench.throttling import SLOWDOWNS, named
 
 try:
     import pynvml
@@ -34,17 +35,6 @@ ENERGY_S = 1.0
 
 ENERGY_PATIENCE_S = 5.0
 """Without a tick for so long, the counter stands still."""
-
-SLOWDOWNS = {
-    "hardware slowdown": 0x08,
-    "software thermal slowdown": 0x20,
-    "hardware thermal slowdown": 0x40,
-    "hardware power brake": 0x80,
-}
-"""NVML's bits for a device that is held back by heat or a fault: a round measured meanwhile is repeated."""
-
-LIMITS = {"application clocks": 0x02, "power cap": 0x04, "synchronised boost": 0x10, "display clocks": 0x100}
-"""NVML's bits for limits that belong to the device and its settings: noted, and no reason to repeat a round."""
 
 QUESTIONS = ("clock", "temperature", "power", "slowdown", "energy", "processes")
 
@@ -108,15 +98,11 @@ def _nvml(handle: Any) -> Answers:
         "clock": lambda: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
         "temperature": lambda: pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU),
         "power": lambda: pynvml.nvmlDeviceGetPowerUsage(handle) / 1e3,
-        "slowdown": lambda: _named(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
+        "slowdown": lambda: named(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
         "energy": lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3,
         "driver": lambda: str(pynvml.nvmlSystemGetDriverVersion()),
         "processes": lambda: {each.pid for each in pynvml.nvmlDeviceGetComputeRunningProcesses(handle)},
     }
-
-
-def _named(bits: int) -> frozenset[str]:
-    return frozenset(name for name, bit in {**SLOWDOWNS, **LIMITS}.items() if bits & bit)
 
 
 class Watch:

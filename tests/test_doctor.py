@@ -1,0 +1,117 @@
+"""What would spoil a measurement: each complaint from a machine that has the fault, and none from one that is well."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench import doctor
+from bench.doctor import Gpu, Machine, examine, look
+
+WELL = Machine(
+    cores=8,
+    busy_cores=0.1,
+    stolen_share=0.0,
+    governors=frozenset({"performance"}),
+    hottest=(50.0, 100.0),
+    on_battery=False,
+    swapped_share=0.0,
+    free_memory_gb=30.0,
+    compiler="/usr/bin/c++",
+    cache_free_gb=100.0,
+    cache_file_system="ext4",
+    gpus=(Gpu("H100", 0, frozenset(), 700.0, 700.0, persistent=True),),
+)
+
+
+def checks(machine: Machine) -> list[str]:
+    return [each.check for each in examine(machine)]
+
+
+def test_a_machine_that_is_well_has_no_complaint() -> None:
+    assert checks(WELL) == []
+
+
+def test_a_machine_that_tells_nothing_but_its_compiler_has_no_complaint() -> None:
+    assert checks(Machine(cores=2, compiler="c++", gpus=(Gpu("any"),))) == []
+
+
+@pytest.mark.parametrize(
+    ("machine", "check"),
+    [
+        (replace(WELL, busy_cores=1.5), "load"),
+        (replace(WELL, quota_cores=1.5), "quota"),
+        (replace(WELL, stolen_share=0.1), "steal"),
+        (replace(WELL, governors=frozenset({"performance", "powersave"})), "governor"),
+        (replace(WELL, hottest=(97.0, 100.0)), "temperature"),
+        (replace(WELL, on_battery=True), "battery"),
+        (replace(WELL, thread_variables=("OMP_NUM_THREADS",)), "threads"),
+        (replace(WELL, swapped_share=0.3), "swap"),
+        (replace(WELL, free_memory_gb=1.0), "memory"),
+        (replace(WELL, compiler=None), "compiler"),
+        (replace(WELL, cache_free_gb=0.5), "disk"),
+        (replace(WELL, cache_file_system="nfs4"), "cache"),
+        (replace(WELL, driver_fault="Driver/library version mismatch"), "driver"),
+        (replace(WELL, gpus=(replace(WELL.gpus[0], processes=2),)), "gpu-processes"),
+        (replace(WELL, gpus=(replace(WELL.gpus[0], slowdowns=frozenset({"hardware slowdown"})),)), "gpu-slowdown"),
+        (replace(WELL, gpus=(replace(WELL.gpus[0], power_limit_w=400.0),)), "gpu-power"),
+        (replace(WELL, gpus=(replace(WELL.gpus[0], persistent=False),)), "gpu-persistence"),
+    ],
+)
+def test_each_fault_is_named_with_what_to_do(machine: Machine, check: str) -> None:
+    (complaint,) = examine(machine)
+    assert complaint.check == check
+    assert complaint.what
+    assert complaint.remedy
+
+
+@given(busy=st.floats(0, 64), cores=st.integers(1, 64))
+def test_only_a_load_that_is_felt_is_one(busy: float, cores: int) -> None:
+    assert ("load" in checks(replace(WELL, cores=cores, busy_cores=busy))) == (busy > cores / 10)
+
+
+def test_a_core_that_somebody_uses_is_seen(tmp_path: Path) -> None:
+    busy = [multiprocessing.get_context("spawn").Process(target=_spin, daemon=True) for _ in range(2)]
+    for process in busy:
+        process.start()
+    try:
+        machine = look(tmp_path / "not" / "made" / "yet", seconds=1.0)
+    finally:
+        for process in busy:
+            process.kill()
+    assert machine.busy_cores is not None
+    assert machine.busy_cores > 0.5
+    assert machine.cache_free_gb is not None
+    assert machine.free_memory_gb is not None
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def test_a_driver_that_does_not_fit_its_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pynvml
+
+    def fail() -> None:
+        raise pynvml.NVMLError_LibRmVersionMismatch
+
+    monkeypatch.setattr(pynvml, "nvmlInit", fail)
+    monkeypatch.setattr(doctor, "DRIVER", Path(__file__))
+    gpus, fault = doctor._nvidia()
+    assert not gpus
+    assert "mismatch" in (fault or "").lower()
+
+
+def test_the_command_tells_what_it_found() -> None:
+    done = subprocess.run([sys.executable, "-m", "bench", "doctor"], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1)
+    assert ("remedy: " in done.stdout) == bool(done.returncode)
+    assert "torch" not in done.stderr
