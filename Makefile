@@ -27,7 +27,7 @@ check: .venv/site.done            ## validate records, catalogs and pages
 	$(BIN)/python -m bench check && $(BIN)/python -m generator check
 
 test: .venv/test.done             ## lint, types, unit tests, a strict build, the browser
-	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/python -m pytest -n logical --dist loadfile
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
 
 bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other ways
 	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/test_protocol.py && $(BIN)/python -m bench quality

@@ -29,6 +29,8 @@ from bench.record import (
 
 PUBLISHED = Path("bench/results/published/huggingface-2023.jsonl")
 XEON = "Intel(R) Xeon(R) Processor @ 2.50GHz"
+ON_CPU: dict[str, Any] = {"device": "cpu", "device_name": XEON, "environment": {"cores": 2, "threads": 2}}
+"""What makes a record of `measured` one of a CPU."""
 
 
 def cell(**changes: Any) -> Cell:
@@ -118,3 +120,10 @@ def write(folder: Path, records: Sequence[Record]) -> Path:
     for record in records:
         append(folder / f"{record.run}.jsonl", [record])
     return folder
+
+
+def mixed(folder: Path, failed: Record) -> Path:
+    """The published rows in `folder`, and measured ones of a CPU: compiling pays, it does not, and `failed`."""
+    (folder / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    faster = (measured(process=process, **ON_CPU) for process in range(3))
+    return write(folder, [*faster, measured(batch_size=4, figures=measurement(10.0, 13.0), **ON_CPU), failed])

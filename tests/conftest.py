@@ -1,12 +1,15 @@
-"""What several tests share: the site, built once as its users build it, and a browser to look at it."""
+"""What several tests share: the site, built once as its users build it, copies of the project, and a browser."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import re
 import shutil
-import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,24 +17,56 @@ from pathlib import Path
 import pytest
 from browser.chromium import HOW_TO_GET_ONE, executable, launched
 from browser.hosting import hosted
+from hypothesis import settings
 from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "/atlas/"
 """The built site is hosted below a path, as on GitHub Pages: a link that only works at a root fails."""
 
+THOROUGH = bool(os.environ.get("ATLAS_THOROUGH"))
+"""For the night: more random examples, every page in every language. By day, less of the same."""
+
+FOLDER, ADDRESS = "ATLAS_TESTS_FOLDER", "ATLAS_TESTS_ADDRESS"
+"""Variables by which all processes of one run of the tests know where the built site lies, and where it is hosted."""
+
+LONG = ("test_worker.py", "browser/test_pages.py", "test_models.py", "browser/test_serving.py")
+"""Files that take long begin early, or one process would still be at them when the others have nothing left to do.
+The first needs no site: another process builds it meanwhile."""
+
+settings.register_profile("day", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("night", deadline=None, max_examples=1000)
+settings.load_profile("night" if THOROUGH else "day")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The process that starts the others hosts the site for all, even before it is built: a build has to know where."""
+    if hasattr(config, "workerinput"):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # processes with as many threads as cores keep each other waiting
+        return
+    stack = contextlib.ExitStack()
+    config.add_cleanup(stack.close)
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-tests-"))
+    os.environ[FOLDER] = folder
+    os.environ[ADDRESS] = stack.enter_context(hosted(Path(folder, "site"), prefix=PREFIX))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, then the others that wait for a browser, then the many short ones."""
+
+    def rank(item: pytest.Item) -> tuple[int, bool]:
+        name = item.path.relative_to(ROOT / "tests").as_posix()
+        return LONG.index(name) if name in LONG else len(LONG), "browser/" not in name
+
+    items.sort(key=rank)
+
 
 @dataclass(frozen=True)
 class BuiltSite:
-    """The result of `mkdocs build --strict`, for the address at which `hosted_site` serves it."""
+    """The result of `mkdocs build --strict`, for the address at which it is hosted."""
 
     folder: Path
-    port: int
-    log: str
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}{PREFIX}"
+    address: str
 
     def pages(self, prefix: str = "") -> dict[str, Path]:
         """Address below the language's root → file, of every page of one language (404 pages are none)."""
@@ -41,40 +76,24 @@ class BuiltSite:
         return {path.relative_to(root).as_posix().removesuffix("index.html"): path for path in sorted(files)}
 
 
-def copy_of_project(folder: Path) -> Path:
-    """What a build reads, in a folder of its own. Charts and fonts made before are shared: making them takes long."""
-    for name in ("bench", "docs", "generator", "locales"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "mkdocs.yml", folder)
-    (ROOT / ".cache").mkdir(exist_ok=True)
-    (folder / ".cache").symlink_to(ROOT / ".cache")
-    return folder
+@pytest.fixture(scope="session")
+def site() -> BuiltSite:
+    """The real site, built once in a run of the tests, whichever process asks first. Nobody writes to it."""
+    folder, address = Path(os.environ[FOLDER], "site"), os.environ[ADDRESS]
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            making = folder.with_suffix(".making")
+            done = in_project(ROOT, "mkdocs", "build", "--strict", "--site-dir", str(making), SITE_URL=address)
+            assert done.returncode == 0, done.stdout + done.stderr
+            making.rename(folder)
+    return BuiltSite(folder, address)
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> BuiltSite:
-    """The real site, built once for all tests that read it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    folder = tmp_path_factory.mktemp("site") / "atlas"
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "SITE_URL": f"http://127.0.0.1:{port}{PREFIX}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return BuiltSite(folder, port, done.stderr)
-
-
-@pytest.fixture(scope="session")
-def hosted_site(site: BuiltSite) -> Iterator[str]:
-    """The address of the built site while tests run."""
-    with hosted(site.folder, site.port, PREFIX) as address:
-        yield address
+def hosted_site(site: BuiltSite) -> str:
+    """The address of the built site."""
+    return site.address
 
 
 @pytest.fixture(scope="session")
@@ -84,3 +103,71 @@ def browser() -> Iterator[Browser]:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(HOW_TO_GET_ONE)
     with launched() as browser:
         yield browser
+
+
+# ── Copies of the project, for tests that change it ─────────────────────────────────────────────────────────────────
+
+
+def copy_of_project(folder: Path) -> Path:
+    """What a build reads, in a folder of its own. Charts and fonts made before are shared: making them takes long."""
+    for name in ("bench", "docs", "generator", "locales"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("mkdocs.yml", "babel.cfg"):
+        shutil.copy(ROOT / name, folder)
+    (ROOT / ".cache").mkdir(exist_ok=True)
+    (folder / ".cache").symlink_to(ROOT / ".cache")
+    return folder
+
+
+def keep_few_records(project: Path) -> None:
+    """Those of two models on an A100."""
+    for path in (project / "bench" / "results").rglob("*.jsonl"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if "A100" in line and re.search(r'"model":"(?:ViT|DETR)"', line)]
+        path.write_text("".join(kept), encoding="utf-8")
+        if not kept:
+            path.unlink()
+
+
+SMALL_PAGE = """---
+title: Small
+description: A page.
+---
+
+# Small {#small}
+
+A paragraph that nobody translated.
+
+{{ summary_table() }}
+"""
+
+
+def small_project(folder: Path, *pages: str) -> Path:
+    """A copy that builds in a moment: few records, `SMALL_PAGE` for a home page, and these of the authored pages.
+
+    Pages of a folder appear in the navigation as that folder.
+    """
+    project = copy_of_project(folder)
+    keep_few_records(project)
+    for path in (project / "docs").rglob("*.md"):
+        if path.relative_to(project / "docs").as_posix() not in pages:
+            path.unlink()
+    (project / "docs" / "index.md").write_text(SMALL_PAGE, encoding="utf-8")
+    entries = dict.fromkeys(f"{page.split('/')[0]}/" if "/" in page else page for page in ("index.md", *pages))
+    settings = project / "mkdocs.yml"
+    nav = "nav:\n" + "".join(f"  - {entry}\n" for entry in entries)
+    text = re.sub(r"(?s)\nnav:\n.*?\n(?=\n\w)", f"\n{nav}", settings.read_text(encoding="utf-8"))
+    settings.write_text(text, encoding="utf-8")
+    return project
+
+
+def in_project(project: Path, module: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """``python -m MODULE ARGUMENTS`` in the project and with its code."""
+    return subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

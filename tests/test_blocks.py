@@ -7,7 +7,7 @@ import re
 import jinja2
 import markdown as python_markdown
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from generator import blocks
@@ -223,7 +223,6 @@ def rendered(source: str) -> tuple[str, str]:
 
 @given(st.one_of(st.text(), st.text(alphabet="# -*_>|`{}%\n\t\r\\[]()!:\"'=+?1.ab<&^~"), PAGE))
 @example("\0\n- \ta\r\n\tb\rc\n")
-@settings(max_examples=200, deadline=None, derandomize=True)
 def test_splitting_and_joining_any_text_gives_it_back(source: str) -> None:
     document = split(source)
     assert join(document) == source
@@ -231,7 +230,6 @@ def test_splitting_and_joining_any_text_gives_it_back(source: str) -> None:
 
 
 @given(PAGE)
-@settings(max_examples=120, deadline=None, derandomize=True)
 def test_substituting_each_message_by_itself_renders_the_same(source: str) -> None:
     expected, by_python_markdown = rendered(source)
     actual, also_by_python_markdown = rendered(join(split(source), lambda block: block.message))
@@ -241,7 +239,6 @@ def test_substituting_each_message_by_itself_renders_the_same(source: str) -> No
 
 
 @given(PARAGRAPH.filter(lambda text: "  \n" not in text), st.integers(10, 60))
-@settings(max_examples=60, deadline=None, derandomize=True)
 def test_wrapping_a_paragraph_anew_changes_no_message(text: str, width: int) -> None:
     words = re.split(r"\s+(?![^{]*\}\})(?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)", text)
     lines, line = [], ""

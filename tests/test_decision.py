@@ -7,10 +7,9 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from atlas_data import PUBLISHED, XEON, measured, measurement, write
+from atlas_data import ON_CPU, measured, mixed
 
 from bench.record import Status
 from generator import decision
@@ -24,15 +23,8 @@ MOST_BYTES = 12 * 1024
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    folder = tmp_path_factory.mktemp("results")
-    (folder / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    cpu: dict[str, Any] = {"device": "cpu", "device_name": XEON, "environment": {"cores": 2, "threads": 2}}
-    records = [
-        *(measured(process=process, **cpu) for process in range(3)),
-        measured(batch_size=4, figures=measurement(10.0, 13.0), **cpu),
-        measured(batch_size=16, status=Status.EAGER_OOM, reason="x", **cpu),
-    ]
-    return load(write(folder, records))
+    failed = measured(batch_size=16, status=Status.EAGER_OOM, reason="x", **ON_CPU)
+    return load(mixed(tmp_path_factory.mktemp("results"), failed))
 
 
 def test_the_data_hold_every_newest_row_with_its_intervals(results: Results) -> None:

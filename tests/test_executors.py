@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -14,24 +15,18 @@ import pytest
 from bench.executors import Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
 from bench.models import find
-from bench.profiles import Sampling
-from bench.record import Cell, Status
+from bench.profiles import PROFILES, Sampling
+from bench.record import Status
+from bench.sweep import make_plan
 
 STUB = LocalProcesses((sys.executable, str(Path(__file__).with_name("stub_worker.py"))))
 
 
-def job(model: str = "ViT") -> Job:
-    spec = find(model)
-    cell = Cell(
-        model=model,
-        checkpoint=spec.checkpoint,
-        task=spec.task,
-        device="cpu",
-        dtype="float32",
-        batch_size=1,
-        compile_mode="default",
-    )
-    return Job(cell=cell, recipe=Recipe(model=model, task=spec.task), sampling=Sampling())
+def job(model: str = "ViT", *, sampling: Sampling | None = None, shrunken: bool = False) -> Job:
+    """What a sweep would ask the first process of a cell to do, in one of the small profile's."""
+    recipe = Recipe(model=model, task=find(model).task, shrunken=shrunken)
+    (planned,) = make_plan(PROFILES["quick"], [recipe], "cpu").planned
+    return Job(cell=planned.cell, recipe=recipe, sampling=sampling or Sampling())
 
 
 def run(request: Request, *, timeout_s: float = 30.0, **variables: str) -> tuple[Ended, list[Phase]]:
@@ -65,6 +60,28 @@ def test_a_worker_that_dies_of_a_signal_is_named() -> None:
     assert ended.cause == "the process was ended by SIGSEGV"
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(number: signal.Signals) -> None:
+    pids: list[int] = []
+
+    def kill(phase: Phase) -> None:
+        if phase.name == "building":
+            (pid,) = children()
+            pids.append(pid)
+            os.kill(pid, number)
+
+    ended = STUB.run(job(), variables={"STUB_SECONDS": "600"}, timeout_s=30.0, on_phase=kill)
+    assert ended.answer is None
+    assert ended.cause == f"the process was ended by {number.name}"
+    assert not is_alive(pids[0])
+
+
+def children() -> list[int]:
+    """Workers that this process has started."""
+    text = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii")
+    return [int(pid) for pid in text.split() if b"stub_worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
 def test_a_worker_that_gives_up_leaves_its_last_words_without_paths() -> None:
     ended, _ = run(job("OwlViT"))
     assert ended.cause == "the process ended with exit status 3"
@@ -73,9 +90,9 @@ def test_a_worker_that_gives_up_leaves_its_last_words_without_paths() -> None:
 
 def test_a_hanging_worker_is_stopped_with_its_children(tmp_path: Path) -> None:
     child = tmp_path / "child"
-    ended, _ = run(job("DETR"), timeout_s=2.0, STUB_CHILD=str(child))
+    ended, _ = run(job("DETR"), timeout_s=1.0, STUB_CHILD=str(child))
     assert ended.timed_out
-    assert ended.cause == "no answer within 2 s"
+    assert ended.cause == "no answer within 1 s"
     wait_until(lambda: not is_alive(int(child.read_text())))  # killed, but perhaps not buried yet
 
 
@@ -96,9 +113,9 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
 
 def test_the_parent_sleeps_while_it_waits() -> None:
     before = os.times()
-    ended, _ = run(job(), STUB_SECONDS="2")
+    ended, _ = run(job(), STUB_SECONDS="1")
     spent = os.times()
-    assert ended.seconds >= 2
+    assert ended.seconds >= 1
     assert (spent.user + spent.system) - (before.user + before.system) < 0.1 * ended.seconds
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import polib
 import pytest
-from conftest import copy_of_project
+from conftest import in_project, small_project
 from guide_figures import copy_of_guide
 
 from bench.errors import AtlasError
 from generator.language import catalog_path, listed
 from generator.new_language import add_language
 from generator.rendered_checks import check_site
-
-pytestmark = pytest.mark.xdist_group("new_language")  # one build for all of them
 
 LIST = '# Languages.\nlanguages = ["en", "zh", "ja", "ar"]\n'
 
@@ -63,32 +58,14 @@ def test_a_code_that_is_none_or_is_there_is_refused(guide: Path, code: str) -> N
 
 # --- a fifth and a sixth language of the real guide -------------------------------------------------------------------
 
-PAGE = """---
-title: Small
-description: A page.
----
-
-# Small {#small}
-
-A paragraph that nobody translated.
-
-{{ summary_table() }}
-"""
-NAV = "nav:\n  - index.md\n  - translations.md\n"
-
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a copy of the project with two more languages, of two pages."""
-    project = copy_of_project(tmp_path_factory.mktemp("grown"))
-    for path in (project / "docs").rglob("*.md"):
-        if path.name != "translations.md":
-            path.unlink()
-    (project / "docs" / "index.md").write_text(PAGE, encoding="utf-8")
+    project = small_project(tmp_path_factory.mktemp("grown"), "translations.md")
     settings = project / "mkdocs.yml"
-    text = re.sub(r"(?s)\nnav:\n.*?\n(?=\n\w)", f"\n{NAV}", settings.read_text(encoding="utf-8"))
+    text = settings.read_text(encoding="utf-8")
     settings.write_text(f"{text}\nrepo_url: https://example.org/atlas\n", encoding="utf-8")
-    (project / "babel.cfg").write_text((Path(__file__).parent.parent / "babel.cfg").read_text(), encoding="utf-8")
     for code in ("ko", "fa"):
         add_language(code, project)
     catalog = polib.pofile(str(catalog_path("ko", project / "locales")), wrapwidth=0)
@@ -96,14 +73,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if entry.msgid in {"Small", "Device"}:
             entry.msgstr = {"Small": "작음", "Device": "기기"}[entry.msgid]
     catalog.save()
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(project / "site")],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(project)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_project(project, "mkdocs", "build", "--site-dir", str(project / "site"))
     assert done.returncode == 0, done.stderr
     return project / "site"
 

@@ -15,7 +15,7 @@ from bench.scrub import MAX_LENGTH, one_line
     [
         ("in /home/ann/venv/lib/python3.11/site-packages/torch/nn/x.py:3", "in torch/nn/x.py:3"),
         ('File "/usr/lib/python3/dist-packages/numpy/y.py"', 'File "numpy/y.py"'),
-        ("cannot open /home/ann/work/model.safetensors", "cannot open model.safetensors"),
+        ("cannot open /home/ann/models/model.safetensors", "cannot open model.safetensors"),
         (r"in C:\Users\ann\venv\Lib\site-packages\torch\x.py", r"in torch\x.py"),
         ("two\n  lines\tand blanks", "two lines and blanks"),
         ("<object at 0x7f3a2b4c5d6e>", "<object at 0x…>"),

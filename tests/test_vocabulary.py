@@ -12,7 +12,8 @@ from typing import Any
 
 import jinja2
 import pytest
-from atlas_data import PUBLISHED, XEON, measured, measurement, telling, write
+from atlas_data import ON_CPU, PUBLISHED, measured, measurement, telling, write
+from atlas_data import mixed as mixed_records
 from markupsafe import Markup
 
 from bench.errors import AtlasError
@@ -80,15 +81,9 @@ def published() -> Pages:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    folder = tmp_path_factory.mktemp("results")
-    (folder / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    cpu: dict[str, Any] = {"device": "cpu", "device_name": XEON, "environment": {"cores": 2, "threads": 2}}
-    records = [
-        *(measured(process=process, **cpu) for process in range(3)),
-        measured(batch_size=4, figures=measurement(10.0, 13.0), **cpu),
-        measured(batch_size=16, status=Status.OOM, reason="x", figures=Measurement(eager=Arm(((9.0,),))), **cpu),
-    ]
-    return Pages(load(write(folder, records)))
+    figures = Measurement(eager=Arm(((9.0,),)))
+    failed = measured(batch_size=16, status=Status.OOM, reason="x", figures=figures, **ON_CPU)
+    return Pages(load(mixed_records(tmp_path_factory.mktemp("results"), failed)))
 
 
 # ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────

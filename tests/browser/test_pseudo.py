@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, copy_of_project
+from conftest import ROOT, copy_of_project, in_project, keep_few_records
 from guide_figures import proper_names
 from playwright.sync_api import Browser, Page
 
@@ -57,21 +54,9 @@ EDGES = """selectors => selectors.map(selector => {
 def pseudo_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The guide about a few records, in English and both pseudo-locales."""
     project = copy_of_project(tmp_path_factory.mktemp("pseudo"))
-    for path in (project / "bench" / "results").rglob("*.jsonl"):
-        lines = path.read_text(encoding="utf-8").split("\n")
-        kept = [line for line in lines if "A100" in line and re.search(r'"model":"(?:ViT|DETR)"', line)]
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-        if not kept:
-            path.unlink()
+    keep_few_records(project)
     out = project / "pseudo"
-    done = subprocess.run(
-        [sys.executable, "-m", "generator", "build", "--pseudo", "--out", str(out)],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(project)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_project(project, "generator", "pseudo", "--out", str(out))
     assert done.returncode == 0, done.stderr
     with hosted(out) as address:
         yield address

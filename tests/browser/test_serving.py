@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import copy_of_project
+from conftest import small_project
 from playwright.sync_api import Browser, Page, expect
 
 from bench import record
@@ -36,12 +37,9 @@ class Server:
     output: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Started while a catalog is broken, as it may happen to a translator."""
-    project = copy_of_project(tmp_path_factory.mktemp("project"))
-    (project / "docs" / "models" / "each.md").unlink()  # half of all pages; a rebuild without them takes half as long
-    catalog(project).write_text(catalog(project).read_text("utf-8") + BROKEN, "utf-8")
+@contextlib.contextmanager
+def serving(project: Path) -> Iterator[Server]:
+    """A server, ready to answer; ended by Ctrl-C."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -74,6 +72,54 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert "Traceback" not in "".join(server.output)
 
 
+DEVICE = """---
+for_each: devices
+title: "{{ device.label }}"
+---
+
+# {{ device.label | name }} {#device}
+
+{% for section in device.sections %}
+{{ latency_table(device=device.slug, torch=section.torch, compile_mode=section.compile_mode, batch_size=1) }}
+{% endfor %}
+"""
+
+
+def without_charts(folder: Path) -> Path:
+    """A small project with pages of devices. Drawing charts of records that nobody has drawn before takes long."""
+    project = small_project(folder, "devices/each.md", "devices/index.md", "methodology.md")
+    (project / "docs" / "devices" / "each.md").write_text(DEVICE, encoding="utf-8")
+    return project
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(without_charts(tmp_path_factory.mktemp("project"))) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: Server, page: Page) -> Iterator[Server]:
+    """A server whose project is as it was: what a test has changed is changed back, and built, before the next one."""
+    folders = ("bench/results", "docs", "locales")
+    files = [
+        running.project / "mkdocs.yml",
+        *(path for name in folders for path in (running.project / name).rglob("*")),
+    ]
+    before = {path: path.read_bytes() for path in files if path.is_file()}
+    yield running
+    after = {path for name in folders for path in (running.project / name).rglob("*") if path.is_file()}
+    added, changed = after - before.keys(), [path for path, content in before.items() if path.read_bytes() != content]
+    if not added and not changed:
+        return
+    mark(page)
+    for path in added:
+        path.unlink()
+    for path in changed:
+        path.write_bytes(before[path])
+    expect_reload(page)
+
+
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     """One tab that stays open, as a writer's does."""
@@ -93,30 +139,48 @@ def catalog(project: Path) -> Path:
     return project / "locales" / "zh" / "LC_MESSAGES" / "messages.po"
 
 
+def add_run(project: Path) -> Path:
+    """A record of a device that nobody has heard of, in a file of its own."""
+    published = next(record.read(project / "bench/results/published/huggingface-2023.jsonl"))
+    environment = msgspec.structs.replace(published.environment, device_name="NVIDIA Testbed 9000")
+    path = project / "bench/results/measured/a-new-run.jsonl"
+    record.append(path, [msgspec.structs.replace(published, run="a-new-run", environment=environment)])
+    return path
+
+
+def mark(page: Page) -> None:
+    page.evaluate("document.documentElement.dataset.before = 'here'")
+
+
+def expect_reload(page: Page) -> None:
+    """The mark is gone with the page that had it."""
+    expect(page.locator("html:not([data-before])")).to_have_count(1)
+
+
 def edit(path: Path, old: str, new: str) -> None:
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, new), "utf-8")
 
 
-def test_a_server_that_starts_with_bad_input_shows_it_and_recovers(server: Server, page: Page) -> None:
-    page.goto(f"{server.address}zh/devices/")
-    expect(page.locator(NOTICE)).to_contain_text("locales/zh/LC_MESSAGES/messages.po")
-    expect(page.locator(NOTICE)).to_contain_text("remedy")
-    edit(catalog(server.project), BROKEN, "")
-    expect(page.locator("h1#devices")).to_be_visible()
-    expect(page.locator(NOTICE)).to_have_count(0)
+def test_a_server_that_starts_with_bad_input_shows_it_and_recovers(tmp_path: Path, page: Page) -> None:
+    project = without_charts(tmp_path)
+    catalog(project).write_text(catalog(project).read_text("utf-8") + BROKEN, "utf-8")
+    with serving(project) as server:
+        page.goto(f"{server.address}zh/devices/")
+        expect(page.locator(NOTICE)).to_contain_text("locales/zh/LC_MESSAGES/messages.po")
+        expect(page.locator(NOTICE)).to_contain_text("remedy")
+        edit(catalog(project), BROKEN, "")
+        expect(page.locator("h1#devices")).to_be_visible()
+        expect(page.locator(NOTICE)).to_have_count(0)
 
 
 def test_a_new_record_appears(server: Server, page: Page) -> None:
     page.goto(f"{server.address}ja/devices/")
-    published = next(record.read(server.project / "bench/results/published/huggingface-2023.jsonl"))
-    environment = msgspec.structs.replace(published.environment, device_name="NVIDIA Testbed 9000")
-    new = msgspec.structs.replace(published, run="a-new-run", environment=environment)
-    record.append(server.project / "bench/results/measured/a-new-run.jsonl", [new])
+    add_run(server.project)
     expect(page.locator("article")).to_contain_text("Testbed 9000")
     page.goto(f"{server.address}ar/devices/testbed-9000/")
-    expect(page.locator("article table").first).to_contain_text("7.584")
+    expect(page.locator("article")).to_contain_text("7.584")
 
 
 def test_an_edited_page_template_and_stylesheet_reload(server: Server, page: Page) -> None:
@@ -145,10 +209,11 @@ def test_an_edited_translation_reloads(server: Server, page: Page) -> None:
 def test_a_broken_record_is_shown_with_the_last_good_data_until_it_is_mended(server: Server, page: Page) -> None:
     page.goto(f"{server.address}zh/devices/a100/")
     cells = page.locator("article table").first.locator("tbody").inner_text()
-    run = server.project / "bench/results/measured/a-new-run.jsonl"
+    run = server.project / "bench/results/published/huggingface-2023.jsonl"
     whole = run.read_bytes()
+    last = whole.count(b"\n")
     run.write_bytes(whole + b'{"schema": 1, "run": \n')
-    expect(page.locator(NOTICE)).to_contain_text("a-new-run.jsonl:2")
+    expect(page.locator(NOTICE)).to_contain_text(f"{run.name}:{last + 1}")
     assert page.locator("article table").first.locator("tbody").inner_text() == cells
     page.goto(server.address)
     expect(page.locator(NOTICE)).to_be_visible()
@@ -157,12 +222,12 @@ def test_a_broken_record_is_shown_with_the_last_good_data_until_it_is_mended(ser
 
 
 def test_a_line_that_is_still_being_written_is_no_mistake(server: Server, page: Page) -> None:
-    page.goto(f"{server.address}data/")
-    run = server.project / "bench/results/measured/a-new-run.jsonl"
+    page.goto(f"{server.address}methodology/")
+    run = server.project / "bench/results/published/huggingface-2023.jsonl"
     whole = run.read_bytes()
-    page.evaluate("window.before = true")
+    mark(page)
     run.write_bytes(whole + b'{"schema": 1, "run"')
-    page.wait_for_function("!window.before")
+    expect_reload(page)
     expect(page.locator("h1")).to_be_visible()
     assert page.locator(NOTICE).count() == 0
 
