@@ -101,7 +101,7 @@ def _still_waiting(measurements: Sequence[Measurement]) -> Iterator[Explanation]
 def _less_traffic(measurements: Sequence[Measurement]) -> tuple[float, Explanation | None]:
     """Where moving data takes a good part of eager's time, as far as the peaks can tell, and compiled moves less."""
     work, peaks = work_of(measurements), peaks_of(measurements)
-    if work is None or peaks is None or work.compiled_traffic_bytes is None:
+    if work is None or peaks is None or work.traffic_bytes is None or work.compiled_traffic_bytes is None:
         return math.nan, None
     if memory_bound(work, peaks) < MEMORY_BOUND or work.compiled_traffic_bytes > LESS_TRAFFIC * work.traffic_bytes:
         return math.nan, None

@@ -95,7 +95,8 @@ def make_side(name: str, records: Iterable[Record]) -> Side:
     found: defaultdict[Key, defaultdict[tuple[str, str], list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         _sound(record)
-        key = (record.cell.identity, _device(record))
+        cell = record.cell if record.origin == "published" else record.cell.identity  # a source may have several sizes
+        key = (cell, _device(record))
         found[key][record.run, record.environment.torch].append(record)
     for runs in found.values():
         for (run, _), group in runs.items():

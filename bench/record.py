@@ -21,10 +21,12 @@ import msgspec
 
 from bench.errors import AtlasError
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones.
 
 1: the first. 2: telemetry, work, peaks, energy, recompilations by batch size, and the seconds that a process took.
+3: what other people's figures need: layout and autocast of a cell, published medians, throughput, an arm with a batch
+of its own, files of a source; and who contributed a record.
 """
 
 RESULTS = Path(__file__).parent / "results"
@@ -75,6 +77,10 @@ COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
 """Statuses whose latencies mean something: a wrong or throttled result keeps its figures, and is compared with none."""
 
 
+UNEQUAL_BATCHES = "arms-differ-in-batch-size"
+"""What an importer flags whose source measured the two arms with different batches: no speedup follows from these."""
+
+
 class _Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Frozen, compared by value, strict about unknown fields so that a typo in a record is found."""
 
@@ -86,12 +92,14 @@ class Cell(_Value, frozen=True):
     checkpoint: str  # hub id, or the directory name of a local checkpoint
     task: Task
     device: str  # torch device type: cuda, xpu, mps, cpu
-    dtype: str  # float32, float16, bfloat16
-    batch_size: int
+    dtype: str  # float32, float16, bfloat16; under autocast that of the operations which it chooses
+    batch_size: int  # 0 where a source does not say with what batch it failed
     compile_mode: str  # default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs
     dynamic: bool | None = None  # the `dynamic` argument of torch.compile; None lets Dynamo decide
     weights: Literal["random", "pretrained"] = "random"
     input_size: tuple[int, int] | None = None  # height and width in pixels
+    autocast: bool = False  # weights stay float32, and operations choose between that and `dtype`
+    channels_last: bool = False  # memory layout of weights and images: NHWC in place of NCHW
 
     @property
     def identity(self) -> Cell:
@@ -121,16 +129,24 @@ class Arm(_Value, frozen=True):
     """Eager, or compiled: the latency of ``forward → synchronize`` on the wall clock.
 
     `rounds_ms` holds every call of every round, in order; round *i* of both arms was measured
-    back to back. A published arm has only the mean that its source printed.
+    back to back. A published arm has what its source printed: a mean or a median, seldom its calls, in a single round.
     """
 
     rounds_ms: tuple[tuple[float, ...], ...] = ()
     published_mean_ms: float | None = None
+    published_median_ms: float | None = None
+    published_images_s: float | None = None  # throughput as printed: kept, and not what a latency is worked out from
+    batch_size: int | None = None  # of this arm, where a source measured it with another than the cell's
     device_ms: tuple[float, ...] = ()  # CUDA events around an unsynchronised block, per call
     peak_memory_gb: float | None = None  # allocated by the arm on an accelerator; resident set on a CPU
     peak_reserved_gb: float | None = None
     minor_faults_per_call: float | None = None  # CPU only
     energy_j: float | None = None  # of the device, for one call of the whole batch
+
+    @property
+    def published_ms(self) -> float | None:
+        """What the source printed for the latency: the median where there is one, else the mean."""
+        return self.published_mean_ms if self.published_median_ms is None else self.published_median_ms
 
 
 class Compilation(_Value, frozen=True):
@@ -175,7 +191,7 @@ class Work(_Value, frozen=True):
     """What one call of the whole batch has to do, counted while eager runs once."""
 
     flop: float  # floating-point operations: two for each multiply-accumulate
-    traffic_bytes: float  # that the operations of eager read and write, as if no cache held anything between two
+    traffic_bytes: float | None = None  # that eager's operations read and write, as if no cache held anything between
     streamed_bytes: float | None = None  # of that, by operations without a product or convolution: what fusing can save
     compiled_traffic_bytes: float | None = None  # of the compiled kernels, by Inductor's own account
 
@@ -215,6 +231,11 @@ class Measurement(_Value, frozen=True):
     peaks: Peaks | None = None
     telemetry: Telemetry | None = None
 
+    @property
+    def is_comparable(self) -> bool:
+        """Whether both arms were measured, with the same batch."""
+        return self.compiled is not None and self.compiled.batch_size == self.eager.batch_size
+
 
 class Source(_Value, frozen=True):
     """Where a published figure comes from."""
@@ -224,6 +245,7 @@ class Source(_Value, frozen=True):
     date: str  # ISO 8601, as exact as it is known: 2023, 2023-07, 2023-07-13
     licence: str
     note: str | None = None
+    files: tuple[str, ...] = ()  # names of the files that it was read from, without folders
 
 
 class Record(_Value, frozen=True):
@@ -243,6 +265,7 @@ class Record(_Value, frozen=True):
     seconds: float | None = None  # that the process took from its start to its end: what a schedule is estimated from
     source: Source | None = None
     command: str | None = None  # what reproduces this cell
+    contributor: str | None = None  # who brought it, as they want to be called
     plan: str | None = None  # digest of profile and cells: another protocol under the same name is another plan
     flags: tuple[str, ...] = ()  # what its importer could not know or found wrong, as closed identifiers
 
@@ -265,6 +288,8 @@ def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
     """Convert a line of an older schema, one step after the other, oldest first."""
     if line["schema"] == 1:  # what 2 added is unknown of it
         line = {**line, "schema": 2}
+    if line["schema"] == 2:  # likewise
+        line = {**line, "schema": 3}
     return line
 
 

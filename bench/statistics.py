@@ -1,7 +1,7 @@
 """From raw samples to figures with intervals: pure functions of numpy arrays, deterministic, and no torch.
 
 Enter `Arm`s and `Measurement`s, one per process of a cell; leave `Summary` (one arm), `Estimate` (a value and its 95%
-interval) and a `Verdict`. Published arms have only a mean: they give values whose intervals are nan.
+interval) and a `Verdict`. Published arms have only a mean or a median: they give values whose intervals are nan.
 
 Why no bootstrap. Processes differ by more than any one of them shows (6.5% against ±1% on ResNet-50, two cores), so an
 interval has to come from the differences *between* processes, and there are only three to eight of them. Resampling
@@ -116,7 +116,9 @@ def summarize(processes: Sequence[Arm]) -> Summary:
 
 
 def speedup(measurements: Sequence[Measurement], confidence: float = CONFIDENCE) -> Estimate:
-    """Eager ÷ compiled, over processes: each gives the median of its paired round ratios. nan without both arms."""
+    """Eager ÷ compiled, over processes: each gives the median of its paired round ratios. nan without both arms, and
+    where their batches differ.
+    """
     ratios = [paired_ratios(measurement) for measurement in measurements if _is_paired(measurement)]
     if ratios:
         return over_processes(ratios, log=True, confidence=confidence)
@@ -167,8 +169,8 @@ def judge(ratio: Estimate) -> Verdict:
 
 
 def process_latencies(arms: Iterable[Arm]) -> Array:
-    """What each process gives for its latency, in ms, shape (processes,): its median; a published mean stands alone."""
-    medians = [float(np.median(round_medians(arm))) if arm.rounds_ms else arm.published_mean_ms for arm in arms]
+    """What each process gives for its latency, in ms, shape (processes,): its median; a published one stands alone."""
+    medians = [float(np.median(round_medians(arm))) if arm.rounds_ms else arm.published_ms for arm in arms]
     return np.array([each for each in medians if each is not None], dtype=np.float64)
 
 
@@ -203,7 +205,9 @@ def _pair(measurement: Measurement) -> tuple[Array, Array]:
 
 
 def _is_paired(measurement: Measurement) -> bool:
-    return bool(measurement.eager.rounds_ms and measurement.compiled and measurement.compiled.rounds_ms)
+    if measurement.compiled is None or not measurement.is_comparable:
+        return False
+    return bool(measurement.eager.rounds_ms and measurement.compiled.rounds_ms)
 
 
 # ── Intervals ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -335,13 +339,25 @@ def _percentile(values: Array, percent: int) -> float | None:
 
 
 def _published_summary(processes: Iterable[Arm]) -> Summary:
-    means = [arm.published_mean_ms for arm in processes if arm.published_mean_ms is not None]
-    mean = statistics.median(means) if means else math.nan
+    published = [(ms, arm.published_mean_ms) for arm in processes if (ms := arm.published_ms) is not None]
+    means = [mean for _, mean in published if mean is not None]
     nan = math.nan
-    return Summary(mean, nan, nan, n=0, processes=len(means), q1=nan, q3=nan, mad=nan, min=nan, mean=mean, outliers=0)
+    return Summary(
+        latency_ms=statistics.median(ms for ms, _ in published) if published else nan,
+        low_ms=nan,
+        high_ms=nan,
+        n=0,
+        processes=len(published),
+        q1=nan,
+        q3=nan,
+        mad=nan,
+        min=nan,
+        mean=statistics.median(means) if means else nan,
+        outliers=0,
+    )
 
 
 def _published_pair(measurements: Sequence[Measurement], combine: Callable[[float, float], float]) -> Estimate:
-    eager = _published_summary(measurement.eager for measurement in measurements)
-    compiled = _published_summary(measurement.compiled for measurement in measurements if measurement.compiled)
+    pairs = [(each.eager, each.compiled) for each in measurements if each.compiled and each.is_comparable]
+    eager, compiled = (_published_summary(pair[arm] for pair in pairs) for arm in (0, 1))
     return Estimate(combine(eager.latency_ms, compiled.latency_ms), math.nan, math.nan)

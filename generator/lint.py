@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
+from bench.record import UNEQUAL_BATCHES
+
 Kind = Literal[
     "repeated",
     "unequal_batches",
@@ -55,9 +57,6 @@ FASTEST, SLOWEST = 10.0, 1e-3
 """Arithmetic that a latency means, as a share of the matmul peak measured beside it. Above: no algorithm saves so much
 (Winograd's saves half, and convolutions may use TF32 where the product did not, at eight times the rate). Below: no
 device waits so long, and a unit was taken for another."""
-
-UNEQUAL_BATCHES = "arms-differ-in-batch-size"
-"""What an importer flags whose source measured the two arms with different batches."""
 
 STALE_DAYS = 270
 """Three minor releases of torch: after that, a figure tells about the past."""

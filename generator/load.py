@@ -45,6 +45,7 @@ COORDINATES = {
     "dynamic": "str",  # auto, true, false
     "weights": "str",  # random, pretrained
     "input_size": "str",  # height×width in pixels, empty where not recorded
+    "layout": "str",  # channels_last; empty for torch's own
     "threads": "Int64",  # of torch, on a CPU only: elsewhere they hardly matter
     "origin": "str",  # measured, published
 }
@@ -60,6 +61,7 @@ FIGURES = (
     *("eager_flop_s", "eager_matmul_share", "eager_copy_share", "eager_image_j"),
     *("compiled_flop_s", "compiled_matmul_share", "compiled_copy_share", "compiled_image_j"),
     *("clock_mhz", "temperature_c", "power_w"),
+    *("eager_images_s", "compiled_images_s"),
     *("eager_peak_memory_gb", "compiled_peak_memory_gb", "memory_change"),
     *("eager_peak_reserved_gb", "compiled_peak_reserved_gb"),
     *("eager_minor_faults_per_call", "compiled_minor_faults_per_call", "max_relative_error"),
@@ -79,11 +81,11 @@ COUNTS = (
 """Whole numbers, missing where unknown. `attempts` are records, `processes` those of them that have figures."""
 
 TEXTS = (
-    *("run", "profile", "status", "reason", "verdict", "causes", "stop_reason", "flags", "command"),
+    *("run", "profile", "status", "reason", "verdict", "causes", "stop_reason", "flags", "command", "contributor"),
     *("device_name", "device_type", "model_label", "checkpoint", "task"),
     *("transformers", "python", "platform", "accelerator", "driver", "triton", "commit", "settings"),
     *("graph_break_reasons", "cudagraph_skip_reasons", "throttle_reasons"),
-    *("source_title", "source_url", "source_date", "source_licence", "source_note"),
+    *("source_title", "source_url", "source_date", "source_licence", "source_note", "source_files"),
 )
 """Text, empty where unknown. `flags` are separated by spaces; `settings`, `causes`, and ``_reasons`` are JSON."""
 
@@ -271,8 +273,10 @@ def _impossible(measurement: Measurement | None) -> str | None:
         arm: Arm | None = getattr(measurement, name, None)
         if arm and any(not math.isfinite(call) or call <= 0 for calls in arm.rounds_ms for call in calls):
             return f"{name}.rounds_ms"
-        if arm and arm.published_mean_ms is not None and not 0 < arm.published_mean_ms < math.inf:
-            return f"{name}.published_mean_ms"
+        for field in ("published_mean_ms", "published_median_ms", "published_images_s"):
+            figure = getattr(arm, field, None)
+            if figure is not None and not 0 < figure < math.inf:
+                return f"{name}.{field}"
     return None
 
 
@@ -295,6 +299,7 @@ def _pool(group: Sequence[Record]) -> dict[str, Any]:
         "attempts": len(group),
         "measured_at": newest.measured_at,
         "command": standing.command or "",
+        "contributor": standing.contributor or "",
         **_cell(standing),
         **_environment(standing),
         **_source(standing),
@@ -316,12 +321,13 @@ def _cell(each: Record) -> dict[str, Any]:
         "checkpoint": cell.checkpoint,
         "task": cell.task,
         "device_type": cell.device,
-        "dtype": cell.dtype,
+        "dtype": f"autocast {cell.dtype}" if cell.autocast else cell.dtype,
         "batch_size": cell.batch_size,
         "compile_mode": cell.compile_mode,
         "dynamic": "auto" if cell.dynamic is None else str(cell.dynamic).lower(),
         "weights": cell.weights,
         "input_size": "×".join(map(str, cell.input_size)) if cell.input_size else "",
+        "layout": "channels_last" if cell.channels_last else "",
     }
 
 
@@ -341,7 +347,8 @@ def _environment(each: Record) -> dict[str, Any]:
 
 def _source(each: Record) -> dict[str, str]:
     names = ("title", "url", "date", "licence", "note")
-    return {f"source_{name}": getattr(each.source, name, None) or "" for name in names}
+    files = " ".join(each.source.files) if each.source else ""
+    return {f"source_{name}": getattr(each.source, name, None) or "" for name in names} | {"source_files": files}
 
 
 def _figures(measurements: Sequence[Measurement], batch_size: int) -> dict[str, Any]:
@@ -350,23 +357,35 @@ def _figures(measurements: Sequence[Measurement], batch_size: int) -> dict[str, 
     figures: dict[str, Any] = {"processes": len(measurements), "verdict": statistics.verdict(measurements)}
     figures["causes"] = _json_of([each.cause.value, each.figure] for each in cause.explain(measurements))
     for arm in ARMS:
-        figures |= _arm(arm, [one for each in measurements if (one := getattr(each, arm))])
+        figures |= _arm(arm, [one for each in measurements if (one := getattr(each, arm))], batch_size)
     ratio = statistics.speedup(measurements)
     figures |= _estimate("speedup", ratio)
     figures |= {"change": 1 / ratio.value - 1, "change_low": 1 / ratio.high - 1, "change_high": 1 / ratio.low - 1}
     eager_gb, compiled_gb = (figures.get(f"{arm}_peak_memory_gb", math.nan) for arm in ARMS)
-    figures |= {"memory_change": compiled_gb / eager_gb - 1}
+    if all(each.is_comparable for each in measurements):
+        figures |= {"memory_change": compiled_gb / eager_gb - 1}
     return figures | _compilation(measurements) | _graphs(measurements) | _efficiency(measurements, batch_size)
 
 
-def _arm(name: str, arms: Sequence[Arm]) -> dict[str, Any]:
+def _arm(name: str, arms: Sequence[Arm], batch_size: int) -> dict[str, Any]:
     if not arms:
         return {}
     summary = statistics.summarize(arms)
-    return {
-        f"{name}_ms": summary.latency_ms,
-        f"{name}_low_ms": summary.low_ms,
-        f"{name}_high_ms": summary.high_ms,
+    own_batch = _median(arm.batch_size for arm in arms)
+    images = batch_size if math.isnan(own_batch) else own_batch
+    # A row tells one batch size: the latency of another would be taken for one of it. Images a second fit any.
+    latency = (
+        {}
+        if images != batch_size
+        else {
+            f"{name}_ms": summary.latency_ms,
+            f"{name}_low_ms": summary.low_ms,
+            f"{name}_high_ms": summary.high_ms,
+        }
+    )
+    printed = _median(arm.published_images_s for arm in arms)
+    return latency | {
+        f"{name}_images_s": images / summary.latency_ms * 1e3 if math.isnan(printed) else printed,
         f"{name}_samples": summary.n or None,
         f"{name}_peak_memory_gb": _most(arm.peak_memory_gb for arm in arms),
         f"{name}_peak_reserved_gb": _most(arm.peak_reserved_gb for arm in arms),
