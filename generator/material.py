@@ -1,17 +1,21 @@
-"""What Material for MkDocs knows of a language: its labels, and how its search reads words.
+"""What Material for MkDocs knows of a language: its labels, how its search reads words, and what it makes of links.
 
-A language code enters; the name of Material's file of labels and the settings of its search leave.
+A language code enters; the name of Material's file of labels and the settings of its search leave. Its script enters
+and leaves, with one mistake less.
 
     python -m generator add-language ko
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mkdocs.utils import get_theme_dir
+
+from bench.errors import AtlasError
 
 FALLBACK = "en"
 """Whose labels a language shows that Material has not been translated into."""

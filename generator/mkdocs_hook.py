@@ -10,6 +10,7 @@ own search index, navigation, sitemap and 404 page. Pages stay in memory: the au
 
 from __future__ import annotations
 
+import html
 import shutil
 import sys
 from collections.abc import Callable, Hashable, Mapping
@@ -30,15 +31,19 @@ from mkdocs.exceptions import Abort, PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 from mkdocs.utils.templates import url_filter
 
 from bench.errors import AtlasError
+from generator import cards
 from generator.guide import Edition, Guide, guide_of, mark
+from generator.head import Head, head
 from generator.html_cache import CachedPage
 from generator.language import LANGUAGES, Language, Untranslated
 from generator.live import EMPTY_PAGE, check_address, preview
 from generator.load import Results
-from generator.material import labels, search
+from generator.material import BUNDLE, labels, search, without_alternates
+from generator.policy import policy
 from generator.rendered_checks import check_site
 from generator.web_fonts import STYLESHEET, web_fonts
 
@@ -104,11 +109,15 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for file in made:
         if file.is_documentation_page():
             CachedPage(None, file, config)
-    return Files([*kept, *made])
+    return Files([*map(partial(_adapted, config), kept), *made])
 
 
-def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> jinja2.Environment:  # noqa: ARG001
-    """Templates speak the language, know the others, and find the assets that all of them share."""
+def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> jinja2.Environment:
+    """Templates speak the language, know the others, and find the assets that all of them share.
+
+    Only now every page has its title, so only now there are social cards.
+    """
+    env.globals["policy"] = policy(serving=preview.serving)
     guide = _guide(config)
     if guide.results is None:
         return env
@@ -124,8 +133,34 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
         newest=_newest(guide.results),
         to_root="../" if language.prefix else "",
         root_url=_root_url(config),
+        head_of=lambda page: _head(page, config),
+        card=cards,
     )
+    for page in [file.page for file in files.documentation_pages()]:
+        content = cards.draw(_card(page, config))
+        files.append(File.generated(config, cards.card_uri(page.file.src_uri), content=content))
     return env
+
+
+def _adapted(config: MkDocsConfig, file: File) -> File:
+    """The file, or one in its place that lets our pages say what Material would misunderstand."""
+    if not BUNDLE.fullmatch(file.src_uri):
+        return file
+    return File.generated(config, file.src_uri, content=without_alternates(file.content_string))
+
+
+def _head(page: Page, config: MkDocsConfig) -> Head:
+    languages = [edition.language for edition in _guide(config).editions.values()]
+    section = page.parent.title if "/" in page.file.src_uri and page.parent and not page.is_index else ""
+    title = page.meta.get("title") or html.unescape(page.title)
+    words = title, section, page.meta.get("description") or config.site_description
+    return head(page.file.src_uri, page.url, words, _edition(config).language, languages, _root_url(config))
+
+
+def _card(page: Page, config: MkDocsConfig) -> cards.Card:
+    language, told = _edition(config).language, _head(page, config)
+    rtl = language.direction == "rtl"
+    return cards.Card(config.site_name, told.section, told.title, told.description, language.code, rtl)
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:

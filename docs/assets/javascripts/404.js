@@ -3,6 +3,8 @@
   const sections = [...document.querySelectorAll("section[data-prefix]")]
   const longest = (a, b) => b.dataset.prefix.length - a.dataset.prefix.length
   const shown = sections.sort(longest).find(section => location.pathname.startsWith(new URL(section.dataset.prefix, location).pathname))
-  for (const section of sections) section.hidden = section !== (shown || sections.at(-1))
-  document.documentElement.lang = (shown || sections.at(-1)).lang
+  const own = shown || sections.at(-1)
+  for (const section of sections) section.hidden = section !== own
+  document.documentElement.lang = own.lang
+  document.title = document.title.replace(/^.*(?= - )/, own.querySelector("h1").textContent)
 }
