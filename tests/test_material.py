@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from generator.material import FALLBACK, labels, labels_file, search
+from bench.errors import AtlasError
+from generator.material import FALLBACK, labels, labels_file, search, without_alternates
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,9 @@ def test_search_reads_words_as_the_language_has_them(code: str, known: list[str]
 def test_only_arabic_has_its_article_taken_off() -> None:
     assert "ال" in search("ar")["separator"]
     assert "ال" not in search("fa")["separator"]
+
+
+def test_translations_are_not_taken_for_versions_of_the_site() -> None:
+    assert without_alternates('a("link[rel=alternate]")') == 'a("link[rel=alternate]:not([hreflang])")'
+    with pytest.raises(AtlasError, match="does not ask"):
+        without_alternates("another script")

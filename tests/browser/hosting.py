@@ -1,4 +1,7 @@
-"""A static host as people find it: a folder over HTTP, below a path; the root's 404 page stands for what is missing."""
+"""A static host as people find it: a folder over HTTP, below a path; the root's 404 page stands for what is missing.
+
+Each response carries the site's Content-Security-Policy, beside the one in the head of its pages.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from generator.policy import policy
 
 
 class _Host(SimpleHTTPRequestHandler):
@@ -34,14 +39,23 @@ class _Host(SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    def end_headers(self) -> None:
+        self.send_header("Content-Security-Policy", policy(header=True))
+        super().end_headers()
+
     def log_message(self, *arguments: Any) -> None:
         pass
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # several browsers at once: a connection that finds no room is tried again a second later
+    daemon_threads = True
 
 
 @contextlib.contextmanager
 def hosted(site: Path, port: int = 0, prefix: str = "/") -> Iterator[str]:
     """Serve `site` below `prefix` while the context lasts; gives its address, ``http://127.0.0.1:<port><prefix>``."""
-    server = ThreadingHTTPServer(("127.0.0.1", port), partial(_Host, site=site, prefix=prefix))
+    server = _Server(("127.0.0.1", port), partial(_Host, site=site, prefix=prefix))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

@@ -1,0 +1,47 @@
+"""Every kind of page there is, and going from one to the other as readers do."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+from generator.language import LANGUAGES, load_language
+
+PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
+
+KINDS = (
+    "",
+    "should-i-compile/",
+    "compile/",
+    "modes/",
+    "troubleshooting/",
+    "dynamo/",
+    "versions/",
+    "explorer/",
+    "devices/",
+    "devices/a100/",
+    "models/vit/",
+    "methodology/",
+    "data/",
+    "translations/",
+    "glossary/",
+)
+"""An address for each, below the root of a language."""
+
+FOLLOW = """url => {
+  const link = document.createElement("a")
+  link.href = url
+  document.body.append(link)
+  link.click()
+  link.remove()
+}"""
+"""Go where a link to this address would lead."""
+
+
+def follow(page: Page, address: str) -> None:
+    """To another page of the same site by instant navigation, until it is there."""
+    page.evaluate(FOLLOW, address)
+    page.wait_for_function("url => document.querySelector('link[rel=canonical]').href === url", arg=address)
+    if address.endswith("/explorer/"):
+        page.locator(".explorer tbody tr").first.wait_for()
+    if address.endswith("/should-i-compile/"):
+        page.locator(".decision-outcome").wait_for()

@@ -1,0 +1,132 @@
+"""Languages in the browser: offered once to those who read them; a missing page is told in the one of its address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from browser.kinds import PREFIXES, follow
+from browser.watching import watched
+from generator.language import load_language
+
+pytestmark = pytest.mark.browser
+
+OFFER = ".atlas-offer"
+
+Reader = Callable[[str], Page]
+
+
+@pytest.fixture
+def reader(context: BrowserContext, hosted_site: str) -> Iterator[Reader]:
+    """Somebody who was never here, by what their browser asks for: a language, or several with commas."""
+    pages = []
+
+    def come(languages: str) -> Page:
+        pages.append(context.new_page())
+        asked = languages.split(",")
+        pages[-1].add_init_script(f"Object.defineProperty(navigator, 'languages', {{ get: () => {asked} }})")
+        return pages[-1]
+
+    yield come
+    for page in pages:
+        page.goto(f"{hosted_site}assets/logo.svg")
+        page.evaluate("localStorage.clear()")
+        page.close()
+
+
+def settled(page: Page) -> None:
+    """All scripts of the page have run."""
+    page.wait_for_function("window.document$ && document.readyState === 'complete'")
+
+
+@pytest.mark.parametrize(("asked", "code"), [("ar", "ar"), ("zh-CN,en", "zh"), ("fr,ja-JP", "ja")])
+def test_the_first_page_offers_the_language_of_the_browser(
+    asked: str, code: str, reader: Reader, hosted_site: str
+) -> None:
+    page, language = reader(asked), load_language(code)
+    page.goto(hosted_site)
+    offer = page.locator(OFFER)
+    expect(offer).to_have_text(
+        language.gettext("This guide is also available in %(language)s.") % {"language": language.name}
+    )
+    assert page.evaluate("document.documentElement.lang") == "en", "nobody is sent away"
+    assert (offer.get_attribute("lang"), offer.get_attribute("dir")) == (code, language.direction)
+    assert offer.evaluate("it => getComputedStyle(it).direction") == language.direction
+    assert page.evaluate("performance.getEntriesByType('layout-shift').length") == 0
+    offer.locator("a").click()
+    page.wait_for_url(hosted_site + PREFIXES[code])
+    page.goto(hosted_site)
+    settled(page)
+    expect(page.locator(OFFER)).to_have_count(0)
+
+
+def test_the_offer_is_taken_by_keyboard_where_the_reader_is(reader: Reader, hosted_site: str) -> None:
+    page = reader("ar")
+    page.goto(f"{hosted_site}methodology/#limits")
+    link = page.locator(f"{OFFER} a")
+    expect(link).to_be_visible()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if link.evaluate("it => it === document.activeElement"):
+            break
+    expect(link).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{hosted_site}ar/methodology/#limits")
+
+
+def test_the_offer_follows_instant_navigation_until_it_is_dismissed_for_good(reader: Reader, hosted_site: str) -> None:
+    page = reader("ja")
+    with watched(page, hosted_site) as problems:
+        page.goto(hosted_site)
+        page.evaluate("window.sameDocument = true")
+        follow(page, f"{hosted_site}devices/")
+        expect(page.locator(f"{OFFER} a")).to_have_attribute("href", f"{hosted_site}ja/devices/")
+        dismiss = page.locator(f"{OFFER} button")
+        assert dismiss.get_attribute("aria-label") == load_language("ja").gettext("Do not show this again")
+        dismiss.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(OFFER)).to_have_count(0)
+        follow(page, f"{hosted_site}data/")
+        assert page.evaluate("window.sameDocument")
+        expect(page.locator(OFFER)).to_have_count(0)
+        page.reload()
+        settled(page)
+        expect(page.locator(OFFER)).to_have_count(0)
+        assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"), [("en-GB", ""), ("en,ja", ""), ("fr", ""), ("ja", "zh/"), ("en", "ar/devices/")]
+)
+def test_nothing_is_offered_to_those_who_need_or_chose_nothing_else(
+    asked: str, path: str, reader: Reader, hosted_site: str
+) -> None:
+    page = reader(asked)
+    page.goto(hosted_site + path)
+    settled(page)
+    expect(page.locator(OFFER)).to_have_count(0)
+
+
+def test_who_has_used_the_switch_is_not_asked(reader: Reader, hosted_site: str) -> None:
+    page = reader("ja")
+    page.goto(f"{hosted_site}zh/")
+    page.locator(".md-select button").hover()
+    page.locator(".md-select__link[hreflang=en]").click()
+    page.wait_for_url(hosted_site)
+    settled(page)
+    expect(page.locator(OFFER)).to_have_count(0)
+
+
+@pytest.mark.parametrize("code", PREFIXES)
+def test_the_one_404_page_of_a_host_has_title_and_text_in_the_language_of_the_address(
+    code: str, reader: Reader, hosted_site: str
+) -> None:
+    page, language = reader("en"), load_language(code)
+    page.goto(f"{hosted_site}{PREFIXES[code]}no/such/page/")
+    told = language.gettext("Page not found")
+    expect(page.locator("article h1:visible")).to_have_text(told)
+    expect(page).to_have_title(f"{told} - Compile Atlas")
+    assert page.locator("article h1:visible").evaluate("it => getComputedStyle(it).direction") == language.direction
+    assert page.evaluate("document.documentElement.lang") == code

@@ -1,0 +1,139 @@
+"""The site under its Content-Security-Policy: everything works, and nothing runs that is no file of the site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+from browser.kinds import KINDS, PREFIXES, follow
+from browser.watching import watched
+from generator.language import LANGUAGES
+from generator.policy import policy
+
+pytestmark = pytest.mark.browser
+
+LISTEN = (
+    "addEventListener('securitypolicyviolation', event => (window.violations ||= []).push(event.violatedDirective))"
+)
+
+SMUGGLED = """
+<p id="smuggled" onclick="window.ran = 'handler'" style="color: rgb(1, 2, 3)">text of a record</p>
+<script>window.ran = "script"</script>
+<script src="data:text/javascript,window.ran = 'data'"></script>
+<script src="https://evil.test/evil.js"></script>
+<img src="data:," onerror="window.ran = 'image'">
+<iframe srcdoc="<script>parent.ran = 'frame'</script>"></iframe>
+<style>#smuggled { background: rgb(4, 5, 6) }</style>
+<base href="https://evil.test/">
+"""
+"""What a record or a translation could try to bring onto a page."""
+
+
+@pytest.fixture
+def listening(page: Page) -> Page:
+    """A tab that remembers what the policy stopped."""
+    page.add_init_script(LISTEN)
+    return page
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_kind_of_page_works_under_the_policy(code: str, listening: Page, hosted_site: str) -> None:
+    page, home = listening, hosted_site + PREFIXES[code]
+    response = page.goto(home)
+    assert response is not None
+    assert response.headers["content-security-policy"] == policy(header=True)
+    for kind in KINDS if code == "en" else ("compile/", "should-i-compile/", "explorer/", "devices/a100/"):
+        follow(page, home + kind)
+    assert page.evaluate("window.violations") is None
+
+
+def test_search_copying_colours_and_tabs_work_under_the_policy(listening: Page, hosted_site: str) -> None:
+    page = listening
+    page.goto(f"{hosted_site}compile/#__tabbed_1_2")
+    expect(page.locator("#__tabbed_1_2")).to_be_checked()
+    page.locator("label[for=__palette_1]").click()
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
+    page.locator(".md-clipboard:visible, .md-code__button:visible").first.click()
+    page.locator(".md-search__input").click()
+    page.locator(".md-search__input").fill("convnext")
+    page.keyboard.press("End")
+    expect(page.locator(".md-search-result__link").first).to_be_visible()
+    page.locator(".md-search [data-clipboard]").click()
+    assert page.evaluate("window.violations") is None
+
+
+def test_a_drawing_opened_by_itself_is_drawn_under_the_policy(context: BrowserContext, hosted_site: str) -> None:
+    page = context.new_page()
+    page.add_init_script(LISTEN)
+    page.goto(f"{hosted_site}devices/a100/")
+    page.goto(str(page.locator("figure.chart img").first.evaluate("image => image.src")))
+    assert page.evaluate("document.documentElement.tagName") == "svg"
+    assert page.evaluate("window.violations") is None
+    page.close()
+
+
+def test_colours_are_those_of_the_reader_before_anything_is_shown(browser: Browser, hosted_site: str) -> None:
+    page = browser.new_page(color_scheme="dark")
+    page.route("**/bundle.*.js", lambda route: route.abort())  # Material's script comes last, and sets them again
+    page.goto(hosted_site)
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
+    page.close()
+
+
+@pytest.fixture(params=["header", "meta"])
+def tampered(request: pytest.FixtureRequest, context: BrowserContext, hosted_site: str) -> Iterator[Page]:
+    """A tab where the page on data holds something; the policy comes in the header alone, or in the page alone."""
+
+    def tamper(route: Route) -> None:
+        response = route.fetch()
+        headers = dict(response.headers)
+        text = response.text()
+        if request.param == "header":
+            text = text.replace("http-equiv", "data-removed")
+        else:
+            del headers["content-security-policy"]
+        if route.request.url.endswith("/data/"):
+            text = text.replace("</article>", f"{SMUGGLED}</article>")
+        route.fulfill(response=response, headers=headers, body=text)
+
+    page = context.new_page()
+    page.add_init_script(LISTEN)
+    page.route(lambda url: url.startswith(hosted_site) and url.endswith("/"), tamper)
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("way", ["directly", "by instant navigation"])
+def test_what_is_smuggled_onto_a_page_does_not_run(way: str, tampered: Page, hosted_site: str) -> None:
+    page = tampered
+    loaded: list[str] = []
+    page.on("response", lambda response: loaded.append(response.url))
+    stopped: list[str] = []
+    page.on("requestfailed", lambda request: stopped.append(f"{request.url} {request.failure}"))
+    page.goto(hosted_site if way == "by instant navigation" else f"{hosted_site}data/")
+    if way == "by instant navigation":
+        follow(page, f"{hosted_site}data/")
+    smuggled = page.locator("#smuggled")
+    smuggled.dispatch_event("click")
+    page.wait_for_timeout(100)  # for what would run
+    assert page.evaluate("window.ran") is None
+    assert [url for url in loaded if "evil" in url] == []
+    assert {each for each in stopped if "evil" in each} <= {"https://evil.test/evil.js csp"}
+    colours: dict[str, Any] = smuggled.evaluate(
+        "it => (({ color, background }) => ({ color, background }))(getComputedStyle(it))"
+    )
+    assert "rgb(1, 2, 3)" not in colours["color"]
+    assert "rgb(4, 5, 6)" not in colours["background"]
+    assert {"script-src-elem", "script-src-attr", "style-src-attr"} <= set(page.evaluate("window.violations"))
+
+
+def test_the_test_would_notice(browser: Browser, hosted_site: str) -> None:
+    page = browser.new_page(bypass_csp=True)
+    with watched(page, hosted_site):
+        page.route(f"{hosted_site}data/", lambda route: route.fulfill(body=SMUGGLED, content_type="text/html"))
+        page.goto(f"{hosted_site}data/", wait_until="commit")
+        page.wait_for_function("window.ran")
+    page.close()

@@ -1,0 +1,50 @@
+"""The Content-Security-Policy, as files: each page says it first, and holds nothing that it would stop."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import BuiltSite
+
+from generator.policy import policy
+
+WITHIN_A_PAGE = {
+    "a script": r"<script(?![^>]*\bsrc=)(?![^>]*type=.?application/json)",
+    "a style sheet": r"<style\b",
+    "a style": r"<[a-z][^<>]*\sstyle=",
+    "a handler": r"<[a-z][^<>]*\son[a-z]+=",
+}
+"""What the policy admits in no page."""
+
+
+def test_the_policy_admits_nothing_within_a_page_and_no_other_host() -> None:
+    assert "unsafe" not in policy()
+    assert "http" not in policy(header=True)
+    assert "frame-ancestors" in policy(header=True)
+    assert "frame-ancestors" not in policy(), "browsers complain about it in the head of a page"
+
+
+def test_only_the_development_server_may_write_scripts_into_pages() -> None:
+    assert policy(serving=True).replace(" 'unsafe-inline'", "") == policy()
+
+
+def test_every_page_says_the_policy_before_anything_is_loaded(site: BuiltSite) -> None:
+    for path in site.folder.rglob("*.html"):
+        head = path.read_bytes()[:1024].decode(errors="ignore")
+        said = head.find(f'<meta http-equiv="Content-Security-Policy" content="{policy()}">')
+        assert said > 0, path
+        assert not re.search("<(?:script|link|img)", head[:said]), path
+        assert "<meta charset" in head, "browsers look for it in the first 1024 bytes"
+
+
+@pytest.mark.parametrize("what", WITHIN_A_PAGE)
+def test_no_page_holds_what_the_policy_stops(what: str, site: BuiltSite) -> None:
+    found = re.compile(WITHIN_A_PAGE[what])
+    assert [path for path in site.folder.rglob("*.html") if found.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_drawings_may_be_opened_by_themselves(site: BuiltSite) -> None:
+    """Hosts send the policy with them as well."""
+    styled = re.compile(rb"<style\b|\sstyle=|<script")
+    assert [path for path in site.folder.rglob("*.svg") if styled.search(path.read_bytes())] == []
