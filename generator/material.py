@@ -50,6 +50,27 @@ def search(code: str) -> dict[str, Any]:
     return {"lang": [FALLBACK, own] if own else [FALLBACK], "separator": separator}
 
 
+BUNDLE = re.compile(r"assets/javascripts/bundle\.\w+\.min\.js")
+"""Material's own script, with a hash in its name."""
+
+_ALTERNATES = "link[rel=alternate]"
+
+
+def without_alternates(bundle: str) -> str:
+    """Material's script, leaving the links between translations of a page alone.
+
+    It takes each for the root of another version of the site, and asks for a sitemap below it, where there is none.
+    Raises `AtlasError` where the script has changed.
+    """
+    if bundle.count(_ALTERNATES) != 1:
+        raise AtlasError(
+            f"Material's script does not ask for {_ALTERNATES} once",
+            where="mkdocs-material",
+            remedy="see what this version does with the alternates of a page, and correct generator/material.py",
+        )
+    return bundle.replace(_ALTERNATES, f"{_ALTERNATES}:not([hreflang])")
+
+
 _LUNR = Path("assets", "javascripts", "lunr", "min")
 
 
