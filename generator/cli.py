@@ -5,7 +5,8 @@ python -m generator check            check pages and catalogs, and a built site
 python -m generator status           what is translated, by page and language, and what comes next
 python -m generator add-language     add a language
 python -m generator export, import   catalogs as XLIFF or CSV, and back
-python -m generator build            write the guide as plain files, for another site builder
+python -m generator stage            write the guide as plain files, for another site builder
+python -m generator pseudo           build the site in two invented languages, to look at
 """
 
 from __future__ import annotations
@@ -198,22 +199,28 @@ def _catalog(code: str) -> tuple[Path, POFile]:
     return catalog_path(code), read(catalog_path(code))
 
 
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
 @main.command()
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
-@click.option(
-    "--pseudo", is_flag=True, help="The finished site in two invented languages, to look at; never published."
-)
-def build(out: Path, pseudo: bool) -> None:
-    """Write every page, chart and download of every language as plain files."""
-    if pseudo:
-        from generator.pseudo_site import build as build_pseudo
+@click.option("--out", type=_FOLDER, default=Path("staged"), help="Folder to write into; by default staged.")
+def stage(out: Path) -> None:
+    """Write every page, chart and download of every language as plain files, for another site builder."""
+    from generator.language import LANGUAGES
+    from generator.stage import stage as staged
 
-        build_pseudo(out)
-        click.echo(f"wrote the site in English and in pseudo-locales into {out}")
-        return
-    from generator.stage import stage
+    click.echo(f"wrote {staged(out)} files into {out}; to build the site in {out / 'site'}:")
+    click.echo(f"  for language in {' '.join(LANGUAGES)}; do zensical build -f {out}/$language.yml; done")
 
-    click.echo(f"wrote {stage(out)} files into {out}")
+
+@main.command()
+@click.option("--out", type=_FOLDER, required=True, help="Folder to write into.")
+def pseudo(out: Path) -> None:
+    """Build the finished site in two invented languages, to look at; never published."""
+    from generator.pseudo_site import build
+
+    build(out)
+    click.echo(f"wrote the site in English and in pseudo-locales into {out}")
 
 
 def _shown(path: Path) -> str:

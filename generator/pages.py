@@ -4,7 +4,7 @@ A `Language`, the loaded `Results` and the folder of authored pages enter; `Site
 Each page is split into blocks, each block replaced by its translation, and the whole rendered by Jinja. A block
 without a translation stays English, marked as such, and a notice on the page counts them.
 
-    python -m generator build --out staged
+    python -m generator stage
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A folder enters; the site is written into it by MkDocs, as ``/``, ``/en-XA/`` and ``/ar-XB/``. It is never published:
 `mkdocs build` does not know these languages, and the folder of the real site is refused.
 
-    python -m generator build --pseudo --out pseudo && python -m http.server --directory pseudo
+    python -m generator pseudo --out pseudo && python -m http.server --directory pseudo
 """
 
 from __future__ import annotations

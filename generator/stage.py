@@ -1,25 +1,31 @@
 """Adapter 2: the guide as plain files, for a builder other than MkDocs.
 
-In: the editions of `generator.guide`, ``mkdocs.yml`` and the assets. Out: one folder per language, each with a
-``mkdocs.yml`` of its own and the finished Markdown below ``docs/``. What our hook and templates do for MkDocs is left
-to the other builder: the language switch, shared assets, alternates in the sitemap.
+In: the editions of `generator.guide`, ``mkdocs.yml`` and the assets. Out: for each language a folder of finished
+Markdown and a configuration beside it. Built one after the other, English first, they make one site. What only our hook
+and templates do is left out: social cards, one search tuned for each language, a 404 page that speaks all of them.
 
-    python -m generator build --out staged
+    python -m generator stage && cd staged
+    for language in en zh ja ar; do zensical build --strict --config-file $language.yml; done
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
+import jinja2
 import yaml
 from mkdocs.utils.yaml import yaml_load
 
 from bench.errors import AtlasError
 from generator.guide import Edition, guide_of
+from generator.language import Language
 from generator.material import labels
 from generator.web_fonts import STYLESHEET, web_fonts
 
@@ -31,6 +37,9 @@ MANIFEST = ".staged.json"
 OURS = ("hooks", "watch", "exclude_docs", "extra")
 """Settings that only mean something to MkDocs with our hook."""
 
+PAGE_SCRIPTS = "partials/page-scripts.html"
+"""The template of what a page needs scripts for, below docs/theme."""
+
 
 def stage(out: Path, root: Path = ROOT) -> int:
     """Write every language below `out` and return the number of files.
@@ -40,7 +49,8 @@ def stage(out: Path, root: Path = ROOT) -> int:
     """
     guide = guide_of(root)
     guide.update()
-    files = {path: content for edition in guide.editions.values() for path, content in _files(edition, root)}
+    languages = [edition.language for edition in guide.editions.values()]
+    files = dict(file for edition in guide.editions.values() for file in _files(edition, languages, root))
     owned = _owned(out)
     foreign = next((path for path in files if path not in owned and (out / path).exists()), None)
     if foreign:
@@ -65,35 +75,85 @@ def _owned(out: Path) -> set[str]:
         return set()
 
 
-def _files(edition: Edition, root: Path) -> Iterator[tuple[str, bytes]]:
+def _files(edition: Edition, languages: Iterable[Language], root: Path) -> Iterator[tuple[str, bytes]]:
     """Everything of one language: path below the staged folder, and content."""
     code = edition.language.code
-    settings = _settings(edition, root)
-    yield f"{code}/mkdocs.yml", yaml.safe_dump(settings, allow_unicode=True, sort_keys=False).encode()
+    settings = _settings(edition, languages, root)
+    yield f"{code}.yml", yaml.safe_dump(settings, allow_unicode=True, sort_keys=False).encode()
+    scripts = _page_scripts(edition.language, root)
     for file in (*edition.files, *web_fonts(edition)):
         content = file.content
-        yield f"{code}/docs/{file.uri}", content.encode() if isinstance(content, str) else content
+        if isinstance(content, str) and file.uri.endswith(".md"):
+            content = _from_source(file.uri, content + _scripts_of(file.uri, content, scripts))
+        yield f"{code}/{file.uri}", content.encode() if isinstance(content, str) else content
     for path in sorted((root / "docs" / "assets").rglob("*")):
         if path.is_file():
-            yield f"{code}/docs/{path.relative_to(root / 'docs').as_posix()}", path.read_bytes()
+            yield f"{code}/{path.relative_to(root / 'docs').as_posix()}", path.read_bytes()
 
 
-def _settings(edition: Edition, root: Path) -> dict[str, Any]:
-    """``mkdocs.yml`` for a builder that knows nothing of the other languages."""
+def _page_scripts(language: Language, root: Path) -> jinja2.Template:
+    environment = jinja2.Environment(  # noqa: S701  # as in MkDocs: the template escapes what needs it
+        loader=jinja2.FileSystemLoader(root / "docs" / "theme"), extensions=["jinja2.ext.i18n"], trim_blocks=True
+    )
+    environment.install_gettext_callables(language.gettext, language.ngettext, newstyle=True)  # type: ignore[attr-defined]
+    environment.filters["url"] = jinja2.pass_context(lambda context, address: context["base_url"] + address)
+    return environment.get_template(PAGE_SCRIPTS)
+
+
+def _scripts_of(uri: str, content: str, scripts: jinja2.Template) -> str:
+    """What our template adds to a page for its tables, forms and explorer, as HTML at its end."""
+    depth = uri.count("/") + (uri.rpartition("/")[2] != "index.md")
+    html = scripts.render(page=SimpleNamespace(content=content), base_url="../" * depth)
+    lines = "\n".join(line.strip() for line in html.splitlines() if line.strip())
+    return f"\n\n<div>\n{lines}\n</div>\n" if lines else ""
+
+
+def _from_source(uri: str, page: str) -> str:
+    """The page with the addresses in its HTML relative to its file, as Zensical reads them, and not to its address."""
+    folder, name = posixpath.split(uri)
+    if name == "index.md":
+        return page
+
+    def relative(match: re.Match[str]) -> str:
+        target = posixpath.join(uri.removesuffix(".md"), match["path"])
+        slash = "/" * target.endswith("/")
+        return f"{match['start']}{posixpath.relpath(target, folder or '.')}{slash}"
+
+    return _HTML_ADDRESS.sub(relative, page)
+
+
+_HTML_ADDRESS = re.compile(r"""(?P<start><[a-z][^<>]*?\s(?:href|src)=")(?P<path>\.{1,2}/[^"#?]*)""")
+
+
+def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> dict[str, Any]:
+    """``mkdocs.yml`` for a builder that reads one language after the other."""
     language = edition.language
     with (root / "mkdocs.yml").open("rb") as file:
         settings: dict[str, Any] = yaml_load(file)
     for name in OURS:
         settings.pop(name, None)
-    theme = {name: value for name, value in settings["theme"].items() if name != "custom_dir"}
+    to_root = "../" if language.prefix else "./"
+    alternate = [{"name": other.name, "link": to_root + other.prefix, "lang": other.code} for other in languages]
     return {
         **settings,
         "site_name": str(language.gettext(settings["site_name"])),
         "site_description": str(language.gettext(settings["site_description"])),
         "site_url": urljoin(settings["site_url"], language.prefix),
-        "docs_dir": "docs",
-        "site_dir": "site",
-        "theme": {**theme, "language": labels(language.code), "direction": language.direction},
+        "copyright": str(language.gettext("Code, text and measurements are under the Apache License 2.0.")),
+        "docs_dir": language.code,
+        "site_dir": f"site/{language.prefix}".rstrip("/"),
+        "theme": _theme(settings["theme"], language),
         "nav": edition.navigation(settings["nav"]),
         "extra_css": [STYLESHEET, *settings["extra_css"]],
+        "extra": {"alternate": alternate, "scope": urlsplit(settings["site_url"]).path},
     }
+
+
+def _theme(theme: dict[str, Any], language: Language) -> dict[str, Any]:
+    toggles = language.gettext("Switch to dark mode"), language.gettext("Switch to light mode")
+    palette = [
+        {**scheme, "toggle": {**scheme["toggle"], "name": str(name)}}
+        for scheme, name in zip(theme["palette"], toggles, strict=True)
+    ]
+    kept = {name: value for name, value in theme.items() if name != "custom_dir"}
+    return {**kept, "palette": palette, "language": labels(language.code), "direction": language.direction}

@@ -11,7 +11,7 @@ section out asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a
 ``recompile_rows``, ``version_rows`` (table and chart) and ``compile_rows`` (``compile_cost_table``,
 ``break_even_table``). ``{{ row | why }}`` tells the causes of one row.
 
-    python -m generator build --out staged
+    python -m generator stage
 """
 
 from __future__ import annotations

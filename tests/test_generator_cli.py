@@ -35,7 +35,7 @@ def test_help_lists_the_commands() -> None:
     assert done.returncode == 0
     assert all(
         f"  {command} " in done.stdout
-        for command in ("add-language", "build", "check", "export", "import", "messages", "status")
+        for command in ("add-language", "check", "export", "import", "messages", "pseudo", "stage", "status")
     )
 
 
