@@ -20,9 +20,14 @@ from browser.hosting import hosted
 from hypothesis import settings
 from playwright.sync_api import Browser
 
+from generator.language import LANGUAGES
+
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "/atlas/"
 """The built site is hosted below a path, as on GitHub Pages: a link that only works at a root fails."""
+
+PREFIXES = {code: "" if code == LANGUAGES[0] else f"{code}/" for code in LANGUAGES}
+"""Below the root of the site: the folder of each language."""
 
 THOROUGH = bool(os.environ.get("ATLAS_THOROUGH"))
 """For the night: more random examples, every page in every language. By day, less of the same."""
@@ -44,6 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # processes with as many threads as cores keep each other waiting
         return
+    # Dozens of processes load the same modules: they are compiled once, also where Python is told to keep nothing.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     stack = contextlib.ExitStack()
     config.add_cleanup(stack.close)
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-tests-"))
@@ -111,7 +119,7 @@ def browser() -> Iterator[Browser]:
 def copy_of_project(folder: Path) -> Path:
     """What a build reads, in a folder of its own. Charts and fonts made before are shared: making them takes long."""
     for name in ("bench", "docs", "generator", "locales"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name)  # with what Python has compiled
     for name in ("mkdocs.yml", "babel.cfg"):
         shutil.copy(ROOT / name, folder)
     (ROOT / ".cache").mkdir(exist_ok=True)
@@ -130,7 +138,7 @@ def keep_few_records(project: Path) -> None:
 
 
 SMALL_PAGE = """---
-title: Small
+title: A small guide
 description: A page.
 ---
 

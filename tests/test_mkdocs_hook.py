@@ -13,13 +13,12 @@ from urllib.parse import unquote, urljoin, urlsplit
 import mkdocs.__main__
 import pytest
 from click.testing import CliRunner
-from conftest import ROOT, BuiltSite, in_project, small_project
+from conftest import PREFIXES, ROOT, BuiltSite, in_project, small_project
 from html_page import HtmlPage, read
 
 from generator.language import LANGUAGES, load_language
 from generator.load import load
 
-PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 Pages = dict[str, dict[str, HtmlPage]]
 HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
 

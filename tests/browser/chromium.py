@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from collections.abc import Iterator
+from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 
@@ -25,6 +27,20 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+def wait_for_function(page: Page, expression: str, *, arg: Any = None, timeout: float = 30_000) -> None:
+    """As Playwright's own, which from its second look on evaluates text within the page: our policy refuses that."""
+    end = time.monotonic() + timeout / 1000
+    while time.monotonic() < end:
+        with contextlib.suppress(Error):  # between two pages
+            if page.evaluate(expression, arg):
+                return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"not within {timeout / 1000:.0f} s at {page.url}: {expression}")
+
+
+Page.wait_for_function = wait_for_function  # type: ignore[assignment,method-assign]
 
 
 def executable() -> str | None:

@@ -7,14 +7,13 @@ import re
 from typing import Any
 
 import pytest
-from conftest import BuiltSite
+from conftest import PREFIXES, BuiltSite
 from playwright.sync_api import Browser, Page, expect
 
-from generator.language import LANGUAGES, load_language
+from generator.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 
-PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 CPU = "cpu-intel-xeon-2-50-ghz-2-cores"
 ADDRESS = "should-i-compile/"
 

@@ -10,15 +10,14 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from conftest import BuiltSite
+from conftest import PREFIXES, BuiltSite
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
-from generator.language import LANGUAGES, load_language
+from generator.language import LANGUAGES
 from generator.load import load
 
 pytestmark = pytest.mark.browser
 
-PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 ADDRESS = "explorer/"
 POLICY = "script-src 'self'; style-src 'self'"
 SCRIPTS_LIMIT = 350_000
