@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -68,8 +67,7 @@ class Chart:
 @cache
 def _version() -> str:
     """What a drawing depends on besides its plot."""
-    source = Path(plot.__file__).read_bytes()
-    return f"{mpl.__version__} {fonts.fingerprint()} {hashlib.sha256(source).hexdigest()}"
+    return f"{mpl.__version__} {fonts.fingerprint()} {hashlib.sha256(plot.program()).hexdigest()}"
 
 
 # ── The charts ──────────────────────────────────────────────────────────────────────────────────────────────────────

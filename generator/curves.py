@@ -81,7 +81,7 @@ class CurvesChart:
 @cache
 def _version() -> str:
     """What a drawing depends on besides its curves."""
-    sources = Path(plot.__file__).read_bytes() + Path(__file__).read_bytes()
+    sources = plot.program() + Path(__file__).read_bytes()
     return f"{mpl.__version__} {fonts.fingerprint()} {hashlib.sha256(sources).hexdigest()}"
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
+from pathlib import Path
 from threading import RLock
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ from matplotlib.transforms import IdentityTransform
 
 from bench.errors import AtlasError
 from generator import fonts, typography
+from generator.svg import compact
 
 WIDTH = 480
 """Of every chart, in pixels. On a phone of 390 pixels text of size `SMALL` is still shown at more than ten pixels."""
@@ -219,7 +221,12 @@ def svg(composed: Callable[[], Figure]) -> bytes:
         content = BytesIO()
         FigureCanvasSVG(figure).print_svg(content, metadata=_NO_METADATA)
     drawing = re.sub(rb'(width|height)="([0-9.]+)pt"', rb'\1="\2"', content.getvalue(), count=2)
-    return re.sub(rb"<!-- .*? -->\n? *", b"", drawing)
+    return compact(drawing)
+
+
+def program() -> bytes:
+    """What draws: a drawing that is kept is made anew when this changes."""
+    return b"".join(Path(__file__).with_name(name).read_bytes() for name in ("plot.py", "svg.py"))
 
 
 def height(plot: Plot) -> int:
