@@ -20,16 +20,19 @@ from bench.errors import AtlasError
 FALLBACK = "en"
 """Whose labels a language shows that Material has not been translated into."""
 
-WORD_BREAKS = r'[\s\u200b\u3000\-,:!=\[\]()"/、。，．：；？！（）「」『』،؛؟]+|\.(?!\d)|&[lg]t;'
-"""Where search splits text in every language: within ``torch.compile``, not within ``2.0.1``. The zero-width space is
-what jieba leaves between Chinese words."""
-
-ARTICLE = r"|(?<=^|\s)(?:[وف]?[بك]?ال|[وف]?لل)(?=[\u0621-\u064a]{3})"
-"""The Arabic article is a break as well, with what is written onto it: a word is found with and without it."""
+WORD_BREAKS = (
+    r"&(?:lt|gt|amp);|\.(?!\d)"
+    r"|[\s\-−–—…·,:;!?=\[\](){}<>\"'`“”‘’«»/|\\*#@%&×†≥≤≈→"
+    r"\u200b-\u200f\u2066-\u2069\u3000、。，．：；？！（）「」『』《》〜～・،؛؟]+"
+    r"|(?<=\w)(?=[\u0600-\u06ff\u3040-\u9fff])|(?<=[\u0600-\u06ff\u3040-\u9fff])(?=\w)"
+)
+"""Where search splits text in every language: within ``torch.compile``, not within ``2.0.1``; between Latin letters and
+those of another script, which are often written without a space. The zero-width space is what jieba leaves between
+Chinese words."""
 
 WITHOUT_LUNR = ("zh", "ar")
 """Languages whose words lunr need not know: jieba cuts Chinese when the index is built, and the stemmer of Arabic would
-merge words that differ."""
+merge words that differ. What remains to be known of them is in ``workers/words.js`` among the scripts."""
 
 
 def labels(code: str) -> str:
@@ -46,8 +49,7 @@ def search(code: str) -> dict[str, Any]:
     """Settings of the search in a language. English is kept in each, since every page has names and code in it."""
     known = (name for name in _candidates(code) if (_theme() / _LUNR / f"lunr.{name}.min.js").is_file())
     own = next((name for name in known if name not in (FALLBACK, *WITHOUT_LUNR)), None)
-    separator = WORD_BREAKS + ARTICLE if _candidates(code)[-1] == "ar" else WORD_BREAKS
-    return {"lang": [FALLBACK, own] if own else [FALLBACK], "separator": separator}
+    return {"lang": [FALLBACK, own] if own else [FALLBACK], "separator": WORD_BREAKS}
 
 
 BUNDLE = re.compile(r"assets/javascripts/bundle\.\w+\.min\.js")

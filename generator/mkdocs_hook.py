@@ -45,6 +45,7 @@ from generator.load import Results
 from generator.material import BUNDLE, labels, search, without_alternates
 from generator.policy import policy
 from generator.rendered_checks import check_site
+from generator.search_index import SearchIndex
 from generator.web_fonts import STYLESHEET, web_fonts
 
 SOURCE = LANGUAGES[0]
@@ -105,6 +106,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         return Files([File.generated(config, "index.html", content=EMPTY_PAGE)])
     kept = (file for file in files if not file.is_documentation_page() and (_is_source(config) or not _shared(file)))
     edition = _edition(config)
+    searching = config.plugins["material/search"]
+    searching.search_index = SearchIndex(edition.language.code, **searching.config)
     made = [File.generated(config, file.uri, content=file.content) for file in (*edition.files, *web_fonts(edition))]
     for file in made:
         if file.is_documentation_page():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -132,58 +131,6 @@ def test_arabic_runs_from_right_to_left(page: Page, hosted_site: str) -> None:
     assert first is not None
     assert last is not None
     assert first["x"] > last["x"], "columns run from right to left"
-
-
-# ── Search ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def search(page: Page, query: str) -> list[str]:
-    """Addresses of the pages found."""
-    field, results = page.locator(".md-search__input"), page.locator(".md-search-result__link")
-    for text in ("", query):
-        field.click()
-        field.fill(text)
-        page.keyboard.press("End")  # the search listens to keys
-        expect(results.first).to_be_visible(visible=bool(text))
-    return list(results.evaluate_all("links => links.map(link => link.href)"))
-
-
-def middle_of_a_sentence(site: BuiltSite, code: str, word: str) -> str:
-    """A match of the expression `word` from the middle of the method page's first long section."""
-    index = json.loads((site.folder / PREFIXES[code] / "search" / "search_index.json").read_text(encoding="utf-8"))
-    texts = (entry["text"] for entry in index["docs"] if entry["location"].startswith("methodology/#"))
-    words = [found for text in texts for found in re.findall(word, re.sub("<[^>]+>", " ", text))]
-    return str(words[len(words) // 2])
-
-
-WORDS = {
-    "en": r"(?<=[a-z] )[a-z]{7,}(?= [a-z])",
-    "zh": "(?<=\u200b)[\u4e00-\u9fff]{2,4}(?=\u200b)",
-    "ja": "[\u30a1-\u30fc]{4,}",
-    "ar": r"(?<= )ال[\u0621-\u064a]{4,}(?= )",
-}
-
-
-@pytest.mark.parametrize("code", LANGUAGES)
-def test_search_finds_words_and_names_on_pages_of_its_language_only(
-    code: str, page: Page, site: BuiltSite, hosted_site: str
-) -> None:
-    home = hosted_site + PREFIXES[code]
-    page.goto(home)
-    word = middle_of_a_sentence(site, code, WORDS[code])
-    queries = {
-        word: "methodology/",
-        "ConvNeXT": "models/convnext/",
-        "convnext": "models/convnext/",
-        "inference_mode": "compile/",
-    }
-    if code == "ar":
-        queries[word.removeprefix("ال")] = "methodology/"
-    for query, expected in queries.items():
-        found = search(page, query)
-        assert any(address.startswith(home + expected) for address in found), (query, found)
-        addresses = {re.split(r"[?#]", address)[0].removeprefix(home) for address in found}
-        assert addresses <= site.pages(PREFIXES[code]).keys(), query
 
 
 # ── Appearance ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,67 @@
+"""What the search of one edition knows of its pages: their words, without the figures in their tables.
+
+In: pages of MkDocs, as Material's search plugin is given them. Out: its index, smaller: a table says each word once,
+nothing between two cells runs together, and Chinese is cut into words where the edition is Chinese. (Material cuts Han
+characters everywhere, by a Chinese dictionary, which leaves Japanese in pieces.)
+
+    mkdocs build --strict
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from typing import Any
+
+from material.plugins.search.plugin import SearchIndex as MaterialIndex
+
+from generator.language import UNKNOWN
+
+_CHOICES = re.compile(r"<select\b.*?</select>", re.DOTALL)
+_TABLE = re.compile(r'<table class="atlas".*?</table>', re.DOTALL)
+_CELL = re.compile(r"<t[dh]\b([^>]*)>(.*?)</t[dh]>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_END = re.compile(r"<br\s*/?>|</(?:button|caption|dd|div|dt|figcaption|label|li|p|small|summary|t[dh])>")
+
+
+class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
+    """Material's index, of words that readers look for."""
+
+    def __init__(self, language: str, **config: Any) -> None:
+        super().__init__(**config)
+        self._is_chinese = language.partition("-")[0] == "zh"
+
+    def add_entry_from_context(self, page: Any) -> None:
+        """Take the words of a page in."""
+        page = copy.copy(page)
+        page.content = searchable(page.content)
+        super().add_entry_from_context(page)
+
+    def generate_search_index(self, prev: Any) -> str:
+        """As JSON, in which letters are letters: escaped ones are up to twice as long."""
+        return json.dumps(json.loads(super().generate_search_index(prev)), ensure_ascii=False, separators=(",", ":"))
+
+    def _segment_chinese(self, data: str) -> str:
+        return str(super()._segment_chinese(data)) if self._is_chinese else data
+
+
+def searchable(html: str) -> str:
+    """The content of a page as far as it can be searched for. Blocks end with a space: the index knows no elements."""
+    html = _TABLE.sub(lambda table: _said_once(table[0]), _CHOICES.sub("", html))
+    return _END.sub(r"\g<0> ", html)
+
+
+def _said_once(table: str) -> str:
+    """A table without its figures, and without what an earlier cell of it says."""
+    said: set[str] = set()
+
+    def cell(match: re.Match[str]) -> str:
+        text = _TAG.sub(" ", match[2]).strip()
+        is_figure = "number" in match[1] and (text == UNKNOWN or bool(re.search(r"\d", text)))
+        if text in said or (is_figure and "scope=" not in match[1]):
+            return ""
+        said.add(text)
+        return match[0]
+
+    return _CELL.sub(cell, table)

@@ -1,0 +1,51 @@
+"""The index of the search: words, without figures, each cell of a table apart."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from generator.material import search
+from generator.search_index import SearchIndex, searchable
+
+TABLE = """<table class="atlas" data-sortable>
+<caption>Latency</caption>
+<tr><th scope="col">Model</th><th scope="col" class="number">Eager (ms)</th></tr>
+<tr><th scope="row"><a href="../vit/">ViT</a></th><td>A100</td><td class="number">9.325<br><small>9–10</small></td></tr>
+<tr><th scope="row"><a href="../vit/">ViT</a></th><td>T4</td><td class="number">–</td></tr>
+<tr><th scope="row">DETR</th><td>T4</td><td class="number">OOM</td></tr>
+</table>"""
+
+
+def index_of(content: str, code: str = "en") -> str:
+    settings = search(code) | {"pipeline": [], "fields": {}}
+    index = SearchIndex(code, **settings)
+    index.add_entry_from_context(SimpleNamespace(content=content, meta={}, toc=[], title="Title", url="page/"))
+    return str(json.loads(index.generate_search_index(None))["docs"][0]["text"])
+
+
+def test_a_table_is_searched_for_its_words_each_said_once() -> None:
+    assert index_of(TABLE).split() == ["Latency", "Model", "Eager", "(ms)", "ViT", "A100", "T4", "DETR", "OOM"]
+
+
+def test_nothing_runs_together_and_choices_are_left_out() -> None:
+    content = "<dl><dt>Mode</dt><dd>fast</dd></dl><td>one<br><small>two</small></td><select><option>A</option></select>"
+    assert index_of(content).split() == ["Mode", "fast", "one", "two"]
+
+
+def test_authored_tables_keep_all_they_say() -> None:
+    authored = "<table><tr><td>2.0</td><td>2.0</td></tr></table>"
+    assert searchable(authored).replace(" ", "") == authored.replace(" ", "")
+
+
+@pytest.mark.parametrize(("code", "cut"), [("zh", True), ("ja", False), ("en", False)])
+def test_only_chinese_is_cut_into_chinese_words(code: str, cut: bool) -> None:
+    assert ("\u200b" in index_of("<p>编译时间的中位数，推論の検出</p>", code)) == cut
+
+
+def test_letters_are_not_escaped() -> None:
+    index = SearchIndex("ar", **(search("ar") | {"pipeline": [], "fields": {}}))
+    index.add_entry_from_context(SimpleNamespace(content="<p>زمن</p>", meta={}, toc=[], title="ت", url="page/"))
+    assert "زمن" in index.generate_search_index(None)
