@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fontTools import subset
+from fontTools.pens.cu2quPen import Cu2QuPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
-from fontTools.ttLib import TTFont
+from fontTools.ttLib import TTFont, newTable
+from fontTools.ttLib.scaleUpem import scale_upem
 from matplotlib import font_manager
 
 from bench.errors import AtlasError
@@ -112,19 +114,27 @@ def coverage(language: str, weight: Weight = "regular") -> frozenset[str]:
 
 
 def web_font(language: str, characters: Iterable[str], weight: Weight = "regular") -> bytes:
-    """A woff2 font with those of `characters` that the face of `language` has, and nothing else.
+    """A woff2 font with those of `characters` that the face of `language` serves (`served`), and nothing else.
 
-    ``web_font("en", …)`` is the Latin face, which every language needs. Those of ``zh``, ``ja`` and ``ar`` hold only
-    what it lacks, and the few characters that look different in their script, so in CSS they stand before the Latin
-    family. The same characters give the same bytes.
+    ``web_font("en", …)`` is the Latin face, which every language needs. The same characters give the same bytes.
+    """
+    codes = {ord(character) for character in served(language, characters, weight)}
+    source = _shipped(face_of(language), weight)
+    key = "\n".join((fingerprint(), source.name, *_WEB_FEATURES, f"{WEB_GRID}", ",".join(map(str, sorted(codes)))))
+    return _WEB.get(key, lambda: _woff2(source, codes))
+
+
+def served(language: str, characters: Iterable[str], weight: Weight = "regular") -> frozenset[str]:
+    """Those of `characters` that the face of `language` shows in pages.
+
+    The faces of ``zh``, ``ja`` and ``ar`` serve only what the Latin one lacks, and the few characters that look
+    different in their script, so in CSS they stand before the Latin family.
     """
     own = face_of(language)
     codes = {ord(character) for text in characters for character in text} & _characters(own, weight)
     if own is not LATIN:
         codes -= _characters(LATIN, weight) - _OWN_FORMS[own.name]
-    source = _shipped(own, weight)
-    key = "\n".join((fingerprint(), source.name, ",".join(map(str, sorted(codes)))))
-    return _WEB.get(key, lambda: _woff2(source, codes))
+    return frozenset(map(chr, codes))
 
 
 # Quotes, dashes and ellipses are as wide as an ideograph in Chinese and Japanese; Arabic letters join across joiners.
@@ -135,10 +145,49 @@ _OWN_FORMS = {
 }
 
 
+_WEB_FEATURES = ("calt", "ccmp", "kern", "liga", "locl", "mark", "mkmk", "tnum", "fina", "init", "isol", "medi", "rlig")
+"""What pages use. Small capitals, fractions and other alternates would double the Latin fonts."""
+
+
 def _woff2(source: Path, codes: Collection[int]) -> bytes:
-    font = _subset(TTFont(source), codes, features=["*"])
+    font = _subset(TTFont(source), codes, features=list(_WEB_FEATURES))
+    if "CFF " in font:
+        _simplify(font)
     font.flavor = "woff2"
     return _saved(font)
+
+
+WEB_GRID = 400
+"""Units of an em in Chinese and Japanese web fonts: 1/25 of a pixel in text of 16, and a third less to load."""
+
+
+def _simplify(font: TTFont) -> None:
+    """Outlines with quadratic curves on a coarser grid, which compress better."""
+    glyphs, order = font.getGlyphSet(), font.getGlyphOrder()
+    outlines = newTable("glyf")
+    outlines.glyphOrder, outlines.glyphs = order, {}
+    for name in order:
+        pen = TTGlyphPen(None)
+        glyphs[name].draw(Cu2QuPen(pen, max_err=font["head"].unitsPerEm / WEB_GRID, reverse_direction=True))
+        outlines.glyphs[name] = pen.glyph()
+    del font["CFF "]
+    font["glyf"], font["loca"] = outlines, newTable("loca")
+    font["post"].formatType = 3.0  # no names of glyphs
+    font["maxp"].tableVersion = 0x00010000
+    for bound in _NO_PROGRAMS:
+        setattr(font["maxp"], bound, 0)
+    font.sfntVersion = "\x00\x01\x00\x00"
+    scale_upem(font, WEB_GRID)
+    for name in order:
+        font["hmtx"][name] = (font["hmtx"][name][0], getattr(outlines.glyphs[name], "xMin", 0))
+
+
+_NO_PROGRAMS = (
+    *("maxZones", "maxTwilightPoints", "maxStorage", "maxFunctionDefs", "maxInstructionDefs", "maxStackElements"),
+    *("maxSizeOfInstructions", "maxComponentElements", "maxComponentDepth", "maxPoints", "maxContours"),
+    *("maxCompositePoints", "maxCompositeContours"),
+)
+"""What a font with such outlines has to tell of; the bounds among them are computed when it is saved."""
 
 
 @functools.cache

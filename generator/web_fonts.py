@@ -1,6 +1,7 @@
 """The fonts of one edition's pages: a stylesheet, and woff2 files with the characters that occur in it.
 
-In: an `Edition`. Out: `SiteFile`s below ``fonts/``. Bold holds what headings, table headers and emphasis use; a
+In: an `Edition`. Out: `SiteFile`s below ``fonts/``. Chinese and Japanese come in slices, so that a page loads those
+that it has characters of. Bold holds what headings, table headers and emphasis use; a
 character that it lacks comes from a font of the reader's device.
 
     mkdocs build --strict
@@ -10,11 +11,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from generator.fonts import LATIN, Weight, face_of, web_font
+from generator.fonts import CHINESE, JAPANESE, LATIN, Face, Weight, face_of, served, web_font
 from generator.guide import Edition
-from generator.language import LANGUAGES
+from generator.language import LANGUAGES, LOCALES, name_of
 from generator.material import labels, labels_file
 from generator.pages import SiteFile
 
@@ -23,16 +26,38 @@ STYLESHEET = "fonts/fonts.css"
 
 CSS_WEIGHTS: dict[Weight, int] = {"regular": 400, "bold": 700}
 
-_LATIN = "".join(map(chr, (*range(0x20, 0x7F), *range(0xA0, 0x180)))) + "–—‘’“”…−×±≤≥≈→←↑↓·•"
-"""What names, code and figures may need, so that a new record seldom needs a new font."""
+_BASIC = "".join(map(chr, range(0x20, 0x7F))) + "\u00a0·×±µ²–—‘’“”…−≤≥≈→¶"
+"""What names, code and figures have on any page."""
+
+_LATIN = "".join(map(chr, range(0xA0, 0x180))) + "←↑↓↔●▲■◆"
+"""What they may need, so that a new record seldom needs a new font."""
 
 _BOLD = re.compile(
-    r"^(?:\#|!!!|\?\?\?|title:)(.*)"  # headings, titles of notes and of the page
+    r"^(?:\#|!!!|\?\?\?|===|title:)(.*)"  # headings, titles of notes, tabs and of the page
     r"|^(.*)\n\|?[ :]*---"  # the header of a Markdown table
-    r"|\*\*(.+?)\*\*"
-    r"|<(?:th|strong|b)\b[^>]*>(.*?)</(?:th|strong|b)>",
+    r"|\*(\*?[^*\n]+\*?)\*"  # emphasis: bold where a script has no italics
+    r"|\[([^]\n]+)\]\([^)\n]*\)\{[^}\n]*md-button"
+    r"|<(?:th|strong|b|em|label|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|summary)>",
     re.MULTILINE,
 )
+
+
+ROOT = LOCALES.parent
+THEME = ROOT / "docs" / "theme"
+
+_NAME = re.compile(r"^(?:site_name: | *- )([^:\n]+)", re.MULTILINE)
+"""Of the site, and in its navigation."""
+
+_TITLE = re.compile(r"^(?:# |title:)(.*)", re.MULTILINE)
+
+_IN_SLICES = (CHINESE, JAPANESE)
+"""Hundreds of characters a page, of which a reader needs few; letters that join cannot be in different fonts."""
+
+OFTEN = 1 / 8
+"""The share of pages from which on a character belongs to the first slice: that of the pages of devices."""
+
+WORTH_A_REQUEST = 12
+"""Characters: a smaller slice of one page is not worth a file of its own."""
 
 
 @functools.lru_cache(maxsize=8)
@@ -42,22 +67,21 @@ def web_fonts(edition: Edition) -> tuple[SiteFile, ...]:
 
 
 def _files(edition: Edition) -> Iterator[SiteFile]:
-    text = [file.content for file in edition.files if isinstance(file.content, str) and file.uri.endswith(".md")]
-    own = labels_file(labels(edition.language.code)).read_text("utf-8")
-    messages = (form for forms in edition.language.messages.values() for form in forms)
-    bold = (part for page in text for match in _BOLD.findall(page) for part in match)
-    characters: dict[Weight, str] = {"regular": "".join((*text, own, *messages)), "bold": "".join((*bold, own))}
     codes = {LATIN: LANGUAGES[0]}
     codes.setdefault(face_of(edition.language.code), edition.language.code)
     rules = []
     for face, code in codes.items():
         for weight, css_weight in CSS_WEIGHTS.items():
-            name = f"{code}-{weight}.woff2"
-            yield SiteFile(f"fonts/{name}", web_font(code, sorted({*characters[weight], *_LATIN}), weight))
-            rules.append(
-                f'@font-face{{font-family:"{face.family}";font-weight:{css_weight};font-display:swap;'
-                f'src:url({name}) format("woff2")}}'
-            )
+            slices = _slices(face, _words(edition, weight))
+            held = [part for each in slices if (part := served(code, each, weight))]
+            for number, characters in enumerate(held):
+                name = f"{code}-{weight}{number or ''}.woff2"
+                yield SiteFile(f"fonts/{name}", web_font(code, sorted(characters), weight))
+                rules.append(
+                    f'@font-face{{font-family:"{face.family}";font-weight:{css_weight};font-display:swap;'
+                    f'src:url({name}) format("woff2")'
+                    f"{f';unicode-range:{_ranges(characters)}' if len(held) > 1 else ''}}}"
+                )
     latin, *own_family = (f'"{face.family}"' for face in codes)
     # The font of the language comes first: it holds only what the Latin one lacks or what looks different in it, such
     # as the quotes and dashes of Chinese. English on its pages keeps the Latin ones.
@@ -65,3 +89,63 @@ def _files(edition: Edition) -> Iterator[SiteFile]:
     if own_family:
         rules.append(f'[lang="en"]{{font-family:{",".join((latin, *own_family))}}}')
     yield SiteFile(STYLESHEET, "\n".join(rules) + "\n")
+
+
+# ── Which characters are needed where ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The characters of an edition in one weight."""
+
+    everywhere: frozenset[str]  # what surrounds every page
+    by_page: tuple[frozenset[str], ...]
+    elsewhere: frozenset[str]  # messages that only some reader's browser shows
+
+
+def _words(edition: Edition, weight: Weight) -> _Words:
+    language, bold = edition.language, weight == "bold"
+    pages = [file.content for file in edition.files if isinstance(file.content, str) and file.uri.endswith(".md")]
+    frame = [
+        labels_file(labels(language.code)).read_text("utf-8"),
+        *(title for page in pages for title in _TITLE.findall(page)),
+        *(name_of(code) for code in LANGUAGES),
+        *(language.gettext(name) for name in _NAME.findall((ROOT / "mkdocs.yml").read_text("utf-8"))),
+        *("" if bold else language.gettext(message) for message in _frame_messages()),
+    ]
+    messages = (form for forms in language.messages.values() for form in forms)
+    texts = ("".join("".join(match) for match in _BOLD.findall(page)) if bold else page for page in pages)
+    return _Words(frozenset("".join(frame)), tuple(map(frozenset, texts)), frozenset("" if bold else "".join(messages)))
+
+
+@functools.cache
+def _frame_messages() -> tuple[str, ...]:
+    """What the theme says around every page."""
+    templates = (path.read_text("utf-8") for path in sorted(THEME.rglob("*.html")))
+    return tuple(message for template in templates for message in re.findall(r'_\("([^"]+)"', template))
+
+
+def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
+    """Parts of the characters, of which a page needs the first, often the second, and few others."""
+    pages = Counter(character for page in words.by_page for character in page)
+    every = words.everywhere.union(words.elsewhere, pages)
+    if face not in _IN_SLICES:
+        first = every.union(_BASIC)
+        yield from (first, frozenset(_LATIN) - first) if face is LATIN else (first,)
+        return
+    often = words.everywhere.union(each for each, count in pages.items() if count >= OFTEN * len(words.by_page))
+    alone = [frozenset(each for each in page - often if pages[each] == 1) for page in words.by_page]
+    own = [each for each in alone if len(each) >= WORTH_A_REQUEST]
+    rest = words.elsewhere - often - pages.keys()
+    yield from (often, every.difference(often, rest, *own), *own, rest)
+
+
+def _ranges(characters: Iterable[str]) -> str:
+    """``U+20-7e,U+a0``: as CSS names a set of characters."""
+    runs: list[list[int]] = []
+    for code in sorted(map(ord, characters)):
+        if runs and code == runs[-1][1] + 1:
+            runs[-1][1] = code
+        else:
+            runs.append([code, code])
+    return ",".join(f"U+{first:x}-{last:x}" if last > first else f"U+{first:x}" for first, last in runs)
