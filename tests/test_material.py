@@ -22,3 +22,9 @@ def test_labels_are_those_of_the_language_or_english(code: str, name: str) -> No
 )
 def test_search_reads_words_as_the_language_has_them(code: str, known: list[str]) -> None:
     assert search(code)["lang"] == known
+
+
+def test_translations_are_not_taken_for_versions_of_the_site() -> None:
+    assert without_alternates('a("link[rel=alternate]")') == 'a("link[rel=alternate]:not([hreflang])")'
+    with pytest.raises(AtlasError, match="does not ask"):
+        without_alternates("another script")
