@@ -104,7 +104,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     if not _guide(config).editions:
         config.theme.static_templates.clear()
         return Files([File.generated(config, "index.html", content=EMPTY_PAGE)])
-    kept = (file for file in files if not file.is_documentation_page() and (_is_source(config) or not _shared(file)))
+    kept = (file for file in files if _is_source(config) and not file.is_documentation_page())  # once, for all
     edition = _edition(config)
     searching = config.plugins["material/search"]
     searching.search_index = SearchIndex(edition.language.code, **searching.config)
@@ -267,10 +267,6 @@ def _url_filter(language: Language) -> Callable[[Any, str], str]:
         return str(url_filter(context, f"../{value}" if shared else value))
 
     return url
-
-
-def _shared(file: File) -> bool:
-    return str(file.src_uri).startswith("assets/")
 
 
 def _is_source(config: MkDocsConfig) -> bool:

@@ -6,6 +6,7 @@ A small guide is published by the command behind `make publish`, and built again
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 from dataclasses import dataclass
@@ -57,7 +58,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
     """The small guide on the branch gh-pages of a bare repository, checked out again."""
     base = tmp_path_factory.mktemp("publish")
     git(base, "init", "-q", "--bare", "-b", "main", "remote.git")
-    project = repository(guide(base / "project"), str(base / "remote.git"))
+    project = guide(base / "project")
+    (project / "docs" / "CNAME").write_text("atlas.example.org\n")
+    repository(project, str(base / "remote.git"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         home = f"http://127.0.0.1:{probe.getsockname()[1]}/"
@@ -83,6 +86,7 @@ def test_the_branch_holds_the_site_and_names_its_commit(published: Published) ->
     assert {"index.html", "404.html", ".nojekyll", "ar/explorer/index.html", "sitemap.xml.gz"} <= names
     commit = git(published.project, "rev-parse", "--short", "HEAD").strip()
     assert commit in git(published.remote, "log", "-1", "--format=%s", "gh-pages")
+    assert [name for name in names if name.endswith("CNAME")] == ["CNAME"]
     assert git(published.remote, "branch", "--format=%(refname:short)").split() == ["gh-pages"]
 
 
@@ -109,7 +113,10 @@ def test_what_is_not_committed_is_not_published(published: Published) -> None:
 
 
 def test_without_an_address_nothing_is_published(published: Published) -> None:
+    git(published.project, "rm", "-q", "docs/CNAME")
+    git(published.project, "commit", "-q", "-m", "No domain")
     done = in_project(published.project, "mkdocs", "gh-deploy", "--strict", SITE_URL="")
+    git(published.project, "reset", "-q", "--hard", "HEAD^")
     assert done.returncode != 0
     assert "make publish SITE_URL=" in done.stderr
     assert "Traceback" not in done.stderr
@@ -143,6 +150,7 @@ def test_a_domain_of_ones_own_goes_before_the_remote(tmp_path: Path) -> None:
 def test_who_builds_it_again_elsewhere_gets_the_same_bytes(published: Published, tmp_path: Path) -> None:
     """Another folder, user, place, language and order of hashes; charts and fonts are made anew."""
     project = guide(tmp_path / "another folder, ünd longer")
+    shutil.copy(published.project / "docs" / "CNAME", project / "docs")
     (project / ".cache").unlink()
     circumstances = {"PYTHONHASHSEED": "4711", "TZ": "Asia/Kathmandu", "LC_ALL": "C", "HOME": str(tmp_path)}
     umask = os.umask(0o077)
