@@ -19,6 +19,7 @@ from typing import Any
 
 import matplotlib as mpl
 
+from bench.record import Status
 from generator import fonts, plot
 from generator.cache import Cache
 from generator.language import Language
@@ -111,7 +112,7 @@ def change(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> Ch
     def marks(row: Row) -> tuple[Mark | None, ...]:
         if row["change"] is None:
             return (None,)
-        return (_change_mark(row, _with_status(words.percent(row["change"]), row, words)),)
+        return (_change_mark(row, text=_with_status(words.percent(row["change"]), row, words)),)
 
     gettext = language.gettext
     drawn = _plot(
@@ -136,7 +137,7 @@ def batches(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> C
     sizes = sorted({row["batch_size"] for row in rows})[: len(plot.STEPS)]
 
     def marks(line: Rows) -> tuple[Mark | None, ...]:
-        by_size = {row["batch_size"]: _change_mark(row) for row in line if row["change"] is not None}
+        by_size = {row["batch_size"]: _change_mark(row, doubtful) for row in line if row["change"] is not None}
         return tuple(by_size.get(size) for size in sizes)
 
     gettext = language.gettext
@@ -221,7 +222,8 @@ def overview(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> 
         middle, least, most = (words.percent(each) for each in (median(changes), min(changes), max(changes)))
         note = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(group))
         centre = Mark(median(changes), words.say(language.gettext("median %(change)s"), change=middle))
-        lines.append(Line(label, (centre, *map(_change_mark, group)), words.say(note, count=count)))
+        dots = (_change_mark(row, doubtful) for row in group)
+        lines.append(Line(label, (centre, *dots), words.say(note, count=count)))
         sentence = language.ngettext(
             "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparison.",
             "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparisons.",
@@ -287,11 +289,18 @@ def _line_panels(
         lines = sorted(grouped(group, across).values(), key=by)
         yield Panel(
             tuple(
-                Line(_label(line, across, words, doubtful), marks(line), words.status_in_words(line[0]["status"]))
-                for line in lines
+                Line(_label(line, across, words, doubtful), marks(line), _missing(line, apart, words)) for line in lines
             ),
             title,
         )
+
+
+def _missing(line: Rows, apart: str, words: Words) -> str:
+    """Why a line lacks figures: in words where it has none at all, else for those of its rows that failed."""
+    failed = [row for row in line if row["change"] is None]
+    if len(failed) == len(line):
+        return words.status_in_words(line[0]["status"])
+    return words.facts(f"{row[apart]}: {words.status(row['status'])}" for row in failed if row["status"] != Status.PASS)
 
 
 def _label(line: Rows, across: str, words: Words, doubtful: Collection[int]) -> str:
@@ -321,8 +330,9 @@ def _latency_mark(row: Row, arm: str, language: Language, words: Words) -> Mark 
     return Mark(value, text, _or_nan(row[f"{arm}_low_ms"]), _or_nan(row[f"{arm}_high_ms"]))
 
 
-def _change_mark(row: Row, text: str = "") -> Mark:
-    return Mark(row["change"], text, _or_nan(row["change_low"]), _or_nan(row["change_high"]))
+def _change_mark(row: Row, doubtful: Collection[int] = (), text: str = "") -> Mark:
+    low, high = _or_nan(row["change_low"]), _or_nan(row["change_high"])
+    return Mark(row["change"], text, low, high, row["row"] in doubtful)
 
 
 def _or_nan(value: float | None) -> float:
@@ -423,14 +433,16 @@ def _caption(rows: Rows, language: Language, headline: str, notes: Iterable[str]
     counted = words.say(
         language.ngettext("%(count)s comparison", "%(count)s comparisons", count), count=language.number(count)
     )
-    facts = words.facts([words.phrase(headline), words.selection(rows, skip=skip), counted])
+    origins = grouped(rows, "origin").values()
+    dates = [words.when(group) for group in origins] if len(origins) > 1 else []  # of one origin, the selection has it
+    facts = words.facts([words.phrase(headline), words.selection(rows, skip=skip), *dates, counted])
     return words.lines([facts, words.sentences(notes)])
 
 
 def _doubted_dots(rows: Rows, language: Language, doubtful: Collection[int]) -> Iterator[str]:
     count = sum(row["row"] in doubtful for row in comparisons(rows))
     if count:
-        message = language.gettext("The data lint doubts %(count)s of these comparisons.")
+        message = language.gettext("The data lint doubts %(count)s of these comparisons: the hollow dots.")
         yield Words(language, html=True).say(message, count=language.number(count))
 
 

@@ -8,11 +8,13 @@ the wider one drawn first shows at both sides of the other.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from io import StringIO
 from pathlib import Path
 
 import matplotlib as mpl
@@ -76,6 +78,15 @@ class CurvesChart:
     def dark(self) -> bytes:
         """SVG for a dark page: the same drawing in other colours."""
         return plot.darken(self.light)
+
+    def as_csv(self) -> str:
+        """The values of all curves, a step a line, in full."""
+        curves, content = self.curves.curves, StringIO()
+        writer = csv.writer(content, lineterminator="\n")
+        writer.writerow([self.curves.step_axis, *(curve.label for curve in curves)])
+        columns = (curve.values for curve in curves)
+        writer.writerows([step, *values] for step, values in enumerate(zip(*columns, strict=True), start=1))
+        return content.getvalue()
 
 
 @cache

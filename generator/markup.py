@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -93,9 +94,28 @@ class Table:
         return render("table.html.jinja", table=self)
 
 
-def figure(chart: Chart | CurvesChart, light: str, dark: str) -> str:
-    """A chart in its two colourings, at the addresses `light` and `dark`."""
-    return render("figure.html.jinja", chart=chart, light=light, dark=dark)
+def figure(chart: Chart | CurvesChart, light: str, dark: str, data: tuple[str, str]) -> str:
+    """A chart in its two colourings, at the addresses `light` and `dark`; `data` is where its data are, and a name."""
+    return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=data[0], label=data[1])
+
+
+def framed(html: str) -> str:
+    """The tables that Markdown made, in the frame of ours and with header cells that say what they head."""
+    return _AUTHORED.sub(_framed, html)
+
+
+_AUTHORED = re.compile(r"<table>(.*?</thead>)(.*?)</table>", re.DOTALL)
+_FIRST_CELL = re.compile(r"(<tr>\s*)<td>(.*?)</td>", re.DOTALL)
+_HEADING = re.compile(r"<th>(.*?)</th>", re.DOTALL)
+
+
+def _framed(table: re.Match[str]) -> str:
+    head, body = table.groups()
+    label = " · ".join(Markup(text).striptags() for text in _HEADING.findall(head))  # noqa: S704  # made by Markdown
+    head = head.replace("<th>", '<th scope="col">')
+    body = _FIRST_CELL.sub(r'\1<th scope="row">\2</th>', body)
+    frame = Markup('<div class="table" role="group" tabindex="0" aria-label="{}">').format(label)
+    return f'{frame}\n<table class="atlas authored">{head}{body}</table>\n</div>'
 
 
 def render(template: str, **values: Any) -> str:

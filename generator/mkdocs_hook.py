@@ -42,6 +42,7 @@ from generator.html_cache import CachedPage
 from generator.language import LANGUAGES, Language, Untranslated
 from generator.live import EMPTY_PAGE, check_address, preview
 from generator.load import Results
+from generator.markup import framed
 from generator.material import BUNDLE, labels, search, without_alternates
 from generator.policy import policy
 from generator.rendered_checks import check_site
@@ -164,6 +165,11 @@ def _card(page: Page, config: MkDocsConfig) -> cards.Card:
     language, told = _edition(config).language, _head(page, config)
     rtl = language.direction == "rtl"
     return cards.Card(config.site_name, told.section, told.title, told.description, language.code, rtl)
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Tables written in Markdown look and sound like those of records."""
+    return framed(content)
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:

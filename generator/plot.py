@@ -84,17 +84,18 @@ STEPS: tuple[Role, ...] = ("first", "second", "third", "fourth", "fifth")
 
 @dataclass(frozen=True)
 class Mark:
-    """One value of a row, with its interval where it is known, and how the chart writes it."""
+    """One value of a row, its interval where known, and how the chart writes it. A doubtful one has a hollow dot."""
 
     value: float
     text: str = ""
     low: float = math.nan
     high: float = math.nan
+    doubtful: bool = False
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a plot: a mark per series (None where there is no figure), and words in its place."""
+    """One line of a plot: a mark per series (None where there is no figure), and words in place of what is missing."""
 
     label: str
     marks: tuple[Mark | None, ...]
@@ -305,10 +306,12 @@ class Canvas:
         style: dict[str, Any] = {"linestyle": (0, (4, 2)) if dashed else "-", "solid_joinstyle": "round"}
         self._add(Line2D(xs, ys, color=LIGHT[role], linewidth=width, **style), 3)
 
-    def dot(self, x: float, y: float, role: Role, size: float = 12, shape: str = "o") -> None:
+    def dot(self, x: float, y: float, role: Role, size: float = 12, shape: str = "o", *, hollow: bool = False) -> None:
         """A mark of `size` pixels."""
-        style: dict[str, Any] = {"marker": shape, "markersize": size, "markeredgewidth": 0, "linestyle": "none"}
-        self._add(Line2D([self._x(x)], [self.height - y], color=LIGHT[role], **style), 4)
+        edge = 2.0 if hollow else 0.0
+        style: dict[str, Any] = {"marker": shape, "markersize": size - edge, "markeredgewidth": edge}
+        style["markerfacecolor"] = "none" if hollow else LIGHT[role]
+        self._add(Line2D([self._x(x)], [self.height - y], color=LIGHT[role], linestyle="none", **style), 4)
 
     def _x(self, x: float) -> float:
         return WIDTH - x if self.mirrored else x
@@ -330,6 +333,7 @@ _LEGEND_LINE = 26.0
 _THICKNESS = {"bars": 34.0, "dots": 18.0, "change": 18.0, "strip": 78.0}
 _STACKED_GAP = 40.0
 _MAX_LABEL_SHARE = 0.36
+_NOTE_GAP = 8.0
 _SWARM_LANES = 2  # on each side of the line
 
 
@@ -408,8 +412,14 @@ def _ends(plot: Plot, rows: Sequence[Line]) -> tuple[list[End], list[End]]:
             text = text_width(mark.text, plot.language, SMALL) + 7 if mark.text and plot.kind != "strip" else 0.0
             falls = mark is marks[0] and len(marks) > 1 if plot.kind == "dots" else mark.value < 0
             lows.append((first, _DOT / 2 + (text if falls else 0.0)))
-            highs.append((last, _DOT / 2 + (0.0 if falls else text)))
+            highs.append((last, _DOT / 2 + (0.0 if falls else text + _note_width(plot, row))))
     return lows, highs
+
+
+def _note_width(plot: Plot, row: Line) -> float:
+    """Of the words beyond the dots of a row that lacks some."""
+    is_told = plot.kind == "dots" and row.note and any(row.marks) and not all(row.marks)
+    return _NOTE_GAP + text_width(row.note, plot.language, SMALL) if is_told else 0.0
 
 
 def _reach(mark: Mark) -> tuple[float, float]:
@@ -530,15 +540,18 @@ def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: f
     xs = [layout.x(mark.value) for mark, _, _ in marks]
     canvas.line(min(xs), middle, max(xs), middle, "zero", 2)
     for mark, role, shape in marks:
-        canvas.dot(layout.x(mark.value), middle, role, _DOT, shape)
+        canvas.dot(layout.x(mark.value), middle, role, _DOT, shape, hollow=mark.doubtful)
         _draw_interval(canvas, layout, mark, middle)
-    if any(mark.text for mark, _, _ in marks):
-        first, last = min(marks, key=lambda each: each[0].value)[0], max(marks, key=lambda each: each[0].value)[0]
-        left = min(layout.x(_reach(mark)[0]) for mark, _, _ in marks)
-        right = max(layout.x(_reach(mark)[1]) for mark, _, _ in marks)
-        if len(marks) > 1:
-            canvas.text(min(left, min(xs) - _DOT / 2) - 5, middle, first.text, size=SMALL, side="end")
-        canvas.text(max(right, max(xs) + _DOT / 2) + 5, middle, last.text, size=SMALL)
+    first, last = min(marks, key=lambda each: each[0].value)[0], max(marks, key=lambda each: each[0].value)[0]
+    left = min(layout.x(_reach(mark)[0]) for mark, _, _ in marks)
+    right = max(*(layout.x(_reach(mark)[1]) for mark, _, _ in marks), max(xs) + _DOT / 2) + 5
+    if first.text and len(marks) > 1:
+        canvas.text(min(left, min(xs) - _DOT / 2) - 5, middle, first.text, size=SMALL, side="end")
+    if last.text:
+        canvas.text(right, middle, last.text, size=SMALL)
+        right += text_width(last.text, canvas.language, SMALL)
+    if len(marks) < len(row.marks) and row.note:
+        canvas.text(right + _NOTE_GAP, middle, row.note, "muted", SMALL)
 
 
 def _shapes(plot: Plot) -> Sequence[str]:
@@ -580,7 +593,7 @@ def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle:
     known = sorted((mark for mark in marks if mark), key=lambda mark: mark.value)
     lanes = _lanes([layout.x(mark.value) for mark in known], 8.5)
     for mark, lane in zip(known, lanes, strict=True):
-        canvas.dot(layout.x(mark.value), middle + 8.5 * lane + 8, winner(mark), 8)
+        canvas.dot(layout.x(mark.value), middle + 8.5 * lane + 8, winner(mark), 8, hollow=mark.doubtful)
     x = layout.x(median.value)
     canvas.line(x, middle - 17, x, middle + 33, "text", 3, layer=5)
     half = text_width(median.text, canvas.language, SMALL) / 2

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import jinja2
 from markupsafe import Markup, escape
@@ -46,6 +47,7 @@ CHARTS = "assets/charts"
 DATA = "data/compile-atlas"
 DECISIONS = "data/should-i-compile.json"
 EXPLORER = "data/explorer.json"
+LOSSES = "data/losses.csv"
 ROUNDS = "data/rounds/"
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
@@ -294,7 +296,9 @@ class _Functions:
         self.emit(SiteFile(DECISIONS, decision.as_json(self.atlas.results)))
         headline = self.language.gettext("Every record: latency, time to ready, and the calls that pay for it")
         table = self._tables(page).rows(decision.lines(rows), rows, headline)
-        return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{table}"
+        folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
+        every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
+        return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{every}"
 
     # Explorer
 
@@ -325,7 +329,12 @@ class _Functions:
 
     def loss_chart(self, page: str) -> str:
         """The losses of training."""
-        return self._figure(page, "loss", tour.loss_chart(self._tour, self.words))
+        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
+
+        chart = tour.loss_chart(self._tour, self.words)
+        self.emit(SiteFile(LOSSES, chart.as_csv()))
+        label = self.words.say(self.language.gettext("Its data as %(format)s"), format=self.words.value("CSV"))
+        return self._figure(page, "loss", chart, (_address(page, LOSSES), label))
 
     # Methodology
 
@@ -398,16 +407,19 @@ class _Functions:
         rows = self._select(selection)
         if not rows:
             return self._nothing()
-        chosen = (f"{coordinate} {getattr(value, 'slug', value)}" for coordinate, value in sorted(selection.items()))
-        return self._figure(page, slugify(" ".join((kind, *chosen))), draw(rows, self.language, self.atlas.doubtful))
+        chosen = {coordinate: str(getattr(value, "slug", value)) for coordinate, value in sorted(selection.items())}
+        name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in chosen.items()))))
+        data = f"{_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
+        link = data, self.language.gettext("Open these records in the explorer")
+        return self._figure(page, name, draw(rows, self.language, self.atlas.doubtful), link)
 
-    def _figure(self, page: str, name: str, chart: Chart | CurvesChart) -> str:
+    def _figure(self, page: str, name: str, chart: Chart | CurvesChart, data: tuple[str, str]) -> str:
         from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
 
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
         self.emit(SiteFile(light, chart.light))
         self.emit(SiteFile(dark, chart.dark))
-        return figure(chart, _address(page, light), _address(page, dark))
+        return figure(chart, _address(page, light), _address(page, dark), data)
 
     def _nothing(self) -> str:
         return self._paragraph(self.language.gettext("There is no record for this selection yet."))

@@ -79,6 +79,25 @@ def test_caption_states_selection_n_and_date() -> None:
         assert part in chart.caption
 
 
+def test_caption_dates_published_and_measured_apart(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    caption = charts.overview(load(write(tmp_path, [measured()])).newest_rows, EN).caption
+    assert "published in 2023" in caption
+    assert "measured on July 1, 2026" in caption
+
+
+def test_what_a_line_lacks_is_told_beside_its_dots() -> None:
+    chart = charts.batches(published(device="v100", torch="2.0.1"), EN)
+    notes = {line.label: line.note for line in lines(chart)}
+    assert (notes["ViT"], notes["DETR"]) == ("", "16: OOM")
+
+
+def test_doubtful_dots_are_hollow() -> None:
+    results = load(PUBLISHED)
+    marks = [mark for line in lines(charts.overview(results.newest_rows, EN, results.doubts)) for mark in line.marks]
+    assert sum(mark.doubtful for mark in marks if mark) == 3
+
+
 def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
     rows = load(write(tmp_path, [measured()])).newest_rows
     chart = charts.latency(rows, EN)
@@ -214,7 +233,7 @@ def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [charts.latency, charts.change, charts.batches, charts.overview])
 def test_no_english_is_left_in_other_languages(make: object) -> None:
     rows = published(device="v100", torch="2.0.1")
-    names = {row["model_label"] for row in rows} | {"V100", "PyTorch", "default", "ms"}
+    names = {row["model_label"] for row in rows} | {"V100", "PyTorch", "default", "ms", "OOM"}
     chart = make(rows, load_language("ar-XB"))  # type: ignore[operator]
     words = {word.strip("()·.,:\u200e") for text in texts(chart) for word in text.replace("<", " <").split()}
     english = {word for word in words - names if word.isascii() and word.isalpha() and len(word) > 1}

@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,6 +99,7 @@ DRAWINGS = {
     "long dots": dots(40, panels=(Panel(lines(40, LONG)),)),
     "change": change(12),
     "40 changes": change(40),
+    "some missing": dots(3, panels=(Panel((Line("DETR", (Mark(3.0), None), "16: OOM"), *lines(2))),)),
     "strip": strip(),
     "one model": bars(2),
     "long title": bars(panels=(Panel(lines(3), " · ".join(f"Intel Xeon 2.50 GHz, {n} cores" for n in range(4))),)),
@@ -196,6 +198,20 @@ def test_intervals_are_drawn_only_where_known() -> None:
     known = bars(panels=(Panel((Line("ViT", (Mark(2.0, "2", 1.9, 2.1), Mark(1.0, "1", 0.9, 1.1))),)),))
     count = {drawing: plot.draw(drawing).count(b'stroke-width="1.6"') for drawing in (unknown, known)}
     assert count == {unknown: 0, known: 6}
+
+
+def test_a_doubtful_dot_is_hollow() -> None:
+    sound, doubtful = (
+        plot.draw(dots(panels=(Panel((Line("BeiT", (Mark(2.0, doubtful=doubtful), Mark(1.0))),)),)))
+        for doubtful in (False, True)
+    )
+    assert doubtful.count(b'fill-opacity="0"') + doubtful.count(b'fill="none"') > sound.count(b'fill="none"')
+
+
+def test_the_stylesheet_has_the_same_two_arms() -> None:
+    style = (Path(__file__).parent.parent / "docs/assets/stylesheets/atlas.css").read_text(encoding="utf-8")
+    for arm in ("eager", "compiled"):
+        assert re.findall(rf"--atlas-{arm}: (#\w+);", style) == [LIGHT[arm], DARK[arm]]
 
 
 def test_colour_of_the_winner() -> None:

@@ -56,7 +56,7 @@ def test_the_page_shows_what_was_recorded(code: str, results: Results, taken: To
     assert text.count("```") % 2 == 0
     assert "Optimizer.zero_grad" in text
     assert f"{taken.example.compiled.held_out.r2:.4f}" in text
-    assert set(files) == {"assets/charts/loss.svg", "assets/charts/loss.dark.svg"}
+    assert set(files) == {"assets/charts/loss.svg", "assets/charts/loss.dark.svg", "data/losses.csv"}
 
 
 def test_without_a_tour_the_page_says_how_to_take_one(results: Results, tmp_path: Path) -> None:

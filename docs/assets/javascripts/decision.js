@@ -1,5 +1,4 @@
-// The form of "Should I compile?": answers from the records that its page names, and keeps the case in the address.
-// In the content, so that instant navigation runs it for each page that has it.
+// The form of "Should I compile?". In the content, so instant navigation runs it on each page with it.
 for (const root of document.querySelectorAll("[data-decision]:not([data-ready])")) {
   root.dataset.ready = ""
   const texts = JSON.parse(root.dataset.texts)
@@ -43,7 +42,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const given = new URLSearchParams(location.hash.slice(1))
     for (const [name, control] of Object.entries(controls)) {
       control.value = given.get(name) ?? defaults[name]
-      if (control.value === "") control.value = defaults[name] // the address names what does not exist
+      if (control.value === "") control.value = defaults[name] // no such thing
     }
   }
   const address = () => `#${new URLSearchParams(Object.entries(controls).map(([name, control]) => [name, control.value]))}`
@@ -125,7 +124,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const line = row => element("tr", {}, Object.values(cells(row)).map((cell, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, cell)))
       const head = element("tr", {}, Object.keys(cells(found[0])).map(name => element("th", { scope: "col" }, texts.headings[name])))
       const whole = element("table", { className: "atlas" }, element("caption", {}, texts.records), element("thead", {}, head), element("tbody", {}, found.map(line)))
-      return element("div", { className: "table", tabIndex: 0, role: "region", ariaLabel: texts.records }, whole)
+      return element("div", { className: "table", tabIndex: 0, role: "group", ariaLabel: texts.records }, whole)
     }
 
     const snippet = row => {
@@ -183,6 +182,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
     addEventListener("hashchange", follow)
     form.hidden = false
+    root.nextElementSibling.open = false
     read()
     update()
   }

@@ -46,7 +46,7 @@ export const makeChart = texts => {
     reverse: isX && isRightToLeft,
     position: isX ? "bottom" : isRightToLeft ? "right" : "left",
     title: { display: true, text: label, color: style("--md-default-fg-color--light") },
-    ticks: { color: style("--md-default-fg-color--light"), callback: value => ordered(show(value)), maxTicksLimit: 7, maxRotation: 0 },
+    ticks: { color: style("--md-default-fg-color--light"), callback: value => ordered(show(value)), maxTicksLimit: figure.clientWidth < 520 ? 4 : 7, maxRotation: 0 },
     grid: { color: style("--atlas-line") },
     border: { color: style("--atlas-line") },
   })

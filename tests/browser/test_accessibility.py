@@ -1,0 +1,205 @@
+"""Accessibility in a real browser: axe finds nothing, all works by keyboard, the reader's settings hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser.kinds import KINDS, PREFIXES, follow
+from generator.language import LANGUAGES
+
+pytestmark = pytest.mark.browser
+
+# ── axe ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+LESS_OF_THE_SAME = """() => {
+  const alike = "article tbody tr:nth-child(n+7), article pre code > span:nth-child(n+20)"
+  document.querySelectorAll(alike).forEach(element => element.remove())
+}"""
+"""Rows of a table are alike, and so are lines of code: axe takes a second for a hundred of them."""
+
+COLOURS = "scheme => { document.body.dataset.mdColorScheme = scheme }"
+
+RUN = """async only => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"], runOnly: only })
+  const told = (id, { target, html }) => `${id} ${target}: ${html.slice(0, 160)}`
+  return violations.flatMap(({ id, nodes }) => nodes.map(node => told(id, node)))
+}"""
+
+
+def violations(page: Page, rules: list[str] | None = None) -> list[str]:
+    """What axe finds on the page as it is shown now."""
+    only = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": RULES}
+    found: list[str] = page.evaluate(RUN, only)
+    # Material's script makes a nav of the copy button of each code block: nothing that our markup could name.
+    return [each for each in found if not (each.startswith("landmark-unique") and "md-code__nav" in each)]
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_axe_finds_nothing(code: str, page: Page, hosted_site: str) -> None:
+    """Every kind of page in one language or another: light with all rules, dark for its colours."""
+    home = hosted_site + PREFIXES[code]
+    page.goto(home)
+    page.evaluate(AXE)
+    found = []
+    for address in KINDS[LANGUAGES.index(code) :: len(LANGUAGES)]:
+        follow(page, home + address)
+        page.evaluate(LESS_OF_THE_SAME)
+        found += [(address, "light", each) for each in violations(page)]
+        page.evaluate(COLOURS, "slate")
+        found += [(address, "dark", each) for each in violations(page, ["color-contrast", "link-in-text-block"])]
+        page.evaluate(COLOURS, "default")
+    assert found == []
+
+
+# ── Keyboard ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+FOCUSED = """() => {
+  const element = document.activeElement
+  if (element === document.body) return null
+  const stand = { __palette: element.nextElementSibling, drawer: document.querySelector(".md-header [for=__drawer]") }
+  const mark = stand[element.name || element.dataset.mdToggle] ?? element // these two are shown by their labels
+  const { left, right, top, bottom, width, height } = mark.getClientRects()[0] // a link may go on in another line
+  const { outlineStyle, outlineWidth } = getComputedStyle(mark)
+  const x = (Math.max(left, 0) + Math.min(right, innerWidth)) / 2
+  const y = (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2
+  const hit = document.elementFromPoint(x, y)
+  return {
+    name: element.outerHTML.slice(0, 120),
+    marked: (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || mark.matches(".md-search__input"),
+    inside: width > 0 && height > 0 && right > 0 && left < innerWidth && bottom > 0 && top < innerHeight,
+    covered: !hit ? "nothing" : mark.contains(hit) || hit.contains(mark) ? "" : hit.outerHTML.slice(0, 80),
+  }
+}"""
+"""What has the focus: whether a line is around it, and whether it can be seen."""
+
+
+def walk(page: Page, steps: int) -> Iterator[dict[str, Any]]:
+    """What the tab key comes to, at most `steps` places."""
+    for _ in range(steps):
+        page.keyboard.press("Tab")
+        if (focused := page.evaluate(FOCUSED)) is None:
+            return
+        if "md-search__input" in focused["name"]:
+            page.wait_for_function("() => document.querySelector('#__search').checked")  # it opens by its focus
+            focused = page.evaluate(FOCUSED)
+        yield focused
+
+
+@pytest.mark.parametrize(
+    ("address", "width", "steps"),
+    [("", 1280, 60), ("ar/devices/a100/", 1280, 50), ("explorer/", 1280, 45), ("should-i-compile/", 1280, 45),
+     ("", 390, 25), ("ar/modes/", 390, 30)],
+)  # fmt: skip
+def test_the_focus_is_always_seen(address: str, width: int, steps: int, page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(hosted_site + address)
+    if "explorer" in address:
+        page.locator(".explorer tbody tr").first.wait_for()
+    places = list(walk(page, steps))
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert len(places) > 15
+    assert [place for place in places if not (place["marked"] and place["inside"]) or place["covered"]] == []
+
+
+def test_header_by_keyboard(page: Page, hosted_site: str) -> None:
+    """Skip link, colours, search and languages, in this order or by their keys."""
+    page.goto(f"{hosted_site}devices/")
+    page.keyboard.press("Tab")
+    expect(page.locator(".md-skip")).to_be_focused()
+    page.locator(".md-option:has(+ label:not([hidden]))").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
+    page.keyboard.press("Enter")
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "default")
+    page.locator("h1").click()
+    page.keyboard.press("/")
+    expect(page.locator(".md-search__input")).to_be_focused()
+    page.keyboard.type("ConvNeXT")
+    expect(page.locator(".md-search-result__link").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/models/convnext/**")
+    page.locator(".md-select button").focus()
+    link = page.locator(".md-select__link[hreflang=zh]")
+    for _ in LANGUAGES:
+        page.keyboard.press("Tab")
+        if link.evaluate("link => link === document.activeElement"):
+            break
+    expect(link).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.documentElement.lang === 'zh'")
+
+
+def test_the_drawer_of_a_phone_by_keyboard(page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(f"{hosted_site}compile/")
+    closed = page.locator(".md-sidebar--primary a[href$='modes/']")
+    expect(closed).to_be_hidden()
+    page.get_by_role("checkbox", name="Navigation").focus()
+    page.keyboard.press("Space")
+    expect(closed).to_be_visible()
+    names = [place["name"] for place in walk(page, 40)]
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert any("modes/" in name for name in names)
+    assert any("md-nav__title" in name for name in names), "the way back to the first level"
+
+
+def test_all_records_fold_and_unfold(page: Page, browser: Browser, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}should-i-compile/")
+    table = page.locator(".decision-records .table")
+    expect(table).to_be_hidden()
+    page.locator(".decision-records summary").focus()
+    page.keyboard.press("Enter")
+    expect(table).to_be_visible()
+    without = browser.new_page(java_script_enabled=False)
+    without.goto(f"{hosted_site}should-i-compile/")
+    expect(without.locator(".decision-records .table")).to_be_visible()
+    without.close()
+
+
+# ── Headers and settings ────────────────────────────────────────────────────────────────────────────────────────────
+
+HEADLESS = """() => {
+  const isHeaded = ({ cells: [first, ...rest] }) => !rest.length || (first.tagName === "TH" && first.scope === "row")
+  return [...document.querySelectorAll("article table")].filter(table =>
+    [...table.querySelectorAll("thead th")].some(cell => cell.scope !== "col") ||
+    ![...table.querySelectorAll("tbody tr")].every(isHeaded)
+  ).map(table => table.outerHTML.slice(0, 200))
+}"""
+"""Tables with a column or a row that no cell heads."""
+
+
+def test_every_table_has_headers(page: Page, hosted_site: str) -> None:
+    page.goto(hosted_site)
+    for address in KINDS:
+        follow(page, hosted_site + address)
+        assert page.evaluate(HEADLESS) == [], address
+
+
+def test_forced_colours_keep_charts_and_focus(browser: Browser, hosted_site: str) -> None:
+    page = browser.new_page(forced_colors="active", color_scheme="dark")
+    page.goto(f"{hosted_site}devices/a100/")
+    chart = page.locator('figure.chart img[src$="#only-dark"]').first
+    expect(chart).to_have_css("background-color", "rgb(17, 26, 34)")
+    expect(page.locator(".table thead th").first).to_have_css("background-color", "rgb(0, 0, 0)")
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED)["marked"]
+    page.close()
+
+
+def test_reduced_motion_moves_nothing(page: Page, hosted_site: str) -> None:
+    page.goto(hosted_site)
+    moving = """() => [...document.querySelectorAll("*")].filter(element => {
+      const { transitionDuration, animationDuration } = getComputedStyle(element)
+      return `${transitionDuration},${animationDuration}`.split(",").some(time => parseFloat(time) > 0.001)
+    }).length"""
+    assert page.evaluate(moving) == 0

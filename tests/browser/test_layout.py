@@ -1,0 +1,126 @@
+"""From phone to wall and on paper: pages fit, wide tables scroll by themselves, charts can be read."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser.kinds import KINDS, PREFIXES, follow
+from generator import plot
+from generator.language import LANGUAGES
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (360, 768, 2560)
+"""Besides 390 and 1280, at which `test_pages` looks at every single page."""
+
+PAPER = 718
+"""A4 within its margins, in pixels."""
+
+TOO_WIDE = """() => {
+  const { clientWidth, scrollWidth } = document.documentElement
+  return scrollWidth > clientWidth ? scrollWidth - clientWidth : 0
+}"""
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_kind_of_page_fits_every_width(code: str, page: Page, hosted_site: str) -> None:
+    """Every width in English, the narrowest in each language: that is where long words tell."""
+    home = hosted_site + PREFIXES[code]
+    page.goto(home)
+    too_wide = []
+    for width in WIDTHS if code == "en" else WIDTHS[:1]:
+        page.set_viewport_size({"width": width, "height": 900})  # takes longer than a change of page
+        for address in KINDS:
+            follow(page, home + address)
+            if by := page.evaluate(TOO_WIDE):
+                too_wide.append((address, width, by))
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert too_wide == []
+
+
+@pytest.mark.parametrize("code", ["en", "ar"])
+@pytest.mark.parametrize("address", ["devices/a100/", "modes/"])
+def test_a_wide_table_scrolls_by_keyboard_and_keeps_its_first_column(
+    code: str, address: str, page: Page, hosted_site: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(f"{hosted_site}{PREFIXES[code]}{address}")
+    frame = page.locator(".table").first
+    expect(frame).to_have_attribute("aria-label", re.compile("."))
+    first, second = (frame.locator(f"tbody tr:first-child > :nth-child({n})") for n in (1, 2))
+    left = "element => element.getBoundingClientRect().left"
+    before = first.evaluate(left), second.evaluate(left)
+    frame.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft" if code == "ar" else "ArrowRight")
+    page.wait_for_function("() => Math.abs(document.activeElement.scrollLeft) > 15")
+    after = first.evaluate(left), second.evaluate(left)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert after[0] == pytest.approx(before[0], abs=1), "the name of the row stays"
+    assert (after[1] > before[1]) == (code == "ar"), "the figures move"
+
+
+def test_text_in_charts_is_large_enough_on_a_phone(page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(f"{hosted_site}devices/a100/")
+    widths = page.locator("figure.chart img:visible").evaluate_all("all => all.map(each => each.clientWidth)")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert widths
+    assert min(widths) / plot.WIDTH * plot.SMALL >= 10.5
+
+
+def test_the_data_of_a_chart_are_one_click_away(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}zh/devices/a100/")
+    page.locator("figure.chart a").first.click()
+    page.wait_for_url(re.compile(r"/zh/explorer/#.*device=a100"))
+    page.locator(".explorer tbody tr").first.wait_for()
+    assert set(page.locator(".explorer tbody td:nth-of-type(1)").all_inner_texts()) == {"A100"}
+    page.goto(f"{hosted_site}dynamo/")
+    with page.expect_download() as saved:
+        page.locator("figure.chart a").first.click()
+    head, *steps = saved.value.path().read_text(encoding="utf-8").splitlines()
+    assert head.startswith("epoch,")
+    assert len(steps) > 3
+
+
+# ── Paper ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CUT = """() => [...document.querySelectorAll("article :is(.table, figure, pre, details)")]
+  .filter(element => element.checkVisibility() && element.scrollWidth > element.clientWidth + 1)
+  .map(element => `${element.scrollWidth - element.clientWidth} of ${element.outerHTML.slice(0, 160)}`)"""
+"""What paper would cut off: it does not scroll."""
+
+
+@pytest.mark.parametrize("code", ["en", "ar"])
+def test_paper_has_all_of_the_page_in_light_colours_and_nothing_else(
+    code: str, browser: Browser, hosted_site: str
+) -> None:
+    page = browser.new_page(viewport={"width": PAPER, "height": 1000}, color_scheme="dark", reduced_motion="reduce")
+    home = hosted_site + PREFIXES[code]
+    page.goto(home)
+    for address in ("", "devices/a100/", "modes/", "should-i-compile/", "methodology/"):
+        follow(page, home + address)
+        page.emulate_media(media="print", color_scheme="dark")
+        for gone in (".md-header", ".md-tabs", ".md-sidebar", ".md-footer", ".md-top", ".headerlink"):
+            assert not any(page.locator(gone).evaluate_all("all => all.map(each => each.checkVisibility())")), gone
+        expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+        assert page.locator('figure.chart img[src$="#only-dark"]:visible').count() == 0
+        assert page.evaluate(CUT) == [], address
+        assert page.evaluate(TOO_WIDE) == 0, address
+        page.emulate_media(media="screen", color_scheme="dark")
+    page.close()
+
+
+def test_paper_unfolds_the_records(browser: Browser, hosted_site: str) -> None:
+    page = browser.new_page(viewport={"width": PAPER, "height": 1000})
+    page.goto(f"{hosted_site}should-i-compile/")
+    page.locator(".decision-outcome").wait_for()
+    assert page.locator(".decision-records").get_attribute("open") is None
+    folded = page.locator(".decision-records").evaluate("each => each.clientHeight")
+    page.emulate_media(media="print")
+    assert page.locator(".decision-records").evaluate("each => each.clientHeight") > folded + 1000
+    assert page.pdf()[:5] == b"%PDF-"
+    page.close()
