@@ -18,7 +18,18 @@ HOW_TO_GET_ONE = (
     "Chromium, Chrome or Edge"
 )
 
+QUIET = (
+    # Pages of the browser's own for the suggestions below its address: a second of work for every window.
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
+    # The last such switch counts, so it has to name what Playwright's own turns off as well.
+    *("AimEnabled", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades", "LensOverlay", "MediaRouter"),
+    *("NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "PreconnectToSearch"),
+    *("ThirdPartyStoragePartitioning", "Translate"),
+)
+"""Features that no test needs."""
+
 ARGUMENTS = [
+    f"--disable-features={','.join(QUIET)}",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",

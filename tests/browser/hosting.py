@@ -6,6 +6,7 @@ Each response carries the site's Content-Security-Policy, beside the one in the 
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -50,6 +51,10 @@ class _Host(SimpleHTTPRequestHandler):
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128  # several browsers at once: a connection that finds no room is tried again a second later
     daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # a page that is left drops what it still waits for
+            super().handle_error(request, client_address)
 
 
 @contextlib.contextmanager
