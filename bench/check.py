@@ -1,36 +1,40 @@
 """Is what the record files say plausible? Every finding is listed, with file and line, field and remedy.
 
-Enter paths; leave `Finding`s, none when all is well.
+Enter paths; leave `Finding`s, none when all is well. It is what decides on a pull request that brings records: their
+schema, whether they could have been measured (`bench.plausibility`), whether the atlas has them already, and whether
+they tell more about a machine than its make.
 
     python -m bench check
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from bench import quality, tour
+import msgspec
+
+from bench import plausibility, quality, tour
 from bench.errors import AtlasError
 from bench.models import BY_LABEL
+from bench.plausibility import Fault
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES
 from bench.quality import QUALITY
-from bench.record import Arm, Measurement, Record, Status, decode, run_files
+from bench.record import RESULTS, Measurement, Record, Status, decode, run_files
+from bench.scrub import anonymous, identifying
 from bench.tour import TOURS
 
-LONGEST_CALL_MS = 3.6e6
-"""An hour: a longer call is a unit taken for another."""
+LONGEST_NAME = 80
+"""Of a contributor: a line of a table."""
 
-SHORTEST_CALL_MS = 1e-3
-"""A microsecond: less than it takes to call a function."""
-
-LARGEST_RATIO = 100.0
-"""Between eager and compiled: what lies beyond is one arm measured wrongly."""
+VERSIONS = frozenset({"torch", "transformers", "python", "accelerator", "driver", "triton"})
+"""Fields of an environment that hold versions."""
 
 READERS: Mapping[str, Callable[[Path], object]] = {TOURS.name: tour.read, QUALITY.name: quality.read}
 """How to read a document, by the name of its folder."""
@@ -53,13 +57,17 @@ class Finding:
         return f"{place}: {self.what}\n  remedy: {self.remedy}"
 
 
-def check(paths: Iterable[Path]) -> Iterator[Finding]:
-    """All that is wrong in the run files at or below `paths`. Raises `AtlasError` for a path that isn't there."""
+def check(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Finding]:
+    """All that is wrong in the run files at or below `paths`, on their own and beside what is in the `atlas` already.
+    Raises `AtlasError` for a path that isn't there."""
+    paths = list(paths)
     for path in paths:
         if not path.exists():
             raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
-        for file in files(path):
-            yield from _check_document(file) if file.parent.name in READERS else _check_file(file)
+    checked = [file for path in paths for file in files(path)]
+    known = _Known.of([*run_files(atlas), *(file for file in checked if file.parent.name not in READERS)])
+    for file in checked:
+        yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known)
 
 
 def files(path: Path) -> list[Path]:
@@ -76,7 +84,7 @@ def _check_document(path: Path) -> Iterator[Finding]:
         yield Finding(error.where, "", error.what, error.remedy)
 
 
-def _check_file(path: Path) -> Iterator[Finding]:
+def _check_file(path: Path, known: _Known) -> Iterator[Finding]:
     lines = path.read_bytes().split(b"\n")
     seen: dict[tuple[Any, ...], int] = {}
     for number, line in enumerate(lines[:-1], start=1):
@@ -91,7 +99,7 @@ def _check_file(path: Path) -> Iterator[Finding]:
         first = seen.setdefault(record.key, number)
         if first != number:
             yield Finding(where, "cell", f"says again what line {first} says", "remove one of the two lines")
-        for field, what, remedy in _faults(record, path):
+        for field, what, remedy in (*_faults(record, path), *known.faults(record, path, number)):
             yield Finding(where, field, what, remedy)
     if lines[-1].strip():
         yield Finding(
@@ -103,18 +111,80 @@ def _check_file(path: Path) -> Iterator[Finding]:
         )
 
 
-Fault = tuple[str, str, str]
+# ── Beside what is known ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the atlas and the checked files hold: whose a run is, who said what first, and how long everything took."""
+
+    owners: Mapping[str, Path]
+    first: Mapping[bytes, tuple[Path, int]]
+    sightings: plausibility.Sightings
+
+    @classmethod
+    def of(cls, paths: Iterable[Path]) -> Self:
+        """Of files that come first, those of the atlas, is what others say again."""
+        owners: dict[str, Path] = {}
+        first: dict[bytes, tuple[Path, int]] = {}
+        sightings: dict[plausibility.Family, list[plausibility.Sighting]] = {}
+        for path in dict.fromkeys(each.resolve() for each in paths):
+            for number, record in _readable(path):
+                owners.setdefault(record.run, path)
+                first.setdefault(_fingerprint(record), (path, number))
+                for family, sighting in plausibility.sightings(record, str(path), number):
+                    sightings.setdefault(family, []).append(sighting)
+        return cls(owners, first, sightings)
+
+    def faults(self, record: Record, path: Path, line: int) -> Iterator[Fault]:
+        """What is wrong with a record beside others."""
+        path = path.resolve()
+        owner = self.owners.get(record.run, path)
+        if owner != path and record.run == path.stem:
+            yield "run", f"{record.run!r} is already the run of {_shown(owner)}", "give the records another run"
+        source, number = self.first.get(_fingerprint(record), (path, line))
+        if source != path:
+            what = f"says again what {_shown(source)}:{number} says"
+            yield "cell", what, "remove the line: the atlas has it already"
+        yield from plausibility.faults(record, self.sightings, str(path), line)
+
+
+def _readable(path: Path) -> Iterator[tuple[int, Record]]:
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+        if line.strip():
+            with suppress(AtlasError):  # told where the file itself is checked
+                yield number, decode(line, f"{path}:{number}")
+
+
+def _fingerprint(record: Record) -> bytes:
+    """The same for records that say the same, whatever their run is called: the same calls, or the same published cell.
+    Without figures: the same process at the same time."""
+    if record.origin == "published":
+        told: Any = (record.source.url if record.source else None, record.process)
+    else:
+        told = (record.measured_at, record.process, record.measurement)
+    environment = (record.environment.device_name, record.environment.torch)
+    return hashlib.sha256(msgspec.json.encode((record.cell, environment, told))).digest()
+
+
+def _shown(path: Path) -> str:
+    root = RESULTS.parents[1]
+    return str(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+# ── One record ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _faults(record: Record, path: Path) -> Iterator[Fault]:
     yield from _provenance(record, path)
     yield from _coordinates(record)
+    yield from _identity(record)
     if record.status is not Status.PASS and not record.reason:
         yield "reason", f"missing, although the status is {record.status}", "say in one line what happened"
     if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
         yield "measurement", "a passing cell has latencies of both arms", _MEASURE_AGAIN
     if record.measurement:
-        yield from _latencies(record.measurement, record.origin)
+        yield from _samples(record.measurement, record)
 
 
 def _provenance(record: Record, path: Path) -> Iterator[Fault]:
@@ -127,6 +197,17 @@ def _provenance(record: Record, path: Path) -> Iterator[Fault]:
             yield "measured_at", "missing", _MEASURE_AGAIN
         elif record.measured_at > datetime.now(UTC) + timedelta(days=1):
             yield "measured_at", f"{record.measured_at:%Y-%m-%d} is in the future", "set the clock, and measure again"
+    if fault := name_fault(record.contributor):
+        yield "contributor", fault, "write a name, or leave it out"
+
+
+def name_fault(contributor: str | None) -> str | None:
+    """What is wrong with the name of a contributor; None for a good one, or none."""
+    if contributor is None:
+        return None
+    if not contributor.strip() or not contributor.isprintable():
+        return f"{contributor!r} is no name in one line"
+    return f"is longer than {LONGEST_NAME} characters" if len(contributor) > LONGEST_NAME else None
 
 
 def _coordinates(record: Record) -> Iterator[Fault]:
@@ -138,7 +219,8 @@ def _coordinates(record: Record) -> Iterator[Fault]:
     ):
         if value not in known:
             yield f"cell.{field}", f"{value!r} is not known", f"one of {', '.join(known)}"
-    if cell.batch_size < 1:
+    is_unknown = cell.batch_size == 0 and record.origin == "published" and record.measurement is None
+    if cell.batch_size < 1 and not is_unknown:
         yield "cell.batch_size", f"{cell.batch_size} is not positive", _MEASURE_AGAIN
     if record.process < 0:
         yield "process", f"{record.process} is negative", "count processes from 0"
@@ -147,38 +229,40 @@ def _coordinates(record: Record) -> Iterator[Fault]:
         yield "cell.checkpoint", f"{cell.checkpoint!r} is not what {cell.model} stands for", f"it is {spec.checkpoint}"
 
 
-def _latencies(measurement: Measurement, origin: str) -> Iterator[Fault]:
+def _identity(record: Record) -> Iterator[Fault]:
+    """What would tell who or which machine it was, beyond what a contributor chose to say."""
+    shown = msgspec.structs.replace(record, contributor=None, source=None)
+    for field, text in _texts(msgspec.to_builtins(shown)):
+        is_version = field.startswith("environment.") and field.rpartition(".")[2] in VERSIONS
+        if found := identifying(text, is_version=is_version):
+            what, words = found
+            yield field, f"holds a {what}: {words!r}", f"write {anonymous(text)!r} in its place"
+
+
+def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Every text below `value` with its field, names of settings among them."""
+    if isinstance(value, str):
+        yield field, value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _texts(each, f"{field}.{name}" if field else name)
+    elif isinstance(value, list | tuple) and not (value and isinstance(value[0], int | float)):
+        for each in value:
+            yield from _texts(each, field)
+
+
+def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
+    """Latencies are there where the status says so, raw ones where we measured, and pairs are pairs."""
+    one_is_enough = record.origin == "published" and record.status is Status.SKIPPED
+    arms = [("eager", measurement.eager), *([("compiled", measurement.compiled)] if measurement.compiled else [])]
+    for name, arm in arms:
+        if not plausibility.calls(arm) and not (one_is_enough and any(plausibility.calls(each) for _, each in arms)):
+            yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
+        elif record.origin == "measured" and not arm.rounds_ms:
+            yield f"measurement.{name}.rounds_ms", "missing: raw samples are kept", _MEASURE_AGAIN
     eager, compiled, cost = measurement.eager, measurement.compiled, measurement.compilation
-    yield from _arm("eager", eager, origin)
-    if compiled:
-        yield from _arm("compiled", compiled, origin)
-        yield from _pair(eager, compiled)
+    if compiled and len(compiled.rounds_ms) != len(eager.rounds_ms) and not one_is_enough:
+        yield "measurement.compiled.rounds_ms", "has not as many rounds as eager: they are pairs", _MEASURE_AGAIN
     for name, seconds in (("cold_s", cost.cold_s), ("warm_s", cost.warm_s)) if cost else ():
         if seconds is not None and not 0 <= seconds < math.inf:
             yield f"measurement.compilation.{name}", f"{seconds:g} s is no duration", _MEASURE_AGAIN
-
-
-def _arm(name: str, arm: Arm, origin: str) -> Iterator[Fault]:
-    calls = _calls(arm)
-    if not calls:
-        yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
-    elif origin == "measured" and not arm.rounds_ms:
-        yield f"measurement.{name}.rounds_ms", "missing: raw samples are kept", _MEASURE_AGAIN
-    strange = [call for call in calls if not SHORTEST_CALL_MS <= call <= LONGEST_CALL_MS]
-    if strange:
-        yield f"measurement.{name}", f"{strange[0]:g} ms is no latency of a model", "check the unit: milliseconds"
-
-
-def _pair(eager: Arm, compiled: Arm) -> Iterator[Fault]:
-    if len(compiled.rounds_ms) != len(eager.rounds_ms):
-        yield "measurement.compiled.rounds_ms", "has not as many rounds as eager: they are pairs", _MEASURE_AGAIN
-    calls = _calls(eager), _calls(compiled)
-    if all(calls) and all(min(each) > 0 for each in calls):
-        ratio = statistics.median(calls[0]) / statistics.median(calls[1])
-        if not 1 / LARGEST_RATIO <= ratio <= LARGEST_RATIO:
-            yield "measurement", f"eager ÷ compiled is {ratio:.3g}", "check that both arms are in milliseconds"
-
-
-def _calls(arm: Arm) -> list[float]:
-    published = [] if arm.published_mean_ms is None else [arm.published_mean_ms]
-    return [call for calls in arm.rounds_ms for call in calls] or published

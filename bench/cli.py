@@ -8,12 +8,11 @@ Each command imports what it needs, so that `--help` and `list` answer at once; 
 from __future__ import annotations
 
 import argparse
-import importlib
-import pkgutil
 import re
 import shlex
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
@@ -22,6 +21,8 @@ import msgspec
 
 from bench.choices import pick
 from bench.errors import AtlasError
+from bench.exchange import export, import_, importers
+from bench.exporters import FORMATS as EXPORTS
 from bench.job import Recipe, Weights
 from bench.models import MODELS, find
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES, PROFILES, Profile
@@ -105,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument(
         "--out", type=Path, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
     )
+    where.add_argument("--by", metavar="NAME", help="who measured it, as the site may tell (default: nobody is named)")
     where.add_argument("--fresh", action="store_true", help="start a new run, although there is one to resume")
     where.add_argument("--retry-failed", action="store_true", help="measure failed cells of the run again")
     where.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes")
@@ -134,15 +136,47 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
     check.set_defaults(command=_check)
 
-    importing = commands.add_parser("import", help="take over published figures", allow_abbrev=False)
-    importing.add_argument("source", metavar="SOURCE", help=", ".join(_importers()))
-    importing.add_argument(
-        "--out", type=Path, default=PUBLISHED, metavar="DIR", help="folder of the file (default: the atlas)"
-    )
-    importing.set_defaults(command=_import)
-
+    _add_exchange(commands)
     _add_tools(commands)
     return parser
+
+
+def _add_exchange(commands: argparse._SubParsersAction[Any]) -> None:
+    """Other people's formats, in and out."""
+    importing = commands.add_parser(
+        "import",
+        help="take over other people's figures",
+        description="Take over other people's figures as records, one file a run: all of them, or none and a reason.",
+        epilog="What a file says itself needs no option. What it doesn't say is asked for, or flagged in the records.",
+        allow_abbrev=False,
+    )
+    importing.add_argument("source", metavar="SOURCE", help=", ".join(importers()))
+    importing.add_argument("files", nargs="*", type=Path, metavar="FILE", help="what the source consists of")
+    importing.add_argument(
+        "--out", type=Path, default=PUBLISHED, metavar="DIR", help="folder of the run files (default: the atlas)"
+    )
+    told = importing.add_argument_group("what the files do not say")
+    told.add_argument("--device-name", metavar="NAME", help='such as "NVIDIA A100-SXM4-40GB"')
+    told.add_argument("--torch", metavar="VERSION", help="such as 2.9.0")
+    told.add_argument("--dtype", metavar="TYPE", help=f"{', '.join(DTYPES)}, amp")
+    told.add_argument("--compile-mode", metavar="MODE", help=", ".join(COMPILE_MODES))
+    told.add_argument("--date", metavar="DATE", help="when it was measured: 2026, 2026-11 or 2026-11-02")
+    told.add_argument("--title", metavar="TITLE", help="of the source")
+    told.add_argument("--url", metavar="URL", help="where it was published")
+    told.add_argument("--licence", metavar="NAME", help="under which it was published")
+    told.add_argument("--by", metavar="NAME", help="who brings it, as the site may tell (default: nobody is named)")
+    importing.set_defaults(command=_import)
+
+    exporting = commands.add_parser(
+        "export",
+        help="write records in another format",
+        epilog=". ".join(f"{name}: {what}" for name, (_, _, what) in EXPORTS.items()),
+        allow_abbrev=False,
+    )
+    exporting.add_argument("format", metavar="FORMAT", help=", ".join(EXPORTS))
+    exporting.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
+    exporting.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    exporting.set_defaults(command=_export)
 
 
 def _add_tools(commands: argparse._SubParsersAction[Any]) -> None:
@@ -186,7 +220,7 @@ def _run(options: argparse.Namespace) -> int:
 
     start = time.monotonic()
     deadline = None if options.time_budget is None else start + _seconds(options.time_budget)
-    profile, recipes = _profile(options), _recipes(options)
+    profile, recipes, contributor = _profile(options), _recipes(options), _contributor(options.by)
     device = None if options.device is None else pick("device", options.device, DEVICES)
     console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
 
@@ -233,6 +267,7 @@ def _run(options: argparse.Namespace) -> int:
                 pace=pace,
                 deadline=deadline,
                 retry_failed=options.retry_failed,
+                contributor=contributor,
             )
     except KeyboardInterrupt:
         console.print(f"Stopped; what was measured is in {path}. To go on: {_again(options)}")
@@ -394,28 +429,45 @@ def _check(options: argparse.Namespace) -> int:
     return FOUND_FAULTS if faults else OK
 
 
-# ── import ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── import, export ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _import(options: argparse.Namespace) -> int:
-    from bench.record import encode
+    from bench.importers import Given
 
-    names = _importers()
-    module = importlib.import_module(f"bench.importers.{names[pick('source', options.source, names)]}")
-    records = list(module.read())
-    path = options.out / f"{module.RUN}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    staged = path.with_suffix(".part")
-    staged.write_bytes(b"".join(map(encode, records)))
-    staged.replace(path)
-    print(f"{len(records)} records: {_shown(path)}")
+    names = ("device_name", "torch", "date", "title", "url", "licence")
+    given = Given(
+        files=tuple(options.files),
+        dtype=options.dtype and pick("dtype", options.dtype, (*DTYPES, "amp")),
+        compile_mode=options.compile_mode and pick("compile-mode", options.compile_mode, COMPILE_MODES),
+        tell=lambda text: print(f"note: {text}", file=sys.stderr),
+        **{name: getattr(options, name) for name in names},
+    )
+    for path, records in import_(options.source, given, options.out, _contributor(options.by)).items():
+        print(f"{len(records)} records: {_shown(path)}")
+        for status, count in Counter(record.status.value for record in records).most_common():
+            print(f"  {count} {status}")
+        for flag, count in Counter(flag for record in records for flag in record.flags).most_common():
+            print(f"  {count} flagged {flag}")
     return OK
 
 
-def _importers() -> dict[str, str]:
-    """Module names by source: every module of `bench.importers` is one."""
-    names = [module.name for module in pkgutil.iter_modules(importlib.import_module("bench.importers").__path__)]
-    return {name.replace("_", "-"): name for name in names}
+def _contributor(name: str | None) -> str | None:
+    if name is None:
+        return None
+    from bench.check import name_fault
+
+    if fault := name_fault(name):
+        raise AtlasError(fault, where="--by", remedy="write a name of one line, or leave it out")
+    return name
+
+
+def _export(options: argparse.Namespace) -> int:
+    count, left_out = export(options.format, options.paths or [RESULTS], options.out)
+    print(f"{count} records: {_shown(options.out)}")
+    if left_out:
+        print(f"note: {left_out} cells failed, and this format has no place for them", file=sys.stderr)
+    return OK
 
 
 # ── dynamo-tour ─────────────────────────────────────────────────────────────────────────────────────────────────────

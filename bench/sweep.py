@@ -397,6 +397,7 @@ def run(
     pace: Pace | None = None,
     deadline: float | None = None,
     retry_failed: bool = False,
+    contributor: str | None = None,
 ) -> list[Record]:
     """Do what is pending and return all records of the run. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all
     that was measured on disk.
@@ -416,7 +417,7 @@ def run(
             ended = _measure(step, plan, run_file, executor, reporter, deadline)
             if ended.timed_out and ended.seconds < plan.profile.timeout_s:
                 break  # the budget ended, not the cell
-            record = _record(step, plan, machine, run_file, ended)
+            record = _record(step, plan, machine, run_file, ended, contributor)
             with held():
                 _append(run_file.path, record)
             records.append(record)
@@ -459,7 +460,9 @@ def _offline(recipes: Sequence[Recipe]) -> dict[str, str]:
     return {} if any(recipe.needs_hub for recipe in recipes) else {"HF_HUB_OFFLINE": "1"}
 
 
-def _record(step: Step, plan: Plan, machine: Machine, run_file: RunFile, ended: Ended) -> Record:
+def _record(
+    step: Step, plan: Plan, machine: Machine, run_file: RunFile, ended: Ended, contributor: str | None
+) -> Record:
     finding = _finding(ended)
     cell = step.planned.cell
     return Record(
@@ -476,6 +479,7 @@ def _record(step: Step, plan: Plan, machine: Machine, run_file: RunFile, ended: 
         measurement=finding.measurement,
         seconds=round(ended.seconds, 1),
         command=step.planned.command,
+        contributor=contributor,
         plan=plan.digest,
     )
 

@@ -290,5 +290,6 @@ def _gaps(cells: pd.DataFrame) -> Iterator[Finding]:
 def _flags(cells: pd.DataFrame) -> Iterator[Finding]:
     """What an importer could not know or found wrong. Figures: flag, its identifier."""
     flags = cells["flags"].str.split().explode().dropna()
-    for flag, rows in flags[flags != UNEQUAL_BATCHES].groupby(flags):
+    others = flags[flags != UNEQUAL_BATCHES]
+    for flag, rows in others.groupby(others):  # a row with several flags is there several times
         yield Finding("flag", tuple(int(row) for row in rows.index), {"flag": str(flag)})

@@ -13,7 +13,21 @@ from test_sweep import plan, record
 
 from bench.check import check
 from bench.errors import AtlasError
-from bench.record import RESULTS, Accuracy, Arm, Compilation, Record, Source, Status, append, encode
+from bench.record import (
+    RESULTS,
+    Accuracy,
+    Arm,
+    Compilation,
+    Environment,
+    GraphBreak,
+    Graphs,
+    Record,
+    Source,
+    Status,
+    append,
+    encode,
+    read,
+)
 
 VIT, BEIT = plan("ViT", "BeiT").planned
 
@@ -115,3 +129,97 @@ def test_numbers_that_json_cannot_carry_are_found(tmp_path: Path) -> None:
     broken = msgspec.structs.replace(FOUND, accuracy=Accuracy(max_relative_error=float("inf")))
     (finding,) = check([written(tmp_path, good(measurement=broken))])
     assert "max_relative_error" in finding.what
+
+
+# ── Contributions ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_the_atlas_has_already_is_refused(tmp_path: Path) -> None:
+    atlas, first = tmp_path / "atlas", good()
+    written(atlas, first)
+    assert list(check([atlas], atlas)) == []
+    same = msgspec.structs.replace(first, run="mine")
+    again = written(tmp_path / "mine", same, good(run="mine", process=1), name="mine")
+    (finding,) = check([again], atlas)
+    assert (finding.where, finding.field) == (f"{again}:1", "cell")
+    assert f"{atlas / 'r.jsonl'}:1" in finding.what
+    same_run = written(tmp_path / "other", good(process=3))
+    (finding,) = check([same_run], atlas)
+    assert (finding.field, "is already the run of" in finding.what) == ("run", True)
+
+
+def test_published_figures_of_one_source_are_there_once(tmp_path: Path) -> None:
+    published = RESULTS / "published" / "huggingface-2023.jsonl"
+    first = next(iter(read(published)))
+    copied = written(tmp_path, msgspec.structs.replace(first, run="copy"), name="copy")
+    (finding,) = check([copied])
+    assert "bench/results/published/huggingface-2023.jsonl:1" in finding.what
+
+
+def test_a_record_far_from_those_of_its_model_is_refused(tmp_path: Path) -> None:
+    written(tmp_path / "atlas", good(), good(process=1))
+    slow = msgspec.structs.replace(
+        FOUND, eager=Arm(rounds_ms=((90_000.0,),) * 8), compiled=Arm(rounds_ms=((80_000.0,),) * 8)
+    )
+    path = written(tmp_path, good(run="mine", measurement=slow), name="mine")
+    findings = list(check([path], tmp_path / "atlas"))
+    assert [finding.field for finding in findings] == ["measurement.eager", "measurement.compiled"]
+    assert all("times what other records of ViT say" in finding.what for finding in findings)
+
+
+ENVIRONMENT = good().environment
+UUID = "GPU-3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+
+
+@pytest.mark.parametrize(
+    ("record", "field", "words"),
+    [
+        (good(status=Status.CRASH, reason="no /home/ann/models/x.bin"), "reason", "/home/ann/models/"),
+        (good(status=Status.OOM, reason=f"out of memory on {UUID}"), "reason", UUID),
+        (good(status=Status.OOM, reason="from 192.168.17.4 came nothing"), "reason", "192.168.17.4"),
+        (good(status=Status.OOM, reason="rank 0 on gpu-7.cluster.internal"), "reason", "gpu-7.cluster.internal"),
+        (good(command="python -m bench run --checkpoint /data/ann/vit"), "command", "/data/ann/"),
+        (
+            good(environment=msgspec.structs.replace(ENVIRONMENT, device_name="T4, serial number: 1560221000331")),
+            "environment.device_name",
+            "serial number: 1560221000331",
+        ),
+        (
+            good(environment=msgspec.structs.replace(ENVIRONMENT, settings={"LD_PRELOAD": "/opt/ann/lib/x.so"})),
+            "environment.settings.LD_PRELOAD",
+            "/opt/ann/lib/",
+        ),
+        (
+            good(
+                measurement=msgspec.structs.replace(
+                    FOUND, graphs=Graphs(graphs=2, breaks=(GraphBreak(reason="x", location="/home/ann/m.py:3"),))
+                )
+            ),
+            "measurement.graphs.breaks.location",
+            "/home/ann/",
+        ),
+    ],
+)
+def test_what_tells_one_machine_from_others_is_found(tmp_path: Path, record: Record, field: str, words: str) -> None:
+    (finding,) = check([written(tmp_path, record)])
+    assert finding.field == field
+    assert repr(words) in finding.what
+    assert words not in finding.remedy
+
+
+def test_versions_hub_ids_and_what_a_contributor_says_are_no_identity(tmp_path: Path) -> None:
+    environment = Environment(
+        device_name="NVIDIA T4", torch="2.13.0+cu130", driver="32.0.15.60", accelerator="CUDA 13.0.1.2"
+    )
+    record = good(
+        environment=environment,
+        contributor="Ann of example.org",
+        command="python -m bench run --checkpoint microsoft/resnet-18 --task image-classification",
+    )
+    assert list(check([written(tmp_path, record)])) == []
+
+
+@pytest.mark.parametrize("name", ["", " ", "two\nlines", "x" * 81])
+def test_a_contributor_is_a_name_of_one_line(tmp_path: Path, name: str) -> None:
+    (finding,) = check([written(tmp_path, good(contributor=name))])
+    assert finding.field == "contributor"

@@ -19,6 +19,9 @@ from bench.scrub import MAX_LENGTH, one_line
         (r"in C:\Users\ann\venv\Lib\site-packages\torch\x.py", r"in torch\x.py"),
         ("two\n  lines\tand blanks", "two lines and blanks"),
         ("<object at 0x7f3a2b4c5d6e>", "<object at 0x…>"),
+        ("on GPU-3f2504e0-4f89-41d3-9a0c-0305e82c3301 of ip-10-0-1-7", "on <serial> of <host>"),
+        ("10.1.2.3 (aa:bb:cc:dd:ee:ff), ask ann@example.org", "<address> (<address>), ask <address>"),
+        ("torch 2.13.0, driver 580.95.05, at 12:30:45", None),
         ("1/2 of microsoft/resnet-50 at https://huggingface.co/models/x", None),
     ],
 )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from bench.errors import AtlasError
+from bench.importers import Given
 from bench.record import SCHEMA, Arm, Cell, Environment, Measurement, Record, Source, Status, Task
 
 RUN = "huggingface-2023"
@@ -35,8 +36,10 @@ FLAGS = ("dtype-not-stated",)
 UNBATCHED = "batch-size-worded-unbatched"
 
 
-def read(table: Path = TABLE) -> Iterator[Record]:
+def read(given: Given | None = None, table: Path = TABLE) -> Iterator[Record]:
     """One record a row, in the order of the table. Raises `AtlasError` naming the row that cannot be read."""
+    if given and given.files:
+        raise AtlasError("huggingface-2023 has its table with it", where="FILE", remedy="name no file")
     with table.open(encoding="utf-8", newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):
             try:

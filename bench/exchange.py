@@ -1,0 +1,105 @@
+"""Records to other formats and from them: what `bench import` and `bench export` do once the command line is read.
+
+Enter a source with its files, leave run files, one a run, all of them or none; enter run files, leave one file of
+another format.
+
+    python -m bench import timm FILE… --out records
+    python -m bench export csv --out records.csv
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.choices import pick
+from bench.errors import AtlasError
+from bench.exporters import FORMATS
+from bench.importers import Given
+from bench.record import Record, encode, read, run_files
+
+
+def importers() -> Mapping[str, str]:
+    """Module names by source: every module of `bench.importers` is one."""
+    names = [module.name for module in pkgutil.iter_modules(importlib.import_module("bench.importers").__path__)]
+    return {name.replace("_", "-"): f"bench.importers.{name}" for name in names}
+
+
+def import_(source: str, given: Given, out: Path, contributor: str | None = None) -> dict[Path, list[Record]]:
+    """Write what `source` reads into run files below `out`, and return them with their records.
+
+    A file of the same run is replaced. Raises `AtlasError` before anything is written.
+    """
+    known = importers()
+    module: Any = importlib.import_module(known[pick("source", source, known)])
+    runs: dict[str, list[Record]] = {}
+    seen: set[tuple[Any, ...]] = set()
+    for record in module.read(given):
+        key = (record.run, record.key)
+        if key in seen:
+            raise AtlasError(
+                f"{record.cell.model} is there twice: the same cell of the run {record.run}",
+                where=", ".join(map(str, given.files)),
+                remedy="import the files one by one, or leave one of them out",
+            )
+        seen.add(key)
+        named = msgspec.structs.replace(record, contributor=contributor) if contributor else record
+        runs.setdefault(record.run, []).append(named)
+    if not runs:
+        raise AtlasError("holds no record", where=", ".join(map(str, given.files)), remedy="check the file")
+    files = {out / f"{run}.jsonl": records for run, records in runs.items()}
+    _write_all({path: b"".join(map(encode, records)) for path, records in files.items()})
+    return files
+
+
+def _write_all(contents: Mapping[Path, bytes]) -> None:
+    """Every file beside its place first, then into it: a full disk leaves what was there."""
+    staged: list[tuple[Path, Path]] = []
+    try:
+        for path, content in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_name(f"{path.name}.part")
+            staged.append((part, path))
+            part.write_bytes(content)
+        for part, path in staged:
+            part.replace(path)
+    except OSError as error:
+        raise _unwritable(error, staged[-1][1] if staged else next(iter(contents))) from None
+    finally:
+        for part, _ in staged:
+            part.unlink(missing_ok=True)
+
+
+def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
+    """Write the records of all run files at or below `paths` to `out`.
+
+    Returns how many there are, and how many cells the format can't hold. Raises `AtlasError`.
+    """
+    module, function, _ = FORMATS[pick("format", form, FORMATS)]
+    for path in paths:
+        if not path.exists():
+            raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
+    records = [record for path in paths for file in run_files(path) for record in read(file)]
+    if not records:
+        where = ", ".join(map(str, paths))
+        raise AtlasError("holds no records", where=where, remedy="measure first: python -m bench run")
+    write: Any = getattr(importlib.import_module(module), function)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+            part = Path(folder, out.name)
+            left_out = write(records, part)
+            part.replace(out)
+    except OSError as error:
+        raise _unwritable(error, out) from None
+    return len(records), left_out or 0
+
+
+def _unwritable(error: OSError, path: Path) -> AtlasError:
+    return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy="choose another place with --out")

@@ -1,0 +1,246 @@
+"""Figures of pytorch-image-models: what a file name says, arms of one table and of two, and the real files by hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+from bench.check import check
+from bench.errors import AtlasError
+from bench.exchange import import_
+from bench.importers import Given
+from bench.importers.timm import Setup, parse, read
+from bench.record import UNEQUAL_BATCHES, Record, Status
+from generator.lint import DOUBTING
+from generator.load import load
+
+REAL = Path(os.environ.get("ATLAS_TIMM", ROOT.parent / "shared" / "timm"))
+"""Result files of timm, which are not part of the atlas."""
+
+EAGER, DYNAMO = (f"benchmark-infer-amp-nchw-pt240-cu124-rtx4090{arm}.csv" for arm in ("", "-dynamo"))
+
+HEADER = (
+    "model,infer_img_size,infer_samples_per_sec,infer_step_time,infer_batch_size,param_count,infer_gmacs,infer_macts"
+)
+
+
+def file(folder: Path, name: str, *rows: str, header: str = HEADER) -> Path:
+    path = folder / name
+    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """Equal batches, unequal ones, and a model that only one arm has."""
+    eager = file(
+        tmp_path,
+        EAGER,
+        "resnet50,224,3200.0,80.0,256,25.56,4.11,11.11",
+        "vit,224,2000.0,512.0,1024,86.57,16.87,16.49",
+        "alone,160,1000.0,1.0,1,0.5,,",
+    )
+    compiled = file(
+        tmp_path,
+        DYNAMO,
+        "vit,224,2560.0,100.0,256,86.57,16.87,16.49",
+        "resnet50,224,6400.0,40.0,256,25.56,4.11,11.11",
+        "other,160,1000.0,1.0,1,0.5,0.0,",
+    )
+    return eager, compiled
+
+
+def records(*files: Path, **given: Any) -> dict[str, Record]:
+    return {record.cell.model: record for record in read(Given(files=files, **given))}
+
+
+@pytest.mark.parametrize(
+    ("name", "setup", "arm", "device"),
+    [
+        (DYNAMO, ("amp", "nchw", "2.4.0", "cu124", "rtx4090"), "compiled", "NVIDIA GeForce RTX 4090"),
+        (
+            "benchmark-infer-amp-nhwc-pt110-cu113-rtx3090.csv",
+            ("amp", "nhwc", "1.10", "cu113", "rtx3090"),
+            "eager",
+            "NVIDIA GeForce RTX 3090",
+        ),
+        (
+            "benchmark-infer-amp-nchw-pt291-cu130-5090-dynamo.csv",
+            ("amp", "nchw", "2.9.1", "cu130", "5090"),
+            "compiled",
+            "NVIDIA GeForce RTX 5090",
+        ),
+        (
+            "benchmark-infer-amp_bf16-nchw-pt2100-cu130-pro6000maxq-dynamo.csv",
+            ("amp_bf16", "nchw", "2.10.0", "cu130", "pro6000maxq"),
+            "compiled",
+            "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+        ),
+        (
+            "benchmark-infer-fp32-nchw-pt221-cpu-i9_10940x-dynamo.csv",
+            ("fp32", "nchw", "2.2.1", "cpu", "i9_10940x"),
+            "compiled",
+            "Intel Core i9-10940X",
+        ),
+        (
+            "benchmark-infer-bf16-nchw-pt240-cu124-mi300x.csv",
+            ("bf16", "nchw", "2.4.0", "cu124", "mi300x"),
+            "eager",
+            "mi300x",
+        ),
+    ],
+)
+def test_a_file_name_tells_device_torch_type_and_layout(
+    name: str, setup: tuple[str, ...], arm: str, device: str
+) -> None:
+    found, its_arm = parse(Path(name))
+    assert (found, its_arm) == (Setup(*setup), arm)
+    assert found.device_name == device
+
+
+def test_two_tables_make_one_record_a_model_and_size(pair: tuple[Path, Path]) -> None:
+    found = records(*pair)
+    assert {name: record.status for name, record in found.items()} == {
+        "resnet50": Status.PASS,
+        "vit": Status.PASS,
+        "alone": Status.SKIPPED,
+        "other": Status.SKIPPED,
+    }
+    resnet = found["resnet50"]
+    assert resnet.measurement
+    assert resnet.measurement.compiled
+    assert (resnet.cell.dtype, resnet.cell.autocast, resnet.cell.input_size) == ("float16", True, (224, 224))
+    assert resnet.measurement.eager.published_mean_ms == 80.0
+    assert resnet.measurement.compiled.published_images_s == 6400.0
+    assert resnet.measurement.work
+    assert resnet.measurement.work.flop == pytest.approx(2 * 4.11e9 * 256)
+    assert UNEQUAL_BATCHES not in resnet.flags
+    assert resnet.source
+    assert (resnet.source.licence, resnet.source.date) == ("Apache-2.0", "2024-07")
+    assert resnet.source.files == (DYNAMO, EAGER)
+    assert records(*pair, date="2024-08")["vit"].flags == tuple(
+        flag for flag in found["vit"].flags if not flag.startswith("date-")
+    )
+
+
+def test_arms_of_different_batches_are_flagged_and_never_divided(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    import_("timm", Given(files=pair), tmp_path / "out")
+    results = load(tmp_path / "out")
+    rows = {row["model_label"]: row for row in results.rows}
+    assert rows["resnet50"]["speedup"] == 2.0
+    vit = rows["vit"]
+    assert UNEQUAL_BATCHES in vit["flags"]
+    assert (vit["batch_size"], vit["eager_ms"], vit["compiled_ms"]) == (1024, 512.0, None)
+    assert all(vit[name] is None for name in ("speedup", "change", "break_even_calls", "memory_change"))
+    assert vit["verdict"] == "unknown"
+    assert (vit["eager_images_s"], vit["compiled_images_s"]) == (2000.0, 2560.0)
+    (unequal,) = (finding for finding in results.problems if finding.kind == "unequal_batches")
+    assert unequal.kind in DOUBTING
+    assert results.rows[unequal.rows[0]]["model_label"] == "vit"
+    assert rows["other"]["eager_ms"] is None
+    assert rows["other"]["compiled_ms"] == 1.0
+
+
+def test_layouts_and_types_of_one_model_stay_apart(tmp_path: Path) -> None:
+    row = "resnet50,224,3200.0,80.0,256,25.56,4.11,11.11"
+    names = [f"benchmark-infer-{type_}-pt240-cu124-rtx3090.csv" for type_ in ("amp-nchw", "amp-nhwc", "fp16-nchw")]
+    import_("timm", Given(files=tuple(file(tmp_path, name, row) for name in names)), tmp_path / "out")
+    results = load(tmp_path / "out")
+    assert len(results.newest_rows) == 3
+    assert {(row["dtype"], row["layout"]) for row in results.rows} == {
+        ("autocast float16", ""),
+        ("autocast float16", "channels_last"),
+        ("float16", ""),
+    }
+
+
+GOOD = "resnet50,224,3200.0,80.0,256,25.56,4.11,11.11"
+
+
+@pytest.mark.parametrize(
+    ("rows", "where", "says"),
+    [
+        ([GOOD, GOOD.replace("224", "288").replace("80.0", "")], ":3: infer_step_time", "is empty"),
+        ([GOOD.replace("80.0", "nan")], ":2: infer_step_time", "'nan' is no positive number"),
+        ([GOOD.replace("3200.0", "-1")], ":2: infer_samples_per_sec", "no positive number"),
+        ([GOOD.replace(",256,", ",2.5,")], ":2: infer_batch_size", "no whole number"),
+        ([GOOD, "cut,224"], ":3", "has 2 fields where the header has 8"),
+        ([GOOD, GOOD.replace("80.0", "81.0")], ":3: model", "resnet50 at 224 pixels is in line 2 already"),
+        (['a,"b'], ":2", "not CSV"),
+    ],
+)
+def test_a_broken_row_refuses_the_file_with_its_place_and_writes_nothing(
+    tmp_path: Path, rows: list[str], where: str, says: str
+) -> None:
+    path = file(tmp_path, EAGER, *rows)
+    with pytest.raises(AtlasError, match=says) as error:
+        import_("timm", Given(files=(path,)), tmp_path / "out")
+    assert error.value.where == f"{path}{where}"
+    assert error.value.remedy
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
+    for name, header, says in (
+        ("results.csv", HEADER, "not named"),
+        (EAGER.replace("infer", "train"), HEADER, "of training"),
+        (EAGER.replace("-amp-", "-int8-"), HEADER, "'int8' is no known type"),
+        (EAGER, "model,top1", "no column infer_img_size"),
+        (EAGER, "", "the file is empty"),
+    ):
+        with pytest.raises(AtlasError) as error:
+            records(file(tmp_path, name, header=header))
+        assert says in str(error.value)
+    (tmp_path / EAGER).write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(AtlasError, match="not UTF-8"):
+        records(tmp_path / EAGER)
+    with pytest.raises(AtlasError, match="has already"):
+        list(read(Given(files=(tmp_path / EAGER, tmp_path / "copy" / EAGER))))
+
+
+# ── The real ones ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.skipif(not (REAL / EAGER).exists(), reason=f"no result files of timm in {REAL}")
+def test_the_real_files(tmp_path: Path) -> None:
+    (files,) = import_("timm", Given(files=(REAL / EAGER, REAL / DYNAMO)), tmp_path).items()
+    path, found = files
+    assert path.name == "timm-rtx4090-torch-2.4.0-amp-nchw.jsonl"
+    assert len(found) == 1445  # 1,444 eager rows, 1,443 compiled ones, 1,442 of them of the same model and size
+    assert sum(record.status is Status.PASS for record in found) == 1442
+    assert {record.cell.model for record in found if record.status is Status.SKIPPED} == {
+        "bat_resnext26ts",
+        "cait_m48_448",
+        "eva02_enormous_patch14_clip_224",
+    }
+    assert sum(UNEQUAL_BATCHES in record.flags for record in found) == 1370
+    assert list(check([path])) == []
+
+    by_cell = {(record.cell.model, record.cell.input_size): record.measurement for record in found}
+    # Read off the two files by eye: model, size; images/s, ms and batch of eager, of compiled.
+    # The cell has the batch of its eager arm, so that an arm says its own only where it differs.
+    for model, size, *figures in (
+        ("test_vit", 160, 188343.61, 5.426, None, 155871.09, 1.635, 256),
+        ("resnet50", 224, 4217.6, 242.763, None, 8237.46, 31.069, 256),
+        ("caformer_b36", 384, 177.61, 1441.35, None, 564.02, 453.867, None),
+    ):
+        measurement = by_cell[model, (size, size)]
+        assert measurement
+        assert measurement.compiled
+        assert [
+            measurement.eager.published_images_s,
+            measurement.eager.published_mean_ms,
+            measurement.eager.batch_size,
+            measurement.compiled.published_images_s,
+            measurement.compiled.published_mean_ms,
+            measurement.compiled.batch_size,
+        ] == figures
+
+    results = load(tmp_path)
+    assert len(results.rows) == 1445
+    assert sum(row["speedup"] is not None for row in results.rows) == 72
+    assert len([finding for finding in results.problems if finding.kind == "unequal_batches"]) == 1370

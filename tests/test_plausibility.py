@@ -1,0 +1,112 @@
+"""What no device can do is refused by name and reason; what is only surprising passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from atlas_data import measured, measurement, telling
+
+from bench.plausibility import CEILINGS, Sighting, Sightings, ceiling, faults, sightings
+from bench.record import Arm, Measurement, Peaks, Record, Work
+
+
+def found(record: Record, known: Sightings | None = None) -> list[tuple[str, str]]:
+    return [(field, what) for field, what, _ in faults(record, known or {}, "r.jsonl", 1)]
+
+
+def of_work(eager_ms: float, flop: float, traffic_bytes: float | None = None, **changes: Any) -> Record:
+    figures = measurement(eager_ms, eager_ms, work=Work(flop=flop, traffic_bytes=traffic_bytes), **changes)
+    return measured(figures=figures, device_name=changes.pop("device_name", "NVIDIA H200"))
+
+
+def test_what_a_gpu_can_tell_is_plausible() -> None:
+    assert found(measured(figures=telling())) == []
+
+
+def test_no_device_is_faster_than_its_data_sheet() -> None:
+    peak = CEILINGS["H200"].single_flop_s
+    assert found(of_work(1.0, 2 * peak * 1e-3)) == []  # an algorithm may do with less
+    (eager, compiled) = found(of_work(1.0, 9 * peak * 1e-3))
+    assert eager[0] == "measurement.eager"
+    assert "9 times what the data sheet of NVIDIA H200 allows" in eager[1]
+    assert compiled[0] == "measurement.compiled"
+
+
+def test_nor_than_its_memory() -> None:
+    ((field, what),) = found(of_work(1.0, 1.0, 50 * CEILINGS["H200"].memory_bytes_s * 1e-3))
+    assert field == "measurement.eager"
+    assert "50 times" in what
+
+
+def test_a_device_without_a_data_sheet_is_held_against_its_own_peaks() -> None:
+    peaks = Peaks(matmul_flop_s=1e12, copy_bytes_s=1e11)
+    fast = measured(
+        figures=measurement(1.0, 1.0, work=Work(flop=5e9), peaks=peaks), device_name="Some CPU", device="cpu"
+    )
+    assert "this record itself measured as the peak" in found(fast)[0][1]
+    gpu = measured(figures=fast.measurement, device_name="Some GPU")
+    assert found(gpu) == []  # convolutions may use TF32 there
+
+
+@pytest.mark.parametrize(
+    ("name", "product"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "A100"),
+        ("Tesla V100-SXM2-16GB", "V100"),
+        ("Tesla T4", "T4"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("NVIDIA L40S", "L40S"),
+        ("NVIDIA A10G", "A10G"),
+        ("NVIDIA H100 80GB HBM3", "H100"),
+        ("NVIDIA T400 4GB", None),
+    ],
+)
+def test_a_product_is_a_word_of_the_device_name(name: str, product: str | None) -> None:
+    flop_s, _, _ = ceiling(measured(device_name=name))
+    assert flop_s == (CEILINGS[product].single_flop_s if product else 0)
+
+
+def test_autocast_may_use_the_faster_type() -> None:
+    plain, cast = (measured(dtype=dtype, autocast=cast) for dtype, cast in (("float32", False), ("float16", True)))
+    assert ceiling(plain)[0] < ceiling(cast)[0]
+
+
+def test_slower_than_its_family_by_a_unit_is_refused() -> None:
+    others: Sightings = {("ViT", "cuda", "float32", "eager"): [Sighting("other.jsonl", 7, 5.0)]}
+    slow = measured(figures=measurement(9000.0, 9000.0))
+    ((field, what),) = found(slow, others)
+    assert field == "measurement.eager"
+    assert "times what other records of ViT say of cuda devices (5 ms)" in what
+    assert found(slow, {}) == []
+    assert found(measured(figures=measurement(4000.0, 4000.0)), others) == []
+    alone: Sightings = {family: [Sighting("r.jsonl", 1, 1.0)] for family, _ in sightings(slow, "r.jsonl", 1)}
+    assert found(slow, alone) == []  # itself is no family
+
+
+def test_a_batch_of_its_own_is_counted_in_the_family() -> None:
+    arm = Arm(published_mean_ms=100.0, batch_size=50)
+    record = measured(figures=Measurement(eager=Arm(published_mean_ms=2.0), compiled=arm))
+    by_arm = {family[-1]: sighting.image_ms for family, sighting in sightings(record, "r", 1)}
+    assert by_arm == {"eager": 2.0, "compiled": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("arm", "field"),
+    [
+        (Arm(rounds_ms=((1.0, 2.0, 3.0, 4.0),), published_median_ms=9.0), "measurement.eager.published_median_ms"),
+        (Arm(published_mean_ms=10.0, published_images_s=5000.0), "measurement.eager.published_images_s"),
+        (Arm(published_mean_ms=5e6), "measurement.eager"),
+        (Arm(published_mean_ms=float("nan")), "measurement.eager"),
+    ],
+)
+def test_figures_that_contradict_each_other_are_refused(arm: Arm, field: str) -> None:
+    assert [each for each, _ in found(measured(figures=Measurement(eager=arm)))] == [field]
+
+
+def test_arms_of_one_batch_that_differ_by_a_unit_are_refused_and_of_two_are_not() -> None:
+    eager, compiled = Arm(published_mean_ms=500.0), Arm(published_mean_ms=1.0)
+    assert found(measured(figures=Measurement(eager=eager, compiled=compiled)))[0][0] == "measurement"
+    own = msgspec.structs.replace(compiled, batch_size=8)
+    assert found(measured(figures=Measurement(eager=eager, compiled=own))) == []
