@@ -61,7 +61,7 @@ CEILINGS: Mapping[str, Ceiling] = {
     "L40S": Ceiling(362.1e12, 183e12, 864e9),  # NVIDIA L40S data sheet
     "A100": Ceiling(312e12, 156e12, 2039e9),  # NVIDIA A100 Tensor Core GPU data sheet, 80 GB SXM
     "V100": Ceiling(130e12, 16.4e12, 1134e9),  # NVIDIA V100 and V100S data sheets
-    "A10G": Ceiling(140e12, 70e12, 600e9),  # NVIDIA A10G data sheet
+    "A10G": Ceiling(70e12, 35e12, 600e9),  # NVIDIA A10G data sheet
     "A10": Ceiling(125e12, 62.5e12, 600e9),  # NVIDIA A10 data sheet
     "L4": Ceiling(121e12, 60e12, 300e9),  # NVIDIA L4 data sheet
     "T4": Ceiling(65e12, 8.1e12, 320e9),  # NVIDIA T4 data sheet
