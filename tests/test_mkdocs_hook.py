@@ -24,10 +24,17 @@ HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
 
 
 @pytest.fixture(scope="module")
-def pages(site: BuiltSite) -> Pages:
+def documents(site: BuiltSite) -> dict[Path, HtmlPage]:
+    """Every file of HTML, parsed."""
+    return {path: read(path) for path in sorted(site.folder.rglob("*.html"))}
+
+
+@pytest.fixture(scope="module")
+def pages(site: BuiltSite, documents: dict[Path, HtmlPage]) -> Pages:
     """Address → parsed page, by language."""
     return {
-        code: {address: read(path) for address, path in site.pages(prefix).items()} for code, prefix in PREFIXES.items()
+        code: {address: documents[path] for address, path in site.pages(prefix).items()}
+        for code, prefix in PREFIXES.items()
     }
 
 
@@ -71,10 +78,9 @@ def test_heading_ids_are_the_same_in_every_language(pages: Pages) -> None:
 # ── Links ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_every_link_leads_somewhere_inside_the_site(site: BuiltSite) -> None:
+def test_every_link_leads_somewhere_inside_the_site(site: BuiltSite, documents: dict[Path, HtmlPage]) -> None:
     missing = []
-    for path in sorted(site.folder.rglob("*.html")):
-        page = read(path)
+    for path, page in documents.items():
         here = urljoin(site.address, path.relative_to(site.folder).as_posix())
         for link in page.links:
             if link.startswith(("data:", "javascript:", "#")):
@@ -88,8 +94,8 @@ def test_every_link_leads_somewhere_inside_the_site(site: BuiltSite) -> None:
     assert missing == []
 
 
-def test_nothing_is_fetched_from_another_host(site: BuiltSite) -> None:
-    external = {address for path in site.folder.rglob("*.html") for address in read(path).external}
+def test_nothing_is_fetched_from_another_host(site: BuiltSite, documents: dict[Path, HtmlPage]) -> None:
+    external = {address for page in documents.values() for address in page.external}
     assert external == set()
     for path in site.folder.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(?:https?:)?//", path.read_text(encoding="utf-8")), path
