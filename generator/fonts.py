@@ -120,7 +120,7 @@ def web_font(language: str, characters: Iterable[str], weight: Weight = "regular
     """
     codes = {ord(character) for character in served(language, characters, weight)}
     source = _shipped(face_of(language), weight)
-    key = "\n".join((fingerprint(), source.name, *_WEB_FEATURES, f"{WEB_GRID}", ",".join(map(str, sorted(codes)))))
+    key = "\n".join((fingerprint(), source.name, *_WEB_FEATURES, f"grid {WEB_GRID}", ",".join(map(str, sorted(codes)))))
     return _WEB.get(key, lambda: _woff2(source, codes))
 
 
@@ -178,8 +178,9 @@ def _simplify(font: TTFont) -> None:
         setattr(font["maxp"], bound, 0)
     font.sfntVersion = "\x00\x01\x00\x00"
     scale_upem(font, WEB_GRID)
-    for name in order:
-        font["hmtx"][name] = (font["hmtx"][name][0], getattr(outlines.glyphs[name], "xMin", 0))
+    for name, glyph in outlines.glyphs.items():
+        glyph.recalcBounds(outlines)
+        font["hmtx"][name] = (font["hmtx"][name][0], glyph.xMin)  # where it begins: another number would move it
 
 
 _NO_PROGRAMS = (

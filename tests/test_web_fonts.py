@@ -6,6 +6,7 @@ import re
 from io import BytesIO
 
 import pytest
+from fontTools.pens.boundsPen import BoundsPen
 from fontTools.ttLib import TTFont
 
 from generator import fonts
@@ -77,6 +78,22 @@ def test_outlines_are_quadratic_on_a_coarser_grid_and_the_same_each_time() -> No
     assert "glyf" in font
     assert {font["hmtx"][name][0] for name in font.getBestCmap().values()} == {fonts.WEB_GRID}
     assert all(font["glyf"][name].numberOfContours > 0 for name in font.getBestCmap().values())
+
+
+@pytest.mark.parametrize("weight", fonts.WEIGHTS)
+def test_every_character_stays_in_its_place(weight: fonts.Weight) -> None:
+    characters = "（）「」、。レイテンシ一丨延"
+    web = TTFont(BytesIO(fonts.web_font("ja", characters, weight)))
+    whole = TTFont(fonts.JAPANESE.path(weight))
+    scale = fonts.WEB_GRID / whole["head"].unitsPerEm
+    for code, name in web.getBestCmap().items():
+        bounds = BoundsPen(None)
+        whole.getGlyphSet()[whole.getBestCmap()[code]].draw(bounds)
+        glyph = web["glyf"][name]
+        assert web["hmtx"][name] == (fonts.WEB_GRID, glyph.xMin), chr(code)
+        assert [glyph.xMin, glyph.yMin, glyph.xMax, glyph.yMax] == pytest.approx(
+            [bound * scale for bound in bounds.bounds], abs=1.5
+        ), chr(code)
 
 
 def test_ranges_are_written_as_css_has_them() -> None:
