@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 
@@ -52,6 +52,12 @@ def wait_for_function(page: Page, expression: str, *, arg: Any = None, timeout: 
 
 
 Page.wait_for_function = wait_for_function  # type: ignore[assignment,method-assign]
+
+
+PATIENCE_MS = 20_000
+"""What is expected comes at once; on a busy machine, nothing does."""
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def executable() -> str | None:

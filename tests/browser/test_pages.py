@@ -42,9 +42,12 @@ def is_one_of_a_kind(address: str) -> bool:
     return folder not in {"devices", "models"} or not name or name.startswith(("cpu-", "conditional-"))
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("en", "ar"))
 def test_every_page_fits_screen_and_phone(code: str, page: Page, site: BuiltSite, hosted_site: str) -> None:
-    """By instant navigation, as readers go from page to page: it changes all but the header and the scripts."""
+    """By instant navigation, as readers go from page to page: it changes all but the header and the scripts.
+
+    Every kind of page, in every language and at more widths, is in test_layout.py.
+    """
     home = hosted_site + PREFIXES[code]
     page.goto(home)
     page.evaluate("window.sameDocument = true")
