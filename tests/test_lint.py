@@ -11,9 +11,9 @@ import pytest
 from atlas_data import PUBLISHED, measured, measurement, write
 
 from bench.errors import AtlasError
-from bench.record import Peaks, Status, Work
+from bench.record import UNEQUAL_BATCHES, Peaks, Status, Work
 from generator.data_notes import data_notes, pinned_torch
-from generator.lint import STALE_DAYS, UNEQUAL_BATCHES, Finding, lint, stale
+from generator.lint import STALE_DAYS, Finding, lint, stale
 from generator.load import load
 
 

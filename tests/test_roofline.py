@@ -55,6 +55,7 @@ def test_fused_attention_counts_as_the_plain_one_does(label: str) -> None:
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         loaded.module(**loaded.batches[0])
     assert found.flop == counter.get_total_flops()
+    assert found.traffic_bytes is not None
     assert found.flop / 100 < found.traffic_bytes < found.flop
 
 
@@ -76,6 +77,7 @@ def test_a_fused_kernel_moves_less_than_eager_does(monkeypatch: pytest.MonkeyPat
     (compiled,) = graphs
     eager = work(Chain(), {"x": x, "w": w}).traffic_bytes
     assert compiled == 4 * (8 * 16 + 16 * 32 + 8 * 32) + 4 * 2 * 8 * 32, "one product and one fused kernel"
+    assert eager is not None
     assert compiled < eager
 
 
