@@ -190,7 +190,8 @@ class Words:
     def heading(self, column: str) -> str:
         """The heading of a column."""
         if column.startswith(VERSION):
-            return self.say(self.language.gettext("PyTorch %(version)s (ms)"), version=column.removeprefix(VERSION))
+            version = f"PyTorch {column.removeprefix(VERSION)}"
+            return self.say(self.language.gettext("%(version)s (ms)"), version=version)
         return self.phrase(self._headings[column])
 
     @cached_property
