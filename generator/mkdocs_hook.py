@@ -47,7 +47,7 @@ from generator.material import BUNDLE, labels, search, without_alternates
 from generator.policy import policy
 from generator.rendered_checks import check_site
 from generator.search_index import SearchIndex
-from generator.web_fonts import STYLESHEET, web_fonts
+from generator.web_fonts import STYLESHEET, preloaded, web_fonts
 
 SOURCE = LANGUAGES[0]
 """The language of the outer build, at the root of the site."""
@@ -135,6 +135,7 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
         language=language,
         languages=[edition.language for edition in guide.editions.values()],
         newest=_newest(guide.results),
+        preloaded=preloaded(language.code),
         to_root="../" if language.prefix else "",
         root_url=_root_url(config),
         head_of=lambda page: _head(page, config),

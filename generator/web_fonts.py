@@ -66,6 +66,14 @@ def web_fonts(edition: Edition) -> tuple[SiteFile, ...]:
     return tuple(_files(edition))
 
 
+def preloaded(code: str) -> list[str]:
+    """The fonts that every page of a language shows at once, as far as they are small: text that changes its font moves
+    what follows it."""
+    names = {face_of(code): code, LATIN: LANGUAGES[0]}
+    faces = {face: name for face, name in names.items() if face not in _IN_SLICES}
+    return [f"fonts/{name}-{weight}.woff2" for name in faces.values() for weight in CSS_WEIGHTS]
+
+
 def _files(edition: Edition) -> Iterator[SiteFile]:
     codes = {LATIN: LANGUAGES[0]}
     codes.setdefault(face_of(edition.language.code), edition.language.code)
