@@ -9,21 +9,12 @@ import pytest
 from conftest import THOROUGH, BuiltSite
 from playwright.sync_api import Browser, Page, expect
 
-from generator.language import LANGUAGES, load_language
+from browser.kinds import PREFIXES, follow
+from generator.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 
-PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 SCREEN, PHONE = 1280, 390
-
-FOLLOW = """url => {
-  const link = document.createElement("a")
-  link.href = url
-  document.body.append(link)
-  link.click()
-  link.remove()
-}"""
-"""Go where a link to this address would lead."""
 
 WIDER_THAN_THE_SCREEN = """() => {
   const { clientWidth, scrollWidth } = document.documentElement
@@ -56,8 +47,7 @@ def test_every_page_fits_screen_and_phone(code: str, page: Page, site: BuiltSite
     for address in site.pages(PREFIXES[code]):
         if not (code == "en" or THOROUGH or is_one_of_a_kind(address)):
             continue
-        page.evaluate(FOLLOW, home + address)
-        page.wait_for_function("url => document.querySelector('link[rel=canonical]').href === url", arg=home + address)
+        follow(page, home + address)
         widths.reverse()  # the last one first: a change of width takes longer than a change of page
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
