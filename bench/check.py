@@ -21,6 +21,7 @@ from typing import Any, Self
 import msgspec
 
 from bench import plausibility, quality, tour
+from bench.choices import existing
 from bench.errors import AtlasError
 from bench.models import BY_LABEL
 from bench.plausibility import Fault
@@ -62,8 +63,7 @@ def check(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Finding]:
     Raises `AtlasError` for a path that isn't there."""
     paths = list(paths)
     for path in paths:
-        if not path.exists():
-            raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
+        existing(path)
     checked = [file for path in paths for file in files(path)]
     known = _Known.of([*run_files(atlas), *(file for file in checked if file.parent.name not in READERS)])
     for file in checked:

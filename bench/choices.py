@@ -1,4 +1,4 @@
-"""Pick one of a closed set of names, or say which names come nearest.
+"""What a user named: one of a closed set, or a path. Where it is not there, say what comes nearest.
 
 python -c "from bench.choices import pick; print(pick('device', 'cdua', ('cuda', 'cpu')))"
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from pathlib import Path
 
 from bench.errors import AtlasError
 
@@ -26,3 +27,10 @@ def pick(kind: str, name: str, known: Collection[str], *, remedy: str = "") -> s
 
 def _form(name: str) -> str:
     return "".join(character for character in name.lower() if character not in " -_")
+
+
+def existing(path: Path) -> Path:
+    """The path that a user named. Raises `AtlasError` where there is nothing."""
+    if not path.exists():
+        raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
+    return path

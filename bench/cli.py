@@ -498,11 +498,12 @@ def complaints() -> list[Complaint]:
     """What would spoil a measurement now."""
     try:
         from bench.doctor import examine, look
+        from bench.sweep import CACHE
     except ModuleNotFoundError as error:
         raise AtlasError(
             f"{error.name} is not installed", remedy='install what measuring needs: pip install -e ".[bench]"'
         ) from None
-    return examine(look(RESULTS.parents[1] / ".cache" / "bench"))
+    return examine(look(CACHE))
 
 
 # ── quality ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from bench.choices import pick
+from bench.choices import existing, pick
 from bench.errors import AtlasError
 from bench.exporters import FORMATS
 from bench.importers import Given
@@ -82,10 +82,7 @@ def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
     Returns how many there are, and how many cells the format can't hold. Raises `AtlasError`.
     """
     module, function, _ = FORMATS[pick("format", form, FORMATS)]
-    for path in paths:
-        if not path.exists():
-            raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
-    records = [record for path in paths for file in run_files(path) for record in read(file)]
+    records = [record for path in paths for file in run_files(existing(path)) for record in read(file)]
     if not records:
         where = ", ".join(map(str, paths))
         raise AtlasError("holds no records", where=where, remedy="measure first: python -m bench run")

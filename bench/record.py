@@ -11,6 +11,7 @@ they are derived from the raw samples by `bench.statistics`, so a better statist
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -372,6 +373,11 @@ def _cut_torn_line(file: Any) -> None:
     if keep != size:
         file.truncate(keep)
     file.seek(0, os.SEEK_END)
+
+
+def file_slug(text: str) -> str:
+    """A name for a run, and so for a file: small letters, digits, points and hyphens."""
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")
 
 
 def run_files(results: Path) -> list[Path]:

@@ -32,7 +32,7 @@ from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey
 from bench.pace import Pace
 from bench.profiles import Profile
-from bench.record import RESULTS, SCHEMA, Cell, Environment, Measurement, Record, Status, append, read
+from bench.record import RESULTS, SCHEMA, Cell, Environment, Measurement, Record, Status, append, file_slug, read
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
 """Compile caches of unfinished runs, a folder a run and one below it a cell; removed when the run is finished."""
@@ -312,8 +312,7 @@ def is_same_kind(records: Sequence[Record], plan: Plan, environment: Environment
 
 def slug(name: str) -> str:
     """A device's name for a file: "Intel(R) Xeon(R) Processor @ 2.50GHz" is intel-xeon-2.50ghz."""
-    name = re.sub(r"\((?:r|tm|c)\)|\b(?:cpu|processor|gpu)\b", " ", name.lower())
-    return re.sub(r"[^a-z0-9.]+", "-", name).strip("-.")
+    return file_slug(re.sub(r"\((?:r|tm|c)\)|\b(?:cpu|processor|gpu)\b", " ", name.lower()))
 
 
 @contextmanager

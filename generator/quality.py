@@ -36,15 +36,19 @@ def _line(quality: Quality, way: str, model: str, words: Words) -> tuple[Cell, .
     eager, compiled = (
         statistics.median(getattr(each, f"{arm}_ms") for each in repeats) for arm in ("eager", "compiled")
     )
+
+    def figure(text: str, value: float) -> Cell:
+        return Cell(words.value(text), repr(value), "number")
+
     pooled, spread, seconds = (of(way, model) for of in (quality.pooled, quality.spread, quality.seconds))
     return (
         Cell(words.value(model)),
         _name(way, words),
-        Cell(words.value(language.ratio(pooled, 3)), repr(pooled), "number"),
-        Cell(words.value(language.percent(spread, 1)), repr(spread), "number"),
-        Cell(words.value(language.number(eager, 3)), repr(eager), "number"),
-        Cell(words.value(language.number(compiled, 3)), repr(compiled), "number"),
-        Cell(words.value(language.number(seconds, 0)), repr(seconds), "number"),
+        figure(language.ratio(pooled, 3), pooled),
+        figure(language.percent(spread, 1), spread),
+        figure(language.number(eager, 3), eager),
+        figure(language.number(compiled, 3), compiled),
+        figure(language.number(seconds, 0), seconds),
     )
 
 

@@ -20,9 +20,9 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.importers import NOT_INTERLEAVED, ONE_ARM, TASKS, Given, documents
-from bench.importers.pytorch_dynamo import NO_SIZE, slug
+from bench.importers.pytorch_dynamo import NO_SIZE
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES
-from bench.record import SCHEMA, UNEQUAL_BATCHES, Arm, Cell, Environment, Measurement, Record, Status, Task
+from bench.record import SCHEMA, UNEQUAL_BATCHES, Arm, Cell, Environment, Measurement, Record, Status, Task, file_slug
 
 REMEDY = "take the file from its source again, or measure again with optimum-benchmark"
 
@@ -229,7 +229,7 @@ def _record(eager: Report | None, compiled: Report | None, given: Given) -> Reco
     flags = dict.fromkeys(flag for each in (eager, compiled) if each for flag in each.flags)
     return Record(
         schema=SCHEMA,
-        run=slug(f"optimum-{one.environment.device_name}-torch-{one.environment.torch}-{date}"),
+        run=file_slug(f"optimum-{one.environment.device_name}-torch-{one.environment.torch}-{date}"),
         origin="published",
         profile="optimum-benchmark",
         process=0,

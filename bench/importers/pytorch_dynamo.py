@@ -30,6 +30,7 @@ from bench.record import (
     Source,
     Status,
     Task,
+    file_slug,
 )
 
 NAME = re.compile(
@@ -141,7 +142,7 @@ def _records(path: Path, beside: Path | None, given: Given) -> Iterator[Record]:
     source = given.source(path, title="PyTorch: Dynamo benchmarks", date=date, files=files, note=NOTE)
     statuses = _statuses(beside) if beside else {}
     environment = Environment(device_name=device_name, torch=torch)
-    run = slug(f"dynamo-{path.stem.removesuffix('_performance')}-{device_name}-torch-{torch}")
+    run = file_slug(f"dynamo-{path.stem.removesuffix('_performance')}-{device_name}-torch-{torch}")
     left_out, seen = [], dict[tuple[str, str], str]()
     for row in csv_rows(path, COLUMNS, "a performance table of the Dynamo benchmarks"):
         name = row.text("name")
@@ -155,11 +156,6 @@ def _records(path: Path, beside: Path | None, given: Given) -> Iterator[Record]:
         yield record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
     if left_out:
         given.tell(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
-
-
-def slug(text: str) -> str:
-    """A name for a run, and so for a file."""
-    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")
 
 
 def setting_of(path: Path, given: Given) -> Setting:

@@ -19,9 +19,9 @@ from bench.errors import AtlasError
 from bench.exporters.pytorch_oss_v3 import BACKENDS, FAILURE, LATENCY, NAME, ROUNDS
 from bench.flat import COLUMNS, from_text, unflatten
 from bench.importers import Given, Row, documents
-from bench.importers.pytorch_dynamo import ACCURACY, NOTE, record, setting, slug
+from bench.importers.pytorch_dynamo import ACCURACY, NOTE, record, setting
 from bench.profiles import COMPILE_MODES
-from bench.record import Environment, Record
+from bench.record import Environment, Record, file_slug
 
 REMEDY = "take the file from its source again"
 
@@ -154,7 +154,7 @@ def _dynamo_records(path: Path, entries: list[Entry], given: Given) -> Iterator[
         accuracy = cells.get("accuracy")
         if accuracy is not None and accuracy not in ACCURACY:
             raise row.wrong("accuracy", f"{accuracy!r} is not known", f"known are {', '.join(ACCURACY)}")
-        run = slug(f"dynamo-{backend}-{origin}-{dtype}-{environment.device_name}-torch-{environment.torch}")
+        run = file_slug(f"dynamo-{backend}-{origin}-{dtype}-{environment.device_name}-torch-{environment.torch}")
         yield record(row, setup, run, environment, source, flags, accuracy=accuracy)
     if left_out:
         given.tell(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
