@@ -37,6 +37,11 @@ FOLLOW = """url => {
 """Go where a link to this address would lead."""
 
 
+def enter(page: Page, address: str) -> None:
+    """Load a page until links lead on by instant navigation, which they do not before the sitemap has arrived."""
+    page.goto(address, wait_until="networkidle")
+
+
 def follow(page: Page, address: str) -> None:
     """To another page of the same site by instant navigation, until it is there."""
     page.evaluate(FOLLOW, address)

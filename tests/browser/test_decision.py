@@ -10,6 +10,7 @@ import pytest
 from conftest import PREFIXES, BuiltSite
 from playwright.sync_api import Browser, Page, expect
 
+from browser.kinds import enter
 from generator.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
@@ -197,7 +198,7 @@ def test_out_of_memory_and_missing_records_stand_in_words(page: Page, hosted_sit
 
 
 def test_it_works_after_instant_navigation_and_follows_the_language(page: Page, hosted_site: str) -> None:
-    page.goto(hosted_site)
+    enter(page, hosted_site)
     page.evaluate("window.sameDocument = true")
     for _ in range(2):
         page.locator(f".md-nav__link[href$='{ADDRESS}']").first.evaluate("link => link.click()")

@@ -13,6 +13,7 @@ import pytest
 from conftest import PREFIXES, BuiltSite
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
+from browser.kinds import enter
 from generator.language import LANGUAGES
 from generator.load import load
 
@@ -188,7 +189,7 @@ def test_in_every_language_at_every_width(code: str, page: Page, hosted_site: st
 
 
 def test_it_comes_and_goes_with_instant_navigation(page: Page, hosted_site: str) -> None:
-    page.goto(hosted_site)
+    enter(page, hosted_site)
     page.evaluate("window.sameDocument = true")
     page.locator(".md-tabs__link[href$='explorer/']").click()
     expect(page.locator(".explorer canvas")).to_be_visible()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from browser.kinds import PREFIXES, follow
+from browser.kinds import PREFIXES, enter, follow
 from browser.watching import watched
 from generator.language import load_language
 
@@ -79,8 +79,7 @@ def test_the_offer_is_taken_by_keyboard_where_the_reader_is(reader: Reader, host
 def test_the_offer_follows_instant_navigation_until_it_is_dismissed_for_good(reader: Reader, hosted_site: str) -> None:
     page = reader("ja")
     with watched(page, hosted_site) as problems:
-        with page.expect_event("requestfinished", lambda request: request.url.endswith("/sitemap.xml")):
-            page.goto(hosted_site)  # until then, links lead to new documents
+        enter(page, hosted_site)
         page.evaluate("window.sameDocument = true")
         follow(page, f"{hosted_site}devices/")
         expect(page.locator(f"{OFFER} a")).to_have_attribute("href", f"{hosted_site}ja/devices/")
