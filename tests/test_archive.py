@@ -1,0 +1,28 @@
+"""The synthetic archives are sound: what is timed on them would be worth nothing otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from archive import BATCH_SIZES, MODES, PROCESSES, model_names, write_archive
+
+from bench.check import check
+from generator.load import load
+
+
+def test_an_archive_has_as_many_records_as_asked_for(tmp_path: Path) -> None:
+    results = load(write_archive(tmp_path / "records", 500, models=10))
+    assert results.records == 500
+    assert set(results.cells["model_label"]) == set(model_names(10))
+    assert len(results.runs) == 3
+    whole = results.cells[results.cells["run"] == results.runs[0]]
+    assert len(whole) == 10 * len(BATCH_SIZES) * len(MODES)
+    assert set(whole["processes"]) == {PROCESSES}
+    assert not results.doubts
+
+
+def test_the_same_arguments_give_the_same_bytes_and_sound_records(tmp_path: Path) -> None:
+    one, two = (write_archive(tmp_path / name, 40, models=2) for name in ("one", "two"))
+    files = sorted(one.iterdir())
+    assert [path.read_bytes() for path in files] == [(two / path.name).read_bytes() for path in files]
+    assert not list(check(files, atlas=tmp_path / "none"))
