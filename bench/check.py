@@ -20,14 +20,15 @@ from typing import Any, Self
 
 import msgspec
 
-from bench import plausibility, quality, tour
+from bench import faults, plausibility, quality, tour
 from bench.choices import existing
 from bench.errors import AtlasError
+from bench.faults import FAULTS
 from bench.models import BY_LABEL
 from bench.plausibility import Fault
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES
 from bench.quality import QUALITY
-from bench.record import RESULTS, Measurement, Record, Status, decode, run_files
+from bench.record import RESULTS, Measurement, Record, Status, decode, finished, run_files
 from bench.scrub import anonymous, identifying
 from bench.tour import TOURS
 
@@ -37,7 +38,11 @@ LONGEST_NAME = 80
 VERSIONS = frozenset({"torch", "transformers", "python", "accelerator", "driver", "triton"})
 """Fields of an environment that hold versions."""
 
-READERS: Mapping[str, Callable[[Path], object]] = {TOURS.name: tour.read, QUALITY.name: quality.read}
+READERS: Mapping[str, Callable[[Path], object]] = {
+    TOURS.name: tour.read,
+    QUALITY.name: quality.read,
+    FAULTS.name: faults.read,
+}
 """How to read a document, by the name of its folder."""
 
 _MEASURE_AGAIN = "remove the line and measure the cell again: python -m bench run"
@@ -85,9 +90,10 @@ def _check_document(path: Path) -> Iterator[Finding]:
 
 
 def _check_file(path: Path, known: _Known) -> Iterator[Finding]:
-    lines = path.read_bytes().split(b"\n")
+    content = path.read_bytes()
+    lines = finished(content)
     seen: dict[tuple[Any, ...], int] = {}
-    for number, line in enumerate(lines[:-1], start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         where = f"{path}:{number}"
@@ -101,9 +107,9 @@ def _check_file(path: Path, known: _Known) -> Iterator[Finding]:
             yield Finding(where, "cell", f"says again what line {first} says", "remove one of the two lines")
         for field, what, remedy in (*_faults(record, path), *known.faults(record, path, number)):
             yield Finding(where, field, what, remedy)
-    if lines[-1].strip():
+    if content[sum(len(line) + 1 for line in lines) :].strip():
         yield Finding(
-            f"{path}:{len(lines)}",
+            f"{path}:{len(lines) + 1}",
             "",
             "the last line is torn: a run was interrupted while it wrote",
             "run the same command again: it resumes, and measures that cell again",
@@ -150,7 +156,7 @@ class _Known:
 
 
 def _readable(path: Path) -> Iterator[tuple[int, Record]]:
-    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+    for number, line in enumerate(finished(path.read_bytes()), start=1):
         if line.strip():
             with suppress(AtlasError):  # told where the file itself is checked
                 yield number, decode(line, f"{path}:{number}")

@@ -15,21 +15,18 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
+from typing import Any, NoReturn, cast, get_args
 
 import msgspec
 
 from bench.choices import pick
-from bench.errors import AtlasError
+from bench.errors import AtlasError, Complaint
 from bench.exchange import export, import_, importers
 from bench.exporters import FORMATS as EXPORTS
 from bench.job import Recipe, Weights
 from bench.models import MODELS, find
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES, PROFILES, Profile
 from bench.record import RESULTS, Task
-
-if TYPE_CHECKING:
-    from bench.doctor import Complaint
 
 MEASURED, PUBLISHED = RESULTS / "measured", RESULTS / "published"
 
@@ -250,9 +247,9 @@ def _run(options: argparse.Namespace) -> int:
     verb = f"going on with {len(run_file.records)} records in" if run_file.records else "measuring into"
     left_s = None if deadline is None else deadline - time.monotonic()
     console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")
-    for complaint in complaints():
-        console.print(f"careful: {complaint}")
     if options.dry_run:
+        for complaint in complaints():
+            console.print(f"careful: {complaint}")
         console.print(estimates_table(steps, pace, left_s))
         return OK
 
@@ -268,6 +265,7 @@ def _run(options: argparse.Namespace) -> int:
                 deadline=deadline,
                 retry_failed=options.retry_failed,
                 contributor=contributor,
+                examine=complaints,
             )
     except KeyboardInterrupt:
         console.print(f"Stopped; what was measured is in {path}. To go on: {_again(options)}")
@@ -474,9 +472,10 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _dynamo_tour(options: argparse.Namespace) -> int:
-    from bench import tour
+    from bench import document, tour
     from bench.executors import LocalProcesses
 
+    document.check_writable(options.out)
     taken = tour.take(LocalProcesses(), tell=lambda phase: print(f"{phase} …", flush=True))
     path, example = tour.write(taken, options.out), taken.example
     verdict = "within" if example.agrees else "beyond"
@@ -512,8 +511,9 @@ def complaints() -> list[Complaint]:
 def _quality(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from bench import quality, repeats
+    from bench import document, quality, repeats
 
+    document.check_writable(options.out)
     number = _count("--repeats", options.repeats, LARGEST_COUNT)
     if number < 2:
         raise AtlasError("one repeat has no spread", where="--repeats", remedy="give 2 or more")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Any, TypeVar
 
 import psutil
 
+from bench.errors import Complaint
 from bench.throttling import SLOWDOWNS, named
 
 T = TypeVar("T")
@@ -37,6 +39,9 @@ HOT_BELOW_C = 5.0
 
 SWAPPED_SHARE = 0.05
 """Of the memory, lying in swap: what was pushed out comes back in the middle of a call."""
+
+CLOCK_BEHIND_S = 86_400.0
+"""A clock so far behind the files of this program was never set: records would be dated before it."""
 
 FREE_GB = 5.0
 """On the disk of the compile cache. The kernels of a model take tens of megabytes, those of a full run gigabytes."""
@@ -85,18 +90,7 @@ class Machine:
     gpus: tuple[Gpu, ...] = ()
     driver_fault: str | None = None  # what NVML said when it could not be asked although there is a device
     thread_variables: tuple[str, ...] = ()  # that set how many threads torch uses
-
-
-@dataclass(frozen=True)
-class Complaint:
-    """One thing that would spoil a measurement: its name, what was found, and what to do."""
-
-    check: str
-    what: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.check}: {self.what}\n  remedy: {self.remedy}"
+    clock_behind_s: float = 0.0  # the clock, after the time at which this program was put here
 
 
 # ── Judging ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -142,6 +136,12 @@ def _processor(machine: Machine) -> Iterator[Complaint]:
         )
     if machine.on_battery:
         yield Complaint("battery", "the machine runs on its battery", "plug it in")
+    if machine.clock_behind_s > CLOCK_BEHIND_S:
+        yield Complaint(
+            "clock",
+            f"the clock is {machine.clock_behind_s / 86_400:.0f} days behind the files of this program",
+            "set it: sudo timedatectl set-ntp true",
+        )
     if machine.thread_variables:
         yield Complaint(
             "threads",
@@ -245,6 +245,7 @@ def look(cache: Path, seconds: float = LOOK_S) -> Machine:
         cache_file_system=_file_system(folder),
         gpus=gpus,
         driver_fault=driver_fault,
+        clock_behind_s=Path(__file__).stat().st_mtime - time.time(),
         thread_variables=tuple(name for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS") if name in os.environ),
     )
 

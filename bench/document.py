@@ -9,7 +9,6 @@ converted.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from bench import durable
 from bench.errors import AtlasError
 
 
@@ -36,16 +36,28 @@ D = TypeVar("D", bound=Document)
 
 
 def write(document: Document, path: Path) -> Path:
-    """Write the file whole or not at all, and replace one that is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write the file whole or not at all, and replace one that is there. Raises `AtlasError` where that cannot be."""
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
-    descriptor, staged = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(staged).chmod(0o644)
-    return Path(staged).replace(path)
+    try:
+        return durable.write(path, content)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def check_writable(folder: Path) -> None:
+    """Raise `AtlasError` where no document could be written: better before hours of measuring than after them."""
+    try:
+        durable.make_folder(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise unwritable(folder, error) from None
+
+
+def unwritable(path: Path, error: OSError) -> AtlasError:
+    """Why nothing can be written there, and what to do."""
+    remedy = "make room or choose another place with --out"
+    return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
 
 
 def read(path: Path, kind: type[D], schema: int, command: str) -> D:

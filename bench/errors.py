@@ -1,6 +1,8 @@
-"""The one error a user of the atlas sees: what is wrong, where, and how to mend it."""
+"""What a user of the atlas sees of mistakes and faults: what is wrong, where, and how to mend it."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 
 class AtlasError(Exception):
@@ -21,3 +23,15 @@ class AtlasError(Exception):
         place = f"{self.where}: " if self.where else ""
         remedy = f"\n  remedy: {self.remedy}" if self.remedy else ""
         return f"{place}{self.what}{remedy}"
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One thing that would spoil a measurement, and does not prevent it: its name, what was found, and what to do."""
+
+    check: str
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.what}\n  remedy: {self.remedy}"

@@ -18,7 +18,9 @@ from typing import Any
 
 import msgspec
 
+from bench import durable
 from bench.choices import existing, pick
+from bench.document import unwritable
 from bench.errors import AtlasError
 from bench.exporters import FORMATS
 from bench.importers import Given
@@ -54,26 +56,11 @@ def import_(source: str, given: Given, out: Path, contributor: str | None = None
     if not runs:
         raise AtlasError("holds no record", where=", ".join(map(str, given.files)), remedy="check the file")
     files = {out / f"{run}.jsonl": records for run, records in runs.items()}
-    _write_all({path: b"".join(map(encode, records)) for path, records in files.items()})
-    return files
-
-
-def _write_all(contents: Mapping[Path, bytes]) -> None:
-    """Every file beside its place first, then into it: a full disk leaves what was there."""
-    staged: list[tuple[Path, Path]] = []
     try:
-        for path, content in contents.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(f"{path.name}.part")
-            staged.append((part, path))
-            part.write_bytes(content)
-        for part, path in staged:
-            part.replace(path)
+        durable.write_all({path: b"".join(map(encode, records)) for path, records in files.items()})
     except OSError as error:
-        raise _unwritable(error, staged[-1][1] if staged else next(iter(contents))) from None
-    finally:
-        for part, _ in staged:
-            part.unlink(missing_ok=True)
+        raise unwritable(out, error) from None
+    return files
 
 
 def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
@@ -92,11 +79,7 @@ def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
         with tempfile.TemporaryDirectory(dir=out.parent) as folder:
             part = Path(folder, out.name)
             left_out = write(records, part)
-            part.replace(out)
+            durable.write(out, part.read_bytes())
     except OSError as error:
-        raise _unwritable(error, out) from None
+        raise unwritable(out, error) from None
     return len(records), left_out or 0
-
-
-def _unwritable(error: OSError, path: Path) -> AtlasError:
-    return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy="choose another place with --out")

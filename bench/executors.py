@@ -13,23 +13,27 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol, Self
 
 import msgspec
 
+from bench.errors import AtlasError
 from bench.job import Answer, Message, Phase, Request
+from bench.record import MAX_LINE_BYTES
 from bench.scrub import one_line
 
 ROOT = Path(__file__).resolve().parents[1]
 
 LAST_WORDS_BYTES = 4096
 """Of a dead worker's standard error, from its end: enough for the line that says why."""
+
+CHUNK_BYTES = 1 << 16
+"""Read at once: what a pipe holds."""
 
 LONGEST_WAIT_S = 3600.0
 """In one call of `select`, which refuses an unlimited number of seconds."""
@@ -44,11 +48,13 @@ QUIET = {
 
 @dataclass(frozen=True)
 class Ended:
-    """How a worker ended: with an `answer`, or `timed_out`, or by `returncode` (negative: the signal)."""
+    """How a worker ended: with an `answer`, `timed_out`, stopped for its `nonsense`, or by `returncode` (negative: the
+    signal)."""
 
     seconds: float
     answer: Answer | None = None
     timed_out: bool = False
+    nonsense: str = ""  # what is wrong with a message that cannot be read
     returncode: int | None = None
     out_of_memory: bool = False  # the kernel killed something for memory meanwhile
     last_words: str = ""
@@ -58,6 +64,8 @@ class Ended:
         """Why there is no answer, in words."""
         if self.timed_out:
             return f"no answer within {self.seconds:.0f} s"
+        if self.nonsense:
+            return f"its answer cannot be read: {self.nonsense}"
         if self.returncode is not None and self.returncode < 0:
             number = -self.returncode
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
@@ -100,11 +108,11 @@ class LocalProcesses:
     ) -> Ended:
         """See `Executor.run`. `on_second`, where given, is called about once a second meanwhile."""
         start, kills = time.monotonic(), _kernel_kills()
-        answer, fault, timed_out = None, "", False
-        with tempfile.TemporaryFile() as errors, _process(self.command, variables, errors) as process:
+        answer, nonsense, timed_out = None, "", False
+        with _process(self.command, variables) as process, _Pipes(process) as pipes:
             try:
                 _send(process, request)
-                for message in _messages(process, start + timeout_s, on_second):
+                for message in pipes.messages(start + timeout_s, on_second):
                     if isinstance(message, Phase):
                         on_phase(message)
                     else:
@@ -113,16 +121,17 @@ class LocalProcesses:
             except (TimeoutError, subprocess.TimeoutExpired):
                 timed_out = answer is None
             except msgspec.DecodeError as error:
-                fault = f"its answer cannot be read: {error}"
+                nonsense = one_line(error)
             finally:
                 _kill_group(process)  # compile workers too, which outlive a crash
             return Ended(
                 seconds=time.monotonic() - start,
                 answer=answer,
                 timed_out=timed_out,
+                nonsense=nonsense,
                 returncode=process.wait(),
                 out_of_memory=_kernel_kills() > kills,
-                last_words=fault or _last_words(errors),
+                last_words=pipes.last_words(),
             )
 
 
@@ -133,41 +142,82 @@ def _send(process: subprocess.Popen[bytes], request: Request) -> None:
         process.stdin.flush()
 
 
-def _process(command: Sequence[str], variables: Mapping[str, str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def _process(command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        env={**os.environ, **QUIET, **variables, "PYTHONPATH": os.pathsep.join(paths)},
-        start_new_session=True,
-    )
-
-
-def _messages(
-    process: subprocess.Popen[bytes], deadline: float, on_second: Callable[[], None] | None
-) -> Iterator[Message]:
-    """Messages as they come, until the worker closes its end. Raises `TimeoutError` at the deadline."""
-    assert process.stdout is not None
-    rest = b""
-    while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        ready, _, _ = select.select(
-            [process.stdout], [], [], min(left, 1.0) if on_second else min(left, LONGEST_WAIT_S)
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **QUIET, **variables, "PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,
         )
-        if not ready:
-            if on_second:
+    except OSError as error:
+        remedy = "end other programs; the same command then goes on"
+        raise AtlasError(f"no process can be started: {error.strerror}", where=command[0], remedy=remedy) from None
+
+
+@dataclass
+class _Pipes:
+    """What a worker says: messages on its standard output, the rest on standard error, of which the end is kept."""
+
+    process: subprocess.Popen[bytes]
+    _tail: bytes = b""
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        out, errors = self.process.stdout, self.process.stderr
+        assert out is not None
+        assert errors is not None
+        self.out, self.errors = out.fileno(), errors.fileno()
+        self.ended = -1
+        with suppress(AttributeError, OSError):  # where there is none, the end of its output tells the end of a process
+            self.ended = os.pidfd_open(self.process.pid)
+            self._stack.callback(os.close, self.ended)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def messages(self, deadline: float, on_second: Callable[[], None] | None) -> Iterator[Message]:
+        """Messages as they come, until the worker has ended and all are read, although what it has started may live on
+        and hold its pipes. Raises `TimeoutError` at the deadline and `msgspec.DecodeError` for what is no message."""
+        rest = b""
+        heard = {self.out, self.errors} | ({self.ended} - {-1})
+        while heard & {self.out, self.errors}:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            ready, _, _ = select.select(heard, [], [], min(left, 1.0) if on_second else min(left, LONGEST_WAIT_S))
+            if self.ended in ready and self.out not in ready:
+                return
+            if self.errors in ready and not self._keep_tail():
+                heard.discard(self.errors)
+            if self.out in ready:
+                chunk = os.read(self.out, CHUNK_BYTES)
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    yield msgspec.json.decode(line, type=Message)
+                if len(rest) > MAX_LINE_BYTES:
+                    raise msgspec.DecodeError(f"a message of more than {MAX_LINE_BYTES:,} bytes")
+                if not chunk:
+                    heard.discard(self.out)
+            if not ready and on_second:
                 on_second()
-            continue
-        chunk = os.read(process.stdout.fileno(), 1 << 16)
-        if not chunk:
-            return
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield msgspec.json.decode(line, type=Message)
+
+    def _keep_tail(self) -> int:
+        chunk = os.read(self.errors, CHUNK_BYTES)
+        self._tail = (self._tail + chunk)[-LAST_WORDS_BYTES:]
+        return len(chunk)
+
+    def last_words(self) -> str:
+        """The last line on standard error, of a worker that has ended."""
+        os.set_blocking(self.errors, False)
+        with suppress(BlockingIOError):
+            self._keep_tail()
+        lines = self._tail.decode(errors="replace").strip().splitlines()
+        return one_line(lines[-1]) if lines else ""
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -182,10 +232,3 @@ def _kernel_kills() -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
-
-
-def _last_words(errors: IO[bytes]) -> str:
-    size = errors.seek(0, os.SEEK_END)
-    errors.seek(max(0, size - LAST_WORDS_BYTES))
-    lines = errors.read().decode(errors="replace").strip().splitlines()
-    return one_line(lines[-1]) if lines else ""

@@ -18,6 +18,14 @@ from bench.tour import Tour
 Weights = Literal["random", "pretrained"]
 
 
+MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc")
+
+
+def tells_of_memory(text: str) -> bool:
+    """Whether these words of an error say that memory ran out."""
+    return "MemoryError" in text or any(words in text.lower() for words in MEMORY_WORDS)
+
+
 class _Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     pass
 

@@ -14,6 +14,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from bench.errors import Complaint
 from bench.job import Phase
 from bench.pace import Pace
 from bench.record import Cell, Record
@@ -42,6 +43,10 @@ class PlainReporter:
         self._left, self._left_s = left, left_s
         text = f"[{done + 1}/{done + left}] {describe(step.planned.cell)}, process {step.process + 1} … "
         self.console.print(text + f"about {duration(left_s)} left")
+
+    def warn(self, complaint: Complaint) -> None:
+        """See `Reporter.warn`."""
+        self.console.print(f"careful: {complaint}")
 
     def phase(self, phase: Phase) -> None:
         """Phases are left out: a log grows long enough."""
@@ -88,6 +93,10 @@ class BarReporter:
         self._ends_at = time.monotonic() + left_s
         self._bar.update(self._task, completed=done, total=done + left)
         self._draw()
+
+    def warn(self, complaint: Complaint) -> None:
+        """See `Reporter.warn`."""
+        self.console.print(f"careful: {complaint}")
 
     def phase(self, phase: Phase) -> None:
         """See `Reporter.phase`."""

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 
+from bench import durable
 from bench.errors import AtlasError
 
 SCHEMA = 3
@@ -80,6 +81,9 @@ COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
 
 UNEQUAL_BATCHES = "arms-differ-in-batch-size"
 """What an importer flags whose source measured the two arms with different batches: no speedup follows from these."""
+
+DOCTOR = "doctor-"
+"""Begins the flags that the complaints of `bench.doctor` become, such as ``doctor-load``."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -268,7 +272,9 @@ class Record(_Value, frozen=True):
     command: str | None = None  # what reproduces this cell
     contributor: str | None = None  # who brought it, as they want to be called
     plan: str | None = None  # digest of profile and cells: another protocol under the same name is another plan
-    flags: tuple[str, ...] = ()  # what its importer could not know or found wrong, as closed identifiers
+    flags: tuple[
+        str, ...
+    ] = ()  # what its importer could not know or found wrong, what spoils a measurement: closed identifiers
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -330,17 +336,26 @@ def decode(line: bytes, where: str) -> Record:
 def read(path: Path) -> Iterator[Record]:
     """The records of one run file, in order.
 
-    Raises `AtlasError` at the first bad line. A last line without a newline is what an interrupted write
-    leaves behind: it is passed over, since `append` cuts it off before it writes again.
+    Raises `AtlasError` at the first bad line. What an interrupted write leaves behind is passed over (`finished`):
+    `append` cuts it off before it writes again.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
         raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
-    lines = content.split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
+    for number, line in enumerate(finished(content), start=1):
         if line.strip():
             yield decode(line, f"{path}:{number}")
+
+
+def finished(content: bytes) -> list[bytes]:
+    """The lines of a run file that were written to their end, without their newlines.
+
+    A write that was interrupted leaves a last line without a newline; or, where the power went before all of it was on
+    the disk, one with bytes of zero, as which the file system shows what it never received.
+    """
+    lines = content.split(b"\n")[:-1]
+    return lines[:-1] if lines and b"\0" in lines[-1] else lines
 
 
 def encode(record: Record) -> bytes:
@@ -349,30 +364,30 @@ def encode(record: Record) -> bytes:
 
 
 def append(path: Path, records: Iterable[Record]) -> None:
-    """Add records to a run file so that a kill at any moment loses at most the line being written.
+    """Add records to a run file so that a kill or a power cut at any moment loses at most the line being written.
 
-    Each line is written whole and fsynced; the torn last line of an earlier, interrupted write is cut off first.
+    Each line is written whole and fsynced; the torn last line of an earlier, interrupted write is cut off first. Raises
+    `OSError`, and leaves no more than such a line.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    durable.make_folder(path.parent)
     with path.open("a+b") as file:
-        _cut_torn_line(file)
+        if not _cut_torn_line(file):
+            durable.sync_folder(path.parent)  # the file is new, and so is its name
         for record in records:
             file.write(encode(record))
             file.flush()
             os.fsync(file.fileno())
 
 
-def _cut_torn_line(file: Any) -> None:
-    size = file.seek(0, os.SEEK_END)
-    keep = size
-    while keep > 0:
-        file.seek(keep - 1)
-        if file.read(1) == b"\n":
-            break
-        keep -= 1
-    if keep != size:
+def _cut_torn_line(file: IO[bytes]) -> int:
+    """How many bytes are left."""
+    file.seek(0)
+    content = file.read()
+    keep = sum(len(line) + 1 for line in finished(content))
+    if keep != len(content):
         file.truncate(keep)
-    file.seek(0, os.SEEK_END)
+    file.seek(keep)
+    return keep
 
 
 def file_slug(text: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import math
+import os
 import re
 import shlex
 import shutil
@@ -23,23 +24,35 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import msgspec
 
-from bench.errors import AtlasError
+from bench import durable
+from bench.errors import AtlasError, Complaint
 from bench.executors import Ended, Executor
-from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey
+from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
 from bench.pace import Pace
 from bench.profiles import Profile
-from bench.record import RESULTS, SCHEMA, Cell, Environment, Measurement, Record, Status, append, file_slug, read
+from bench.record import (
+    DOCTOR,
+    RESULTS,
+    SCHEMA,
+    Cell,
+    Environment,
+    Measurement,
+    Record,
+    Status,
+    append,
+    file_slug,
+    read,
+)
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
 """Compile caches of unfinished runs, a folder a run and one below it a cell; removed when the run is finished."""
 
 SURVEY_TIMEOUT_S = 300.0
 """Importing torch from a cold disk takes a minute; looking at a checkpoint on the hub as long again."""
-
 
 # ── Plans ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -319,24 +332,38 @@ def slug(name: str) -> str:
 def _owned(path: Path) -> Iterator[None]:
     """Nobody else writes to the run meanwhile. Raises `AtlasError` when somebody does, or when nobody can."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab")
+        durable.make_folder(path.parent)
+        file = _locked(path)
+    except BlockingIOError:
+        raise AtlasError(
+            "another process is measuring into this file",
+            where=str(path),
+            remedy="wait for it, or start a separate run with --fresh",
+        ) from None
     except OSError as error:
         raise _unwritable(path, error) from None
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise AtlasError(
-                "another process is measuring into this file",
-                where=str(path),
-                remedy="wait for it, or start a separate run with --fresh",
-            ) from None
-        try:
             yield
         finally:
-            if path.stat().st_size == 0:
-                path.unlink()
+            with suppress(OSError):  # somebody may have moved or removed it meanwhile
+                if path.stat().st_size == 0:
+                    path.unlink()
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """The file, owned until it is closed. Raises `BlockingIOError` when somebody else owns it."""
+    while True:
+        file = path.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()  # its last owner had removed it for being empty: we own what nobody finds any more
 
 
 def _append(path: Path, record: Record) -> None:
@@ -346,8 +373,8 @@ def _append(path: Path, record: Record) -> None:
         raise _unwritable(path, error) from None
 
 
-def _unwritable(path: Path, error: OSError) -> AtlasError:
-    remedy = "make room or choose another folder with --out; the same command then goes on"
+def _unwritable(path: Path, error: OSError, *, elsewhere: str = "or choose another folder with --out") -> AtlasError:
+    remedy = f"make room {elsewhere}; the same command then goes on"
     return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
 
 
@@ -361,6 +388,9 @@ class Reporter(Protocol):
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
         """A process starts, with so many done and left, itself included."""
+
+    def warn(self, complaint: Complaint) -> None:
+        """This would spoil what is measured next."""
 
     def phase(self, phase: Phase) -> None:
         """It has come to this phase."""
@@ -397,41 +427,81 @@ def run(
     deadline: float | None = None,
     retry_failed: bool = False,
     contributor: str | None = None,
+    examine: Callable[[], Sequence[Complaint]] = tuple,
 ) -> list[Record]:
     """Do what is pending and return all records of the run. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all
     that was measured on disk.
 
     `pace` says what steps take, as far as it is known from earlier runs. `deadline` is a time of `time.monotonic()`:
     the most useful is done first (`by_use`), no step begins that would end after it, and one that does is stopped.
+    `examine` tells before each process what would spoil it: that is told once, and kept in the records.
     """
-    records, pace = list(run_file.records), pace or Pace(plan.profile.sampling)
+    pace, told = pace or Pace(plan.profile.sampling), set[str]()
+
+    def warn(complaints: Iterable[Complaint]) -> None:
+        for complaint in complaints:
+            if complaint.check not in told:
+                reporter.warn(complaint)
+            told.add(complaint.check)
+
     forgotten = run_file.failed if retry_failed else ()
     with _owned(run_file.path), _interruptible() as held:
+        records = list(read(run_file.path))  # another run may have added to it since it was found
         while steps := pending(plan, records, forgotten=forgotten, pace=None if deadline is None else pace):
             left_s = math.inf if deadline is None else deadline - time.monotonic()
             if not (steps := fitting(steps, pace, left_s)):
                 break
-            step = steps[0]
+            step, complaints = steps[0], list(examine())
+            warn(complaints)
             reporter.begin(step, len(records), len(steps), duration_s(steps, pace))
             ended = _measure(step, plan, run_file, executor, reporter, deadline)
             if ended.timed_out and ended.seconds < plan.profile.timeout_s:
                 break  # the budget ended, not the cell
             record = _record(step, plan, machine, run_file, ended, contributor)
+            complaints += _clock(record, records)
+            record = msgspec.structs.replace(record, flags=tuple(f"{DOCTOR}{each.check}" for each in complaints))
             with held():
                 _append(run_file.path, record)
             records.append(record)
             pace.note(step.planned.cell, step.is_first, ended.seconds)
             reporter.end(record, ended.seconds)
+            warn(complaints)
         else:
-            shutil.rmtree(CACHE / run_file.name, ignore_errors=True)
+            shutil.rmtree(_cache(run_file), ignore_errors=True)
     return records
+
+
+def _clock(record: Record, earlier: Sequence[Record]) -> Iterator[Complaint]:
+    """That the clock was set back, where the record claims to be older than one before it. Pages take the newest record
+    for the last; within the run, the order of its lines is that of time."""
+    last = max((each.measured_at for each in earlier if each.measured_at), default=None)
+    if last and record.measured_at and record.measured_at < last:
+        yield Complaint(
+            "clock",
+            f"the clock went back: it says {record.measured_at:%Y-%m-%d %H:%M}, and it was {last:%Y-%m-%d %H:%M}",
+            "let it be set from the network: sudo timedatectl set-ntp true",
+        )
+
+
+def _cache(run_file: RunFile) -> Path:
+    """Compile caches of this run: runs of the same name in other folders have their own."""
+    place = hashlib.sha256(str(run_file.path.resolve()).encode()).hexdigest()[:6]
+    return CACHE / f"{run_file.name}_{place}"
+
+
+def _boot() -> str:
+    """Differs from one start of the machine to the next, if it tells: a power cut may have spoiled what was cached."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
 
 
 def _measure(
     step: Step, plan: Plan, run_file: RunFile, executor: Executor, reporter: Reporter, deadline: float | None
 ) -> Ended:
     planned = step.planned
-    cache = CACHE / run_file.name / hashlib.sha256(msgspec.json.encode(planned.cell)).hexdigest()[:12]
+    cache = _cache(run_file) / hashlib.sha256(msgspec.json.encode((planned.cell, _boot()))).hexdigest()[:12]
     if step.is_first:
         shutil.rmtree(cache, ignore_errors=True)
     job = Job(
@@ -442,8 +512,11 @@ def _measure(
         allow_busy=plan.profile.allow_busy,
     )
     folders = {"TORCHINDUCTOR_CACHE_DIR": cache / "inductor", "TRITON_CACHE_DIR": cache / "triton"}
-    for folder in folders.values():
-        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for folder in folders.values():
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(cache, error, elsewhere="there") from None
     left = math.inf if deadline is None else deadline - time.monotonic()
     return executor.run(
         job,
@@ -493,8 +566,10 @@ def _finding(ended: Ended) -> Finding:
     words = f"; its last words: {ended.last_words}" if ended.last_words else ""
     if ended.timed_out:
         return Finding(status=Status.TIMEOUT, reason=f"{ended.cause}{words}")
-    if ended.out_of_memory and ended.returncode == -signal.SIGKILL:
+    if not ended.nonsense and ended.out_of_memory and ended.returncode == -signal.SIGKILL:
         return Finding(status=Status.OOM, reason="the kernel ended the process for want of memory")
+    if not ended.nonsense and tells_of_memory(ended.last_words):
+        return Finding(status=Status.OOM, reason=f"{ended.cause}{words}")
     return Finding(status=Status.CRASH, reason=f"{ended.cause}{words}")
 
 

@@ -24,7 +24,7 @@ import torch
 from bench import accuracy, graphs, roofline
 from bench.build import Inputs, Loaded, load
 from bench.environment import PeakMemory, load_average, minor_faults
-from bench.job import Finding, Job, Phase, Tell
+from bench.job import Finding, Job, Phase, Tell, tells_of_memory
 from bench.measure import Round, Subject, expected_rounds, sample, timed, warm_up
 from bench.record import Accuracy, Arm, Compilation, Measurement, Status
 from bench.scrub import one_line
@@ -58,8 +58,6 @@ BUSY = "another process was computing on the device"
 
 TELL_EVERY_S = 1.0
 """Between reports of progress while sampling: each wakes the parent."""
-
-MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc")
 
 
 @torch.no_grad()
@@ -306,9 +304,7 @@ def _unless_it_fails(question: Callable[[], T]) -> T | None:
 
 def _failure(error: Exception, oom: Status, size: tuple[int, int] | None, found: Measurement | None = None) -> Finding:
     text = one_line(f"{type(error).__name__}: {error}")
-    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
-        words in str(error).lower() for words in MEMORY_WORDS
-    )
+    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or tells_of_memory(str(error))
     return Finding(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, measurement=found, input_size=size)
 
 

@@ -54,9 +54,12 @@ class Cache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+        except OSError:
+            return content  # a folder that cannot be written costs time and nothing else
+        try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(zlib.compress(content, level=3))
             os.replace(temporary, path)  # noqa: PTH105  # atomic, unlike a write in place
-        except OSError:
-            pass  # a folder that cannot be written, or was deleted meanwhile, costs time and nothing else
+        except OSError:  # likewise one that is full, or was deleted meanwhile
+            Path(temporary).unlink(missing_ok=True)
         return content

@@ -24,6 +24,7 @@ from babel.messages.frontend import parse_mapping_cfg
 from babel.plural import to_gettext
 from babel.util import pathmatch
 
+from bench import durable
 from bench.errors import AtlasError
 from generator.blocks import EXPRESSION
 from generator.language import LANGUAGES, LOCALES, catalog_path, load_locale, plural_forms
@@ -408,8 +409,7 @@ def write(catalog: polib.POFile, path: Path) -> bool:
     text = f"{str(catalog).rstrip()}\n"
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    durable.write(path, text.encode())  # hours of work, perhaps in no commit yet
     return True
 
 

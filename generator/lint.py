@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
-from bench.record import UNEQUAL_BATCHES
+from bench.record import DOCTOR, UNEQUAL_BATCHES
 
 Kind = Literal[
     "repeated",
@@ -290,6 +290,6 @@ def _gaps(cells: pd.DataFrame) -> Iterator[Finding]:
 def _flags(cells: pd.DataFrame) -> Iterator[Finding]:
     """What an importer could not know or found wrong. Figures: flag, its identifier."""
     flags = cells["flags"].str.split().explode().dropna()
-    others = flags[flags != UNEQUAL_BATCHES]
+    others = flags[(flags != UNEQUAL_BATCHES) & ~flags.astype(str).str.startswith(DOCTOR)]
     for flag, rows in others.groupby(others):  # a row with several flags is there several times
         yield Finding("flag", tuple(int(row) for row in rows.index), {"flag": str(flag)})

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
+from bench import durable
 from bench.errors import AtlasError
 from generator import catalogs, material
 from generator.fonts import is_covered
@@ -46,7 +47,7 @@ def add_language(code: str, root: Path = catalogs.ROOT) -> list[str]:
 
 def _list(code: str, path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    path.write_text(re.sub(r"(?m)^(languages = \[[^\]]*)\]", rf'\1, "{code}"]', text), encoding="utf-8")
+    durable.write(path, re.sub(r"(?m)^(languages = \[[^\]]*)\]", rf'\1, "{code}"]', text).encode())
 
 
 def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:

@@ -23,6 +23,7 @@ import jinja2
 import yaml
 from mkdocs.utils.yaml import yaml_load
 
+from bench import durable
 from bench.errors import AtlasError
 from generator.guide import Edition, guide_of
 from generator.language import Language
@@ -61,11 +62,16 @@ def stage(out: Path, root: Path = ROOT) -> int:
         )
     for path in owned - files.keys():
         (out / path).unlink(missing_ok=True)
+    _own(out, owned | files.keys())  # before they are there: who is interrupted finds them to be its own
     for path, content in files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_bytes(content)
-    (out / MANIFEST).write_text(json.dumps(sorted(files), indent=0), encoding="utf-8")
+    _own(out, files)
     return len(files)
+
+
+def _own(out: Path, files: Iterable[str]) -> None:
+    durable.write(out / MANIFEST, json.dumps(sorted(files), indent=0).encode())
 
 
 def _owned(out: Path) -> set[str]:

@@ -10,16 +10,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from browser.chromium import HOW_TO_GET_ONE, executable, launched
 from browser.hosting import hosted
+from faults import Survived, injected
 from hypothesis import settings
 from playwright.sync_api import Browser
 
+from bench.faults import Injected, gathered, write
 from generator.language import LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[ADDRESS] = stack.enter_context(hosted(Path(folder, "site"), prefix=PREFIX))
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first, then the others that wait for a browser, then the many short ones."""
 
@@ -67,6 +70,45 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LONG.index(name) if name in LONG else len(LONG), "browser/" not in name
 
     items.sort(key=rank)
+    for item in items:
+        if "survived" in getattr(item, "fixturenames", ()):
+            item.add_marker("fault")
+
+
+# ── Faults that tests inject ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where to write what tests tell of the faults that they inject."""
+    parser.addoption("--faults", type=Path, metavar="FOLDER", help="write a document of the injected faults there")
+
+
+_injected: list[Injected] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """In the process that starts the others, too: reports come there."""
+    if report.when == "teardown" and report.passed:
+        _injected.extend(injected(report.user_properties))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Faults that were not survived are no document."""
+    folder = session.config.getoption("--faults")
+    if folder is None or hasattr(session.config, "workerinput") or exitstatus != pytest.ExitCode.OK:
+        return
+    import torch
+
+    from bench.environment import describe
+
+    write(gathered(describe(torch.device("cpu")), _injected), folder)
+
+
+@pytest.fixture
+def survived(record_property: Callable[[str, object], None]) -> Survived:
+    """Tell of a fault that was injected, once its outcome was seen."""
+    return Survived(record_property)
 
 
 @dataclass(frozen=True)

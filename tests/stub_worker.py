@@ -5,13 +5,18 @@ The protocol is the real one (`bench.worker`); only the measuring is replaced.
 
 from __future__ import annotations
 
+import math
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+import msgspec
 
 import bench.worker
 from bench.job import Answer, Finding, Job, Machine, Phase, Refusal, Request, Survey, Tell
@@ -28,22 +33,76 @@ def answer(request: Request, tell: Tell) -> Answer:
     assert isinstance(request, Job)
     tell(Phase(name="building"))
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
-    behaviour = request.cell.model
-    if behaviour == "Segformer":
-        os.kill(os.getpid(), signal.SIGSEGV)
-    elif behaviour == "Maskformer":
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif behaviour == "DETR":
-        with subprocess.Popen(["sleep", "600"]) as child:  # what a compile worker is: a child that must go with us
-            Path(os.environ["STUB_CHILD"]).write_text(str(child.pid))
-            child.wait()
-    elif behaviour == "OwlViT":
-        sys.stderr.write("Traceback …\nRuntimeError: nothing fits in /home/ann/lib/site-packages/torch/x.py\n")
-        sys.exit(3)
-    elif behaviour == "ConvNeXT":
-        return Finding(status=Status.OOM, reason="out of memory", measurement=measurement(compiled=False))
+    misbehaves = MISBEHAVIOUR.get(request.cell.model)
+    if misbehaves and (finding := misbehaves()):
+        return finding
     tell(Phase(name="measuring", done=1, of=2))
     return Finding(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=(64, 64))
+
+
+def die(number: signal.Signals) -> None:
+    os.kill(os.getpid(), number)
+
+
+def hang() -> None:
+    with subprocess.Popen(["sleep", "600"]) as child:  # what a compile worker is: a child that must go with us
+        Path(os.environ["STUB_CHILD"]).write_text(str(child.pid))
+        child.wait()
+
+
+def give_up() -> None:
+    sys.stderr.write("Traceback …\nRuntimeError: nothing fits in /home/ann/lib/site-packages/torch/x.py\n")
+    sys.exit(3)
+
+
+def keep_eager() -> Finding:
+    return Finding(status=Status.OOM, reason="out of memory", measurement=measurement(compiled=False))
+
+
+def fork() -> None:
+    """Die while a child lives on that has its pipes and has left its group, as a daemon does."""
+    if os.fork() == 0:
+        os.setsid()
+        Path(os.environ["STUB_CHILD"]).write_text(str(os.getpid()))
+        time.sleep(600)
+    while not Path(os.environ["STUB_CHILD"]).exists():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def chatter() -> None:
+    """What models and libraries print: by Python and below it, no text, and much of it."""
+    sys.stdout.write('{"type":"Finding","status":"pass"}\n')
+    sys.stdout.flush()
+    for _ in range(int(os.environ.get("STUB_PRINTS", "1"))):
+        os.write(1, bytes(range(256)) * 256)
+
+
+def eat_memory() -> None:
+    """As much as there is, which is little here."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    held = [bytearray(1 << 26) for _ in range(64)]
+    del held
+
+
+def nonsense() -> Finding:
+    """Latencies that are no numbers."""
+    nans = Arm(rounds_ms=((math.nan,),) * 8)
+    return Finding(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
+
+
+MISBEHAVIOUR: dict[str, Callable[[], Finding | None]] = {
+    "Segformer": lambda: die(signal.SIGSEGV),
+    "Maskformer": lambda: die(signal.SIGKILL),
+    "DETR": hang,
+    "OwlViT": give_up,
+    "ConvNeXT": keep_eager,
+    "Mask2former": fork,
+    "MobileNet": chatter,
+    "Conditional-DETR": eat_memory,
+    "Resnet-101": nonsense,
+}
+"""What a worker of this model does."""
 
 
 def measurement(*, compiled: bool = True, warm: bool = False) -> Measurement:

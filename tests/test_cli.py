@@ -13,6 +13,7 @@ from test_record import BEIT, VIT
 from test_sweep import record
 
 from bench import cli, executors, sweep
+from bench.errors import Complaint
 from bench.record import append, encode, read
 
 
@@ -28,6 +29,7 @@ def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Sweeps with workers that need no torch."""
     monkeypatch.setattr(executors, "LocalProcesses", lambda: STUB)
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(cli, "complaints", lambda: [Complaint("battery", "there is no plug", "plug it in")])
 
 
 # ── Quick ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -108,10 +110,12 @@ def test_a_run_measures_reports_and_is_not_repeated(tmp_path: Path, capsys: pyte
     assert bench(*arguments) == 0
     text = capsys.readouterr().out
     assert "[1/4] ViT" in text
+    assert text.count("careful: battery: there is no plug\n  remedy: plug it in\n") == 1
     assert re.search(r"^ViT +\d\d\.\d+ +\d\d?\.\d+ +[12]\.\d+× .* 2  pass$", text, re.MULTILINE)
     assert re.search(r"^ConvNeXT +– .*oom$", text, re.MULTILINE)
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert [each.process for each in read(path)] == [0, 0, 1]
+    assert {each.flags for each in read(path)} == {("doctor-battery",)}
     content = path.read_bytes()
 
     assert bench(*arguments) == 0

@@ -52,6 +52,7 @@ def test_a_machine_that_tells_nothing_but_its_compiler_has_no_complaint() -> Non
         (replace(WELL, governors=frozenset({"performance", "powersave"})), "governor"),
         (replace(WELL, hottest=(97.0, 100.0)), "temperature"),
         (replace(WELL, on_battery=True), "battery"),
+        (replace(WELL, clock_behind_s=86_400.0 * 365), "clock"),
         (replace(WELL, thread_variables=("OMP_NUM_THREADS",)), "threads"),
         (replace(WELL, swapped_share=0.3), "swap"),
         (replace(WELL, free_memory_gb=1.0), "memory"),

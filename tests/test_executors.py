@@ -17,6 +17,7 @@ from bench.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
 from bench.models import find
 from bench.profiles import PROFILES, Sampling
 from bench.record import Status
+from bench.scrub import MAX_LENGTH
 from bench.sweep import make_plan
 
 STUB = LocalProcesses((sys.executable, str(Path(__file__).with_name("stub_worker.py"))))
@@ -109,6 +110,43 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     process.wait()
     pid = int(child.read_text())
     wait_until(lambda: not is_alive(pid))
+
+
+def test_a_worker_that_dies_is_not_waited_for_because_of_what_it_has_started(tmp_path: Path) -> None:
+    """A process of another session holds the pipes of the dead one."""
+    child = tmp_path / "child"
+    ended, _ = run(job("Mask2former"), timeout_s=120.0, STUB_CHILD=str(child))
+    os.kill(int(child.read_text()), signal.SIGKILL)
+    assert ended.cause == "the process was ended by SIGSEGV"
+    assert ended.seconds < 60
+
+
+def test_whatever_a_model_prints_is_no_answer_and_fills_no_disk() -> None:
+    ended, _ = run(job("MobileNet"), STUB_PRINTS="400")  # 25 MB
+    assert isinstance(ended.answer, Finding)
+    assert ended.answer.measurement is not None
+    assert len(ended.last_words) <= MAX_LENGTH
+
+
+def test_an_answer_with_figures_that_are_none_is_told_from_a_crash() -> None:
+    ended, _ = run(job("Resnet-101"))
+    assert ended.answer is None
+    assert ended.cause.startswith("its answer cannot be read: Expected `float`, got `null`")
+
+
+def test_a_worker_that_runs_out_of_memory_says_so() -> None:
+    ended, _ = run(job("Conditional-DETR"))
+    assert (ended.answer, ended.last_words) == (None, "MemoryError")
+
+
+def test_what_is_no_message_ends_the_worker() -> None:
+    for printed, cause in (
+        ("print('Hello')", "JSON is malformed"),
+        ("print('x' * (17 << 20))", "a message of more than"),
+    ):
+        command = (sys.executable, "-c", f"import time; {printed}; time.sleep(600)")
+        ended = LocalProcesses(command).run(job(), variables={}, timeout_s=60.0, on_phase=lambda _: None)
+        assert cause in ended.cause
 
 
 def test_the_parent_sleeps_while_it_waits() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_sweep import plan, record
 
+from bench.check import check
 from bench.errors import AtlasError
 from bench.importers import huggingface_2023
 from bench.record import (
@@ -75,6 +76,22 @@ def test_appending_and_reading(tmp_path: Path) -> None:
     append(path, [record(VIT)])
     append(path, [record(BEIT), record(VIT, 1)])
     assert [(each.cell.model, each.process) for each in read(path)] == [("ViT", 0), ("BeiT", 0), ("ViT", 1)]
+
+
+@pytest.mark.parametrize("lost", [0, 1, 40])
+def test_a_line_that_never_reached_the_disk_is_passed_over_and_cut_off(tmp_path: Path, lost: int) -> None:
+    """A power cut leaves zeros in place of what was not synced, and perhaps the end of the line."""
+    path = tmp_path / "run.jsonl"
+    append(path, [record(VIT, run_name="run")])
+    line = encode(record(BEIT, run_name="run"))
+    with path.open("ab") as file:
+        file.write(line[:lost] + bytes(100) + line[lost + 100 :])
+    assert [each.cell.model for each in read(path)] == ["ViT"]
+    (finding,) = check([path], tmp_path)
+    assert finding.is_note
+    assert finding.where.endswith(":2")
+    append(path, [record(BEIT, run_name="run")])
+    assert [each.cell.model for each in read(path)] == ["ViT", "BeiT"]
 
 
 @pytest.mark.parametrize("kept", [0, 1, 40, -1])

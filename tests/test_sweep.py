@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -15,10 +16,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
+from faults import Survived
 from hypothesis import given
 from hypothesis import strategies as st
 from stub_worker import ENVIRONMENT, measurement
@@ -26,7 +29,7 @@ from test_executors import STUB, is_alive, wait_until
 
 from bench import sweep
 from bench.check import check
-from bench.errors import AtlasError
+from bench.errors import AtlasError, Complaint
 from bench.executors import ROOT, Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request
 from bench.models import find
@@ -92,6 +95,9 @@ def todo(steps: list[Step]) -> list[tuple[str, int, bool]]:
 
 class Silent:
     on_second: Callable[[], None] | None = None
+
+    def warn(self, complaint: Complaint) -> None:
+        pass
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
         pass
@@ -289,23 +295,34 @@ def sweep_with(executor: Executor, made: Plan, out: Path, **options: Any) -> lis
     return run(made, MACHINE, found, executor, Silent(), **options)
 
 
-def test_every_outcome_is_recorded_and_the_sweep_goes_on(tmp_path: Path) -> None:
-    made = plan("Segformer", "OwlViT", "ConvNeXT", "ViT")
-    records = sweep_with(STUB, made, tmp_path)
-    assert [(each.cell.model, each.status) for each in records] == [
-        ("Segformer", Status.CRASH),
-        ("OwlViT", Status.CRASH),
-        ("ConvNeXT", Status.OOM),
-        ("ViT", Status.PASS),
-    ]
-    assert records[0].reason == "the process was ended by SIGSEGV"
-    assert records[1].reason is not None
-    assert "RuntimeError: nothing fits" in records[1].reason
-    assert "/home" not in records[1].reason
+def test_every_outcome_is_recorded_and_the_sweep_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
+) -> None:
+    child = tmp_path / "child"
+    monkeypatch.setenv("STUB_CHILD", str(child))
+    monkeypatch.setenv("STUB_PRINTS", "20")
+    ends: dict[str, tuple[Status, str]] = {
+        "Segformer": (Status.CRASH, "the process was ended by SIGSEGV"),
+        "OwlViT": (Status.CRASH, "RuntimeError: nothing fits"),
+        "ConvNeXT": (Status.OOM, "out of memory"),
+        "Mask2former": (Status.CRASH, "the process was ended by SIGSEGV"),
+        "MobileNet": (Status.PASS, ""),
+        "Conditional-DETR": (Status.OOM, "MemoryError"),
+        "Resnet-101": (Status.CRASH, "its answer cannot be read"),
+        "ViT": (Status.PASS, ""),
+    }
+    records = sweep_with(STUB, plan(*ends), tmp_path / "out")
+    os.kill(int(child.read_text()), signal.SIGKILL)
+    assert [(each.cell.model, each.status) for each in records] == [(name, end[0]) for name, end in ends.items()]
+    for each in records:
+        assert ends[each.cell.model][1] in (each.reason or "")
+        assert "/home" not in (each.reason or "")
     assert records[2].measurement is not None  # eager alone, which did fit
-    (path,) = tmp_path.glob("*.jsonl")
+    (path,) = (tmp_path / "out").glob("*.jsonl")
     assert list(read(path)) == records
     assert [str(finding) for finding in check([path])] == []
+    for kind, times in (("dies", 2), ("memory", 2), ("forks", 1), ("prints", 1), ("nan", 1)):
+        survived(f"worker_{kind}", "run", "recorded", times)  # type: ignore[arg-type]
 
 
 def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> None:
@@ -313,6 +330,16 @@ def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> 
     executor = Scripted(*[answered] * 3)
     sweep_with(executor, plan("ViT", processes=3), tmp_path)
     assert [job.warm for job in executor.jobs] == [False, True, True]
+
+
+def test_a_worker_that_hangs_is_a_time_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived) -> None:
+    monkeypatch.setenv("STUB_CHILD", str(tmp_path / "child"))
+    made = plan("DETR", "ViT")
+    made = msgspec.structs.replace(made, profile=msgspec.structs.replace(made.profile, timeout_s=1.0))
+    records = sweep_with(STUB, made, tmp_path / "out")
+    assert [each.status for each in records] == [Status.TIMEOUT, Status.PASS]
+    assert records[0].reason == "no answer within 1 s"
+    survived("worker_hangs", "run", "recorded")
 
 
 def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) -> None:
@@ -361,11 +388,96 @@ def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
     assert [each.process for each in records] == [0, 1]
 
 
-def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path) -> None:
+def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path, survived: Survived) -> None:
     made = plan("ViT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
     with sweep._owned(found.path), pytest.raises(AtlasError, match="another process"):
         run(made, MACHINE, found, Scripted(), Silent())
+    survived("two_runs", "results", "refused")
+
+
+def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) -> None:
+    """It ended after this one had read the file, and before it owned it."""
+    made = plan("ViT", "BeiT")
+    found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    sweep_with(Scripted(answered, answered), made, tmp_path)
+    records = run(made, MACHINE, found, Scripted(), Silent())
+    assert [each.cell.model for each in records] == ["ViT", "BeiT"]
+    assert list(check([found.path])) == []
+
+
+def test_a_file_that_its_owner_has_removed_is_owned_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty run files do not stay: who has opened one meanwhile owns the next one instead."""
+    path = tmp_path / "run.jsonl"
+    locked = fcntl.flock
+
+    def late(file: Any, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", locked)
+        path.unlink()
+        locked(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with sweep._owned(path):
+        assert path.exists()
+        with pytest.raises(AtlasError, match="another process"), sweep._owned(path):
+            pass
+
+
+def test_runs_of_one_name_in_two_folders_share_no_compile_cache(tmp_path: Path) -> None:
+    one, other = (sweep._cache(RunFile(tmp_path / name / "run.jsonl")) for name in "ab")
+    assert one != other
+    assert one == sweep._cache(RunFile(tmp_path / "a" / "run.jsonl"))
+
+
+def test_a_compile_cache_is_trusted_until_the_machine_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    made, executor = plan("ViT", processes=4), Scripted(*[answered] * 4)
+    boots = iter(["first", "first", "second", "second"])
+    monkeypatch.setattr(sweep, "_boot", lambda: next(boots))
+    sweep_with(executor, made, tmp_path)
+    assert [job.warm for job in executor.jobs] == [False, True, False, True]
+
+
+class Told(Silent):
+    def __init__(self) -> None:
+        self.complaints: list[Complaint] = []
+
+    def warn(self, complaint: Complaint) -> None:
+        self.complaints.append(complaint)
+
+
+def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
+) -> None:
+    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    made, told = plan("ViT", "BeiT", "ResNet"), Told()
+    times = iter(datetime(*day, tzinfo=UTC) for day in ((2026, 3, 2), (2026, 3, 1), (2026, 3, 3)))
+    monkeypatch.setattr(sweep, "datetime", SimpleNamespace(now=lambda _: next(times)))
+    found = find_run(made, MACHINE, tmp_path, is_ordinary=True, today="2026-03-02")
+    records = run(made, MACHINE, found, Scripted(*[answered] * 3), told)
+    assert [each.flags for each in records] == [(), ("doctor-clock",), ()]
+    assert [each.check for each in told.complaints] == ["clock"]
+    assert "2026-03-01 00:00" in told.complaints[0].what
+    assert list(read(found.path)) == records
+    earlier = find_run(made, MACHINE, tmp_path, is_ordinary=True, today="1970-01-01")
+    assert earlier.path.name.startswith("1970-01-01"), "measured again, in a file of its own"
+    assert list(read(found.path)) == records
+    survived("clock_back", "run", "flagged")
+
+
+def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
+    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    made, told = plan("ViT", "BeiT", "ResNet"), Told()
+    load, battery = (Complaint(check, "so it is", "mend it") for check in ("load", "battery"))
+    looks = iter([[load], [load, battery], []])
+    found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+    records = run(made, MACHINE, found, Scripted(*[answered] * 3), told, examine=lambda: next(looks))
+    assert [each.flags for each in records] == [("doctor-load",), ("doctor-load", "doctor-battery"), ()]
+    assert told.complaints == [load, battery]
+    assert list(check([found.path])) == []
 
 
 def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
@@ -382,6 +494,7 @@ from pathlib import Path
 from bench import cli, executors, sweep
 stub = executors.LocalProcesses((sys.executable, sys.argv[1]))
 executors.LocalProcesses = lambda: stub
+cli.complaints = list
 sweep.CACHE = Path(sys.argv[2]) / "cache"
 cli.main(["run", "--model", "ViT", "BeiT", "ResNet", "MobileNet", "--processes", "3", "--out", sys.argv[2] + "/out"])
 """
@@ -416,7 +529,9 @@ def kill_again_and_again(folder: Path, moments: random.Random) -> None:
     assert parent.returncode == 0
 
 
-def test_a_parent_killed_at_twenty_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+def test_a_parent_killed_at_twenty_random_moments_loses_nothing_and_doubles_nothing(
+    tmp_path: Path, survived: Survived
+) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     with ThreadPoolExecutor() as pool:
         list(pool.map(kill_again_and_again, folders, [random.Random(4), random.Random(5)]))
@@ -426,6 +541,7 @@ def test_a_parent_killed_at_twenty_random_moments_loses_nothing_and_doubles_noth
         models = ("ViT", "BeiT", "ResNet", "MobileNet")
         assert done == {(model, process): 1 for model in models for process in range(3)}
         assert list(check([path])) == []
+    survived("kill", "run", "resumed", KILLS)
 
 
 @pytest.mark.parametrize(("model", "name"), [("Segformer", "SIGSEGV"), ("Maskformer", "SIGKILL")])
@@ -467,7 +583,7 @@ os.kill(int(parent), int(number))
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived, number: int
 ) -> None:
     child = tmp_path / "child"
     made = plan("ViT", "DETR")
@@ -478,3 +594,4 @@ def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert [each.cell.model for each in read(path)] == ["ViT"]
     wait_until(lambda: not is_alive(int(child.read_text())))
+    survived("interrupt", "run", "nothing_lost")

@@ -1,0 +1,326 @@
+"""After a power cut, a kill or on a full disk: what was said to be written is there, whole, and writing goes on."""
+
+from __future__ import annotations
+
+import errno
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polib
+import pytest
+from faults import Survived
+from power_cut import Disk
+from test_quality import OURS, quality
+from test_record import BEIT, VIT
+from test_sweep import MACHINE, Scripted, Silent, plan, record
+
+from bench import document, durable, exchange, sweep
+from bench import quality as quality_document
+from bench.check import check
+from bench.errors import AtlasError
+from bench.executors import Ended
+from bench.importers import Given
+from bench.job import Finding
+from bench.record import Record, Status, append, encode, read
+from generator import catalogs
+from generator.cache import Cache
+
+RECORDS = [record(VIT, run_name="run"), record(BEIT, run_name="run"), record(VIT, 1, run_name="run")]
+
+
+def cut(folder: Path, program: Callable[[Disk], object]) -> tuple[Disk, Iterator[tuple[Path, Any]]]:
+    """The program's disk, and all that power cuts could have left of it."""
+    disk = Disk(folder)
+    disk.watch(program)
+    return disk, disk.after_power_cuts(folder.with_name("after"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "disk"
+    made.mkdir()
+    return made
+
+
+# ── Power cuts ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_simulated_disk_loses_what_was_not_synced(folder: Path) -> None:
+    """The power cut bites: what writes without care is caught."""
+
+    def careless(disk: Disk) -> None:
+        (folder / "new").write_bytes(b"content")
+        disk.tell("written")
+
+    _, left = cut(folder, careless)
+    found = {(state / "new").read_bytes() if (state / "new").exists() else None for state, told in left if told}
+    assert found >= {None, b"", b"content", b"con", bytes(7)}
+
+
+def test_a_power_cut_takes_no_record_that_was_acknowledged(folder: Path, survived: Survived) -> None:
+    run = folder / "results" / "run.jsonl"
+
+    def program(disk: Disk) -> None:
+        append(run, RECORDS[:1])
+        disk.tell(1)
+        append(run, RECORDS[1:])
+        disk.tell(3)
+
+    disk, left = cut(folder, program)
+    for state, told in left:
+        path = state / "results" / run.name
+        found = list(read(path)) if path.exists() else []
+        assert len(found) >= (told or 0)
+        assert found == RECORDS[: len(found)]
+        append(path, RECORDS[len(found) :])
+        assert list(read(path)) == RECORDS
+        assert list(check([path], state)) == []
+    survived("power_cut", "records", "nothing_lost", len(disk.states))
+
+
+def test_a_power_cut_after_a_torn_line_takes_nothing_either(folder: Path, survived: Survived) -> None:
+    run = folder / "run.jsonl"
+    run.write_bytes(encode(RECORDS[0]) + encode(RECORDS[1])[:200])
+
+    def program(disk: Disk) -> None:
+        append(run, RECORDS[1:2])
+        disk.tell(2)
+
+    disk, left = cut(folder, program)
+    for state, told in left:
+        found = list(read(state / run.name))
+        assert len(found) >= (told or 1)
+        assert found == RECORDS[: len(found)]
+    survived("power_cut", "records", "nothing_lost", len(disk.states))
+
+
+def test_a_run_goes_on_after_a_power_cut_at_any_moment(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
+) -> None:
+    """All of a run: owning its file, appending, resuming. Its compile caches lie elsewhere."""
+    monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
+    made = plan("ViT", "BeiT", processes=2)
+    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=RECORDS[0].measurement))
+
+    class Telling(Silent):
+        def __init__(self, disk: Disk) -> None:
+            self.disk = disk
+
+        def end(self, record: Record, seconds: float) -> None:
+            self.disk.tell([*(self.disk.told or []), (record.cell.model, record.process)])
+
+    def go(out: Path, reporter: Silent) -> list[Record]:
+        found = sweep.find_run(made, MACHINE, out, is_ordinary=True)
+        return sweep.run(made, MACHINE, found, Scripted(*[answered] * 4), reporter)
+
+    disk, left = cut(folder, lambda disk: go(folder / "out", Telling(disk)))
+    for state, told in left:
+        before = [each for path in (state / "out").glob("*.jsonl") for each in read(path)]
+        assert [(each.cell.model, each.process) for each in before][: len(told or [])] == (told or [])
+        after = go(state / "out", Silent())
+        assert after[: len(before)] == before
+        assert [(each.cell.model, each.process) for each in after] == [
+            *(("ViT", 0), ("BeiT", 0)),
+            *(("ViT", 1), ("BeiT", 1)),
+        ]
+    survived("power_cut", "run", "resumed", len(disk.states))
+
+
+@pytest.mark.parametrize("has_old", [False, True])
+def test_a_document_is_the_new_one_or_the_one_before(folder: Path, has_old: bool, survived: Survived) -> None:
+    old, new = quality(*OURS[:1]), quality(*OURS)
+    if has_old:
+        quality_document.write(old, folder / "quality")
+
+    def program(disk: Disk) -> None:
+        quality_document.write(new, folder / "quality")
+        disk.tell("written")
+
+    disk, left = cut(folder, program)
+    for state, told in left:
+        found = quality_document.newest(state)
+        assert found in ([new] if told else [new, old if has_old else None])
+    survived("power_cut", "documents", "whole_or_before", len(disk.states))
+
+
+def test_imported_files_are_each_new_or_as_they_were(folder: Path, survived: Survived) -> None:
+    out = folder / "published"
+    exchange.import_("huggingface-2023", Given(), out)
+    (path,) = out.glob("*.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    new, old = b"".join(lines), lines[0]
+    path.write_bytes(old)
+
+    def program(disk: Disk) -> None:
+        exchange.import_("huggingface-2023", Given(), out)
+        disk.tell("written")
+
+    disk, left = cut(folder, program)
+    for state, told in left:
+        found = (state / "published" / path.name).read_bytes()
+        assert found in ([new] if told else [new, old])
+    survived("power_cut", "imports", "whole_or_before", len(disk.states))
+
+
+def test_a_catalog_is_the_new_one_or_the_one_before(folder: Path, survived: Survived) -> None:
+    path = folder / "messages.po"
+    old, new = polib.POFile(), polib.POFile()
+    old.append(polib.POEntry(msgid="One", msgstr="Un"))
+    new.extend([*old, polib.POEntry(msgid="Two", msgstr="Deux")])
+    catalogs.write(old, path)
+    before = path.read_bytes()
+
+    def program(disk: Disk) -> None:
+        catalogs.write(new, path)
+        disk.tell("written")
+
+    disk, left = cut(folder, program)
+    after = path.read_bytes()
+    assert after != before
+    for state, told in left:
+        assert (state / path.name).read_bytes() in ([after] if told else [before, after])
+    survived("power_cut", "catalogs", "whole_or_before", len(disk.states))
+
+
+def test_a_cache_that_a_power_cut_spoiled_is_made_again(folder: Path, survived: Survived) -> None:
+    content = bytes(range(256)) * 20
+
+    def program(disk: Disk) -> None:
+        Cache("charts", root=folder).get("key", lambda: content)
+
+    disk, left = cut(folder, program)
+    for state, _ in left:
+        assert Cache("charts", root=state).get("key", lambda: content) == content
+        assert Cache("charts", root=state).get("key", lambda: b"never") == content
+    survived("power_cut", "caches", "made_again", len(disk.states))
+
+
+# ── No room, no permission ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def mount(place: Path, options: str) -> None:
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount(place, "size=64k")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+LONG = msgspec.structs.replace(RECORDS[1], reason="x" * 40_000, status=Status.CRASH, measurement=None)
+
+
+def fill(folder: Path) -> None:
+    """Leave no room."""
+    with (folder / "filler").open("ab", buffering=0) as file, pytest.raises(OSError, match="No space"):
+        all(file.write(bytes(1024)) for _ in range(100))
+
+
+def test_a_full_disk_takes_no_record(small_disk: Path, survived: Survived) -> None:
+    run = small_disk / "run.jsonl"
+    kept = [RECORDS[0]]
+    append(run, kept)
+    append(run, [LONG])
+    with pytest.raises(OSError, match="No space"):
+        append(run, [LONG])
+    kept.append(LONG)
+    assert list(read(run)) == kept
+    run.write_bytes(b"".join(map(encode, kept[:1])) + encode(RECORDS[1])[:100])
+    fill(small_disk)
+    assert list(read(run)) == kept[:1]
+    (small_disk / "filler").unlink()
+    append(run, [RECORDS[1]])
+    assert list(read(run)) == RECORDS[:2]
+    survived("disk_full", "records", "nothing_lost", 2)
+
+
+def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path, survived: Survived) -> None:
+    path = quality_document.write(quality(*OURS[:1]), small_disk / "quality")
+    before = path.read_bytes()
+    fill(small_disk)
+    with pytest.raises(AtlasError, match="cannot be written: No space") as error:
+        quality_document.write(quality(*OURS * 50), small_disk / "quality")
+    assert "--out" in error.value.remedy
+    with pytest.raises(OSError, match="No space"):
+        durable.write(path, bytes(20_000))
+    with pytest.raises(AtlasError, match="cannot be written: No space"):
+        exchange.import_("huggingface-2023", Given(), small_disk / "published")
+    content = bytes(range(256)) * 200
+    assert Cache("charts", root=small_disk).get("key", lambda: content) == content
+    assert path.read_bytes() == before
+    assert {each.name for each in small_disk.rglob("*") if each.is_file()} == {path.name, "filler"}
+    survived("disk_full", "documents", "refused")
+    survived("disk_full", "imports", "refused")
+    survived("disk_full", "caches", "made_again")
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a file system that takes no writes, with one run in it."""
+    place = tmp_path / "read-only"
+    place.mkdir()
+    mount(place, "size=1m")
+    append(place / "run.jsonl", RECORDS)
+    quality_document.write(quality(*OURS), place / "quality")
+    subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(
+    read_only: Path, survived: Survived
+) -> None:
+    made = plan("ViT")
+    attempts: list[Callable[[], object]] = [
+        lambda: sweep.run(
+            made, MACHINE, sweep.find_run(made, MACHINE, read_only, is_ordinary=True), Scripted(), Silent()
+        ),
+        lambda: document.check_writable(read_only / "quality"),
+        lambda: document.check_writable(read_only / "tours"),
+        lambda: quality_document.write(quality(*OURS), read_only / "quality"),
+        lambda: exchange.import_("huggingface-2023", Given(), read_only),
+    ]
+    for attempt in attempts:
+        with pytest.raises(AtlasError, match="cannot be written: Read-only") as error:
+            attempt()
+        assert str(read_only) in error.value.where
+        assert "--out" in error.value.remedy
+    assert list(read(read_only / "run.jsonl")) == RECORDS
+    survived("read_only", "results", "refused", len(attempts))
+
+
+def test_a_write_that_is_cut_short_leaves_the_record_before_it(tmp_path: Path, survived: Survived) -> None:
+    """Without a file system of one's own: the kernel stops a file at a size."""
+    run = tmp_path / "run.jsonl"
+    append(run, RECORDS[:1])
+    code = (
+        "import sys, msgspec, pathlib; from bench.record import append, read; path = pathlib.Path(sys.argv[1]);"
+        "append(path, [msgspec.structs.replace(next(read(path)), process=1, reason='x' * 30_000)])"
+    )
+    limit = run.stat().st_size + 10_000
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    command = [sys.executable, "-B", "-c", code, str(run)]
+    done = subprocess.run(command, preexec_fn=limited, capture_output=True, text=True, check=False)
+    assert f"[Errno {errno.EFBIG}]" in done.stderr
+    assert run.stat().st_size == limit
+    assert list(read(run)) == RECORDS[:1]
+    append(run, RECORDS[1:])
+    assert list(read(run)) == RECORDS
+    survived("disk_full", "records", "nothing_lost")
