@@ -212,8 +212,9 @@ def _run(options: argparse.Namespace) -> int:
     from bench.compare import replicate
     from bench.executors import LocalProcesses
     from bench.pace import Pace
+    from bench.plan import make_plan, pending
     from bench.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table, time_is_up
-    from bench.sweep import earlier, find_run, make_plan, pending, run, survey
+    from bench.sweep import earlier, find_run, run, survey
 
     start = time.monotonic()
     deadline = None if options.time_budget is None else start + _seconds(options.time_budget)

@@ -7,8 +7,7 @@ Enter records of earlier runs on this kind of machine, and each process of the p
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bench.profiles import PROFILES, Profile, Sampling
@@ -23,7 +22,9 @@ class Pace:
     """Seconds by cell, and by whether its compile cache was empty."""
 
     sampling: Sampling
-    seconds: dict[tuple[Cell, bool], float] = field(default_factory=dict)
+    seconds: dict[tuple[Cell, bool], float] = field(default_factory=dict, init=False)
+    # By model, and under None those of all.
+    _sums: dict[tuple[str | None, bool], tuple[float, int]] = field(default_factory=dict, init=False)
 
     @classmethod
     def learned(cls, profile: Profile, records: Iterable[Record]) -> Pace:
@@ -37,21 +38,25 @@ class Pace:
 
     def note(self, cell: Cell, is_first: bool, seconds: float) -> None:
         """A process of this cell took so long."""
-        self.seconds[cell.identity, is_first] = seconds
+        identity = cell.identity
+        before = self.seconds.get((identity, is_first))
+        self.seconds[identity, is_first] = seconds
+        for model in (cell.model, None):
+            total, count = self._sums.get((model, is_first), (0.0, 0))
+            self._sums[model, is_first] = (total + seconds - (before or 0.0), count + (before is None))
 
     def of(self, cell: Cell, is_first: bool) -> float:
         """How long such a process will take."""
-        identity = cell.identity
         return (
-            self._mean(is_first, lambda other: other == identity)
-            or self._mean(is_first, lambda other: other.model == identity.model)
-            or self._mean(is_first, lambda _: True)
+            self.seconds.get((cell.identity, is_first))
+            or self._mean(cell.model, is_first)
+            or self._mean(None, is_first)
             or STARTUP_S + self.sampling.max_s + is_first * COMPILE_S
         )
 
-    def _mean(self, is_first: bool, belongs: Callable[[Cell], bool]) -> float | None:
-        alike = [seconds for (cell, first), seconds in self.seconds.items() if first == is_first and belongs(cell)]
-        return statistics.mean(alike) if alike else None
+    def _mean(self, model: str | None, is_first: bool) -> float:
+        total, count = self._sums.get((model, is_first), (0.0, 0))
+        return total / count if count else 0.0
 
 
 def _is_alike(record: Record, profile: Profile) -> bool:

@@ -17,9 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from bench.errors import Complaint
 from bench.job import Phase
 from bench.pace import Pace
+from bench.plan import Step, duration_s, fitting
 from bench.record import Cell, Record
 from bench.statistics import break_even_calls, speedup, summarize
-from bench.sweep import Step, duration_s, fitting
 
 
 class PlainReporter:

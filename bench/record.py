@@ -23,12 +23,12 @@ import msgspec
 from bench import durable
 from bench.errors import AtlasError
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones.
 
 1: the first. 2: telemetry, work, peaks, energy, recompilations by batch size, and the seconds that a process took.
 3: what other people's figures need: layout and autocast of a cell, published medians, throughput, an arm with a batch
-of its own, files of a source; and who contributed a record.
+of its own, files of a source; and who contributed a record. 4: the node of a fleet that measured it.
 """
 
 RESULTS = Path(__file__).parent / "results"
@@ -271,6 +271,7 @@ class Record(_Value, frozen=True):
     source: Source | None = None
     command: str | None = None  # what reproduces this cell
     contributor: str | None = None  # who brought it, as they want to be called
+    node: str | None = None  # of a fleet: tells which records share a machine, and nothing else of it
     plan: str | None = None  # digest of profile and cells: another protocol under the same name is another plan
     flags: tuple[
         str, ...
@@ -292,11 +293,9 @@ def worst(processes: Sequence[Record]) -> Record:
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
-    """Convert a line of an older schema, one step after the other, oldest first."""
-    if line["schema"] == 1:  # what 2 added is unknown of it
-        line = {**line, "schema": 2}
-    if line["schema"] == 2:  # likewise
-        line = {**line, "schema": 3}
+    """Convert a line of an older schema."""
+    if line["schema"] < SCHEMA:  # every version so far only added what is unknown of older lines
+        line = {**line, "schema": SCHEMA}
     return line
 
 

@@ -21,8 +21,8 @@ from torch.utils.benchmark import Timer
 from bench.job import Job, Recipe
 from bench.measure import Subject, sample, warm_up
 from bench.models import find
+from bench.plan import make_plan
 from bench.profiles import STANDARD
-from bench.sweep import make_plan
 from bench.trial import Arms
 
 CALLS = 300

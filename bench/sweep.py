@@ -14,11 +14,9 @@ import hashlib
 import math
 import os
 import re
-import shlex
 import shutil
 import signal
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -33,14 +31,12 @@ from bench.errors import AtlasError, Complaint
 from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
 from bench.pace import Pace
-from bench.profiles import Profile
+from bench.plan import Plan, Step, duration_s, fitting, gave_nothing, pending
 from bench.record import (
     DOCTOR,
     RESULTS,
     SCHEMA,
-    Cell,
     Environment,
-    Measurement,
     Record,
     Status,
     append,
@@ -53,188 +49,6 @@ CACHE = RESULTS.parents[1] / ".cache" / "bench"
 
 SURVEY_TIMEOUT_S = 300.0
 """Importing torch from a cold disk takes a minute; looking at a checkpoint on the hub as long again."""
-
-# ── Plans ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell to be measured, and how to build its model."""
-
-    cell: Cell
-    recipe: Recipe
-    command: str
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A profile's constants, and the cells that they are applied to."""
-
-    profile: Profile
-    planned: tuple[Planned, ...]
-
-    @property
-    def digest(self) -> str:
-        """Six hexadecimal digits that differ for plans that differ."""
-        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:6]
-
-
-def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
-    """Every combination of the profile's coordinates, all models of one combination before the next."""
-    return Plan(
-        profile=profile,
-        planned=tuple(
-            _planned(profile, recipe, device, dtype, batch_size, compile_mode)
-            for dtype in profile.dtypes
-            for batch_size in profile.batch_sizes
-            for compile_mode in profile.compile_modes
-            for recipe in recipes
-        ),
-    )
-
-
-def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_size: int, compile_mode: str) -> Planned:
-    spec = recipe.spec
-    # Of a local checkpoint only the directory's own name is told: where it lies is nobody's business.
-    checkpoint = spec.checkpoint if spec else _public_name(str(recipe.checkpoint))
-    cell = Cell(
-        model=spec.label if spec else checkpoint.rpartition("/")[2],
-        checkpoint=checkpoint,
-        task=recipe.task,
-        device=device,
-        dtype=dtype,
-        batch_size=batch_size,
-        compile_mode=compile_mode,
-        dynamic=profile.dynamic,
-        weights=recipe.weights,
-        input_size=spec.input_size if spec else None,
-    )
-    model = ["--model", recipe.model] if recipe.model else ["--checkpoint", checkpoint, "--task", recipe.task]
-    extras = [*(["--shrunken"] if recipe.shrunken else []), "--weights", recipe.weights]
-    coordinates = [
-        "--batch-size",
-        str(batch_size),
-        "--compile-mode",
-        compile_mode,
-        "--dtype",
-        dtype,
-        "--device",
-        device,
-    ]
-    if profile.dynamic is not None:
-        coordinates += ["--dynamic", str(profile.dynamic).lower()]
-    if profile.allow_busy:
-        coordinates += ["--allow-busy"]
-    words = ["python", "-m", "bench", "run", "--profile", profile.name, *model, *extras, *coordinates]
-    return Planned(cell=cell, recipe=recipe, command=shlex.join(words))
-
-
-def _public_name(checkpoint: str) -> str:
-    return Path(checkpoint).resolve().name if Path(checkpoint).is_dir() else checkpoint
-
-
-@dataclass(frozen=True)
-class Step:
-    """The next thing to do: one process of one cell."""
-
-    planned: Planned
-    process: int
-    is_first: bool  # of its cell: compiles with an empty cache
-
-
-def pending(
-    plan: Plan, records: Sequence[Record], *, forgotten: Sequence[Record] = (), pace: Pace | None = None
-) -> list[Step]:
-    """What is still to be done, in order: the first process of every cell, then the second …
-
-    A cell that gave nothing at all (out of memory, a crash, a time-out) is done, unless its records are `forgotten`.
-    With a `pace`, because time is limited, cells come as `by_use` puts them, else as they are planned.
-    """
-    planned = by_use(plan.planned, pace) if pace else plan.planned
-    open_cells = [progress for each in planned if not (progress := _Progress.of(each, records, forgotten)).has_failed]
-    return [
-        Step(each.planned, each.next_process + ahead, is_first=number == 0)
-        for number in range(plan.profile.processes)
-        for each in open_cells
-        if (ahead := number - each.done) >= 0
-    ]
-
-
-def by_use(planned: Sequence[Planned], pace: Pace) -> list[Planned]:
-    """Cells in the order in which a limited time is spent best: whenever it ends, what is done tells the most.
-
-    One combination of data type, batch size and compile mode comes after the other, as planned. In each comes the
-    quickest model of every task, then the next quickest of every task: as many models as the time holds, of all tasks.
-    """
-    combinations = list(dict.fromkeys(map(_combination, planned)))
-    quickest_first = sorted(planned, key=lambda each: (pace.of(each.cell, is_first=True), _pixels_by_parameters(each)))
-    turns: Counter[tuple[Any, ...]] = Counter()
-    placed = []
-    for each in quickest_first:
-        combination = _combination(each)
-        placed.append((combinations.index(combination), turns[combination, each.cell.task], each))
-        turns[combination, each.cell.task] += 1
-    return [each for *_, each in sorted(placed, key=lambda place: place[:2])]
-
-
-def _combination(planned: Planned) -> tuple[Any, ...]:
-    cell = planned.cell
-    return (cell.dtype, cell.batch_size, cell.compile_mode)
-
-
-def _pixels_by_parameters(planned: Planned) -> float:
-    """What a model's work grows with: tells quick from slow ones where no time is known."""
-    spec = planned.recipe.spec
-    return spec.parameters * math.prod(spec.input_size) if spec else math.inf
-
-
-def fitting(steps: Sequence[Step], pace: Pace, left_s: float) -> list[Step]:
-    """The steps that so many seconds hold, one after the other: what takes too long gives way to what does not."""
-    held = []
-    for step in steps:
-        if (seconds := _seconds(step, pace)) <= left_s:
-            held.append(step)
-            left_s -= seconds
-    return held
-
-
-def duration_s(steps: Iterable[Step], pace: Pace) -> float:
-    """How long all of them will take."""
-    return sum(_seconds(step, pace) for step in steps)
-
-
-def _seconds(step: Step, pace: Pace) -> float:
-    return pace.of(step.planned.cell, step.is_first)
-
-
-@dataclass(frozen=True)
-class _Progress:
-    """What the records say about one planned cell."""
-
-    planned: Planned
-    done: int  # processes
-    next_process: int
-    measurements: tuple[Measurement, ...]
-
-    @classmethod
-    def of(cls, planned: Planned, records: Sequence[Record], forgotten: Sequence[Record]) -> _Progress:
-        own = [record for record in records if record.cell.identity == planned.cell.identity]
-        counted = [record for record in own if record not in forgotten]
-        return cls(
-            planned=planned,
-            done=len(counted),
-            next_process=max((record.process for record in own), default=-1) + 1,
-            measurements=tuple(
-                record.measurement for record in counted if record.measurement and not _is_failed(record)
-            ),
-        )
-
-    @property
-    def has_failed(self) -> bool:
-        return self.done > 0 and not self.measurements
-
-
-def _is_failed(record: Record) -> bool:
-    """Whether the process gave no pair of latencies."""
-    return record.measurement is None or record.measurement.compiled is None
 
 
 # ── Run files ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -255,7 +69,7 @@ class RunFile:
     @property
     def failed(self) -> tuple[Record, ...]:
         """Records of processes that gave no pair of latencies."""
-        return tuple(filter(_is_failed, self.records))
+        return tuple(filter(gave_nothing, self.records))
 
 
 def find_run(

@@ -15,10 +15,10 @@ import pytest
 from bench.executors import Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
 from bench.models import find
+from bench.plan import make_plan
 from bench.profiles import PROFILES, Sampling
 from bench.record import Status
 from bench.scrub import MAX_LENGTH
-from bench.sweep import make_plan
 
 STUB = LocalProcesses((sys.executable, str(Path(__file__).with_name("stub_worker.py"))))
 

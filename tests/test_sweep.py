@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import math
 import os
 import random
 import signal
@@ -22,8 +21,6 @@ from typing import Any
 import msgspec
 import pytest
 from faults import Survived
-from hypothesis import given
-from hypothesis import strategies as st
 from stub_worker import ENVIRONMENT, measurement
 from test_executors import STUB, is_alive, wait_until
 
@@ -34,21 +31,10 @@ from bench.executors import ROOT, Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request
 from bench.models import find
 from bench.pace import Pace
+from bench.plan import Plan, Planned, Step, make_plan
 from bench.profiles import PROFILES, Sampling
 from bench.record import SCHEMA, Measurement, Record, Status, append, read
-from bench.sweep import (
-    Plan,
-    Planned,
-    RunFile,
-    Step,
-    duration_s,
-    find_run,
-    fitting,
-    make_plan,
-    pending,
-    run,
-    slug,
-)
+from bench.sweep import RunFile, find_run, run, slug
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 TODAY = datetime.now(UTC).date().isoformat()
@@ -93,6 +79,16 @@ def todo(steps: list[Step]) -> list[tuple[str, int, bool]]:
     return [(step.planned.cell.model, step.process, step.is_first) for step in steps]
 
 
+def paced(seconds: dict[str, float]) -> Pace:
+    """First processes of these models take so long; later ones 10 s."""
+    pace = Pace(Sampling(max_s=10.0))
+    for model, each in seconds.items():
+        for planned in plan(model).planned:
+            pace.note(planned.cell, is_first=True, seconds=each)
+            pace.note(planned.cell, is_first=False, seconds=10.0)
+    return pace
+
+
 class Silent:
     on_second: Callable[[], None] | None = None
 
@@ -125,108 +121,6 @@ class Scripted:
 @pytest.fixture(autouse=True)
 def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
-
-
-# ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_first_processes_of_all_cells_come_before_any_second() -> None:
-    steps = todo(pending(plan("ViT", "BeiT", processes=2), []))
-    assert steps == [("ViT", 0, True), ("BeiT", 0, True), ("ViT", 1, False), ("BeiT", 1, False)]
-
-
-def test_a_sweep_goes_on_where_its_records_end() -> None:
-    made = plan("ViT", "BeiT", processes=2)
-    vit, beit = made.planned
-    assert todo(pending(made, [record(vit), record(beit), record(vit, 1)])) == [("BeiT", 1, False)]
-    assert pending(made, [record(each, n) for each in made.planned for n in range(2)]) == []
-
-
-def test_a_cell_that_gave_nothing_is_not_tried_again_unless_asked() -> None:
-    made = plan("ViT", "BeiT", processes=2)
-    vit, beit = made.planned
-    records = [record(vit, status=Status.OOM), record(beit), record(beit, 1)]
-    assert pending(made, records) == []
-    again = pending(made, records, forgotten=records[:1])
-    assert todo(again) == [("ViT", 1, True), ("ViT", 2, False)]  # a new process number: no record says the same twice
-
-
-def test_one_crash_among_good_processes_does_not_end_the_cell() -> None:
-    made = plan("ViT", processes=3)
-    (vit,) = made.planned
-    assert todo(pending(made, [record(vit), record(vit, 1, Status.CRASH)])) == [("ViT", 2, False)]
-
-
-def test_a_foreign_checkpoint_is_recognised_although_its_input_size_was_unknown() -> None:
-    recipe = Recipe(task="image-classification", checkpoint="someone/something", weights="pretrained")
-    made = make_plan(PROFILES["quick"], [recipe], "cpu")
-    (planned,) = made.planned
-    measured = msgspec.structs.replace(planned.cell, input_size=(224, 224))
-    assert pending(made, [record(msgspec.structs.replace(planned, cell=measured))]) == []
-
-
-def test_a_local_checkpoint_is_told_by_its_name_alone(tmp_path: Path) -> None:
-    (tmp_path / "my-model").mkdir()
-    recipe = Recipe(task="image-classification", checkpoint=str(tmp_path / "my-model"), weights="pretrained")
-    (planned,) = make_plan(PROFILES["quick"], [recipe], "cpu").planned
-    assert planned.cell.checkpoint == planned.cell.model == "my-model"
-    assert str(tmp_path) not in planned.command
-
-
-# ── Limited time ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def paced(seconds: dict[str, float]) -> Pace:
-    """First processes of these models take so long; later ones 10 s."""
-    pace = Pace(Sampling(max_s=10.0))
-    for model, each in seconds.items():
-        for planned in plan(model).planned:
-            pace.note(planned.cell, is_first=True, seconds=each)
-            pace.note(planned.cell, is_first=False, seconds=10.0)
-    return pace
-
-
-def test_limited_time_goes_to_the_quickest_model_of_every_task_first() -> None:
-    made = plan("ConvNeXT", "DETR", "ViT", "Segformer", "ResNet", processes=2)
-    pace = paced({"ConvNeXT": 60.0, "DETR": 90.0, "ViT": 40.0, "Segformer": 70.0, "ResNet": 50.0})
-    models = [step.planned.cell.model for step in pending(made, [], pace=pace)]
-    assert models == ["ViT", "Segformer", "DETR", "ResNet", "ConvNeXT"] * 2
-
-
-def test_before_anything_is_known_small_models_are_taken_for_quick_ones() -> None:
-    steps = pending(plan("ConvNeXT", "ResNet", "Maskformer", "Segformer"), [], pace=Pace(Sampling()))
-    assert [step.planned.cell.model for step in steps] == ["Segformer", "ResNet", "ConvNeXT", "Maskformer"]
-
-
-def test_limited_time_goes_to_one_combination_after_the_other() -> None:
-    profile = msgspec.structs.replace(PROFILES["quick"], models=("ConvNeXT", "ResNet"), batch_sizes=(1, 16))
-    made = make_plan(profile, [Recipe(model=name, task=find(name).task) for name in profile.models], "cpu")
-    steps = pending(made, [], pace=Pace(Sampling()))
-    assert [(step.planned.cell.model, step.planned.cell.batch_size) for step in steps] == [
-        ("ResNet", 1),
-        ("ConvNeXT", 1),
-        ("ResNet", 16),
-        ("ConvNeXT", 16),
-    ]
-
-
-@given(
-    times=st.lists(st.floats(1, 500), min_size=1, max_size=12),
-    left_s=st.floats(0, 2000),
-    processes=st.integers(1, 3),
-)
-def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
-    times: list[float], left_s: float, processes: int
-) -> None:
-    names = PROFILES["standard"].models[: len(times)]
-    made, pace = plan(*names, processes=processes), paced(dict(zip(names, times, strict=True)))
-    steps = pending(made, [], pace=pace)
-    assert sorted(todo(steps)) == sorted(todo(pending(made, [])))
-    assert [step.is_first for step in steps] == sorted((step.is_first for step in steps), reverse=True)
-    held = fitting(steps, pace, left_s)
-    assert duration_s(held, pace) <= left_s + 1e-6
-    assert [step for step in steps if step in held] == held
-    assert fitting(steps, pace, math.inf) == steps
 
 
 # ── Run files ───────────────────────────────────────────────────────────────────────────────────────────────────────

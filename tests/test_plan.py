@@ -1,0 +1,189 @@
+"""Plans: what is pending is a function of plan and records, for one worker and for many."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+from test_sweep import paced, plan, record, todo
+
+from bench.job import Recipe
+from bench.models import find
+from bench.pace import Pace
+from bench.plan import Agenda, Step, duration_s, fitting, make_plan, pending, tallies
+from bench.profiles import PROFILES, Sampling
+from bench.record import Record, Status
+
+# ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_first_processes_of_all_cells_come_before_any_second() -> None:
+    steps = todo(pending(plan("ViT", "BeiT", processes=2), []))
+    assert steps == [("ViT", 0, True), ("BeiT", 0, True), ("ViT", 1, False), ("BeiT", 1, False)]
+
+
+def test_a_sweep_goes_on_where_its_records_end() -> None:
+    made = plan("ViT", "BeiT", processes=2)
+    vit, beit = made.planned
+    assert todo(pending(made, [record(vit), record(beit), record(vit, 1)])) == [("BeiT", 1, False)]
+    assert pending(made, [record(each, n) for each in made.planned for n in range(2)]) == []
+
+
+def test_a_cell_that_gave_nothing_is_not_tried_again_unless_asked() -> None:
+    made = plan("ViT", "BeiT", processes=2)
+    vit, beit = made.planned
+    records = [record(vit, status=Status.OOM), record(beit), record(beit, 1)]
+    assert pending(made, records) == []
+    again = pending(made, records, forgotten=records[:1])
+    assert todo(again) == [("ViT", 1, True), ("ViT", 2, False)]  # a new process number: no record says the same twice
+
+
+def test_one_crash_among_good_processes_does_not_end_the_cell() -> None:
+    made = plan("ViT", processes=3)
+    (vit,) = made.planned
+    assert todo(pending(made, [record(vit), record(vit, 1, Status.CRASH)])) == [("ViT", 2, False)]
+
+
+def test_a_foreign_checkpoint_is_recognised_although_its_input_size_was_unknown() -> None:
+    recipe = Recipe(task="image-classification", checkpoint="someone/something", weights="pretrained")
+    made = make_plan(PROFILES["quick"], [recipe], "cpu")
+    (planned,) = made.planned
+    measured = msgspec.structs.replace(planned.cell, input_size=(224, 224))
+    assert pending(made, [record(msgspec.structs.replace(planned, cell=measured))]) == []
+
+
+def test_a_local_checkpoint_is_told_by_its_name_alone(tmp_path: Path) -> None:
+    (tmp_path / "my-model").mkdir()
+    recipe = Recipe(task="image-classification", checkpoint=str(tmp_path / "my-model"), weights="pretrained")
+    (planned,) = make_plan(PROFILES["quick"], [recipe], "cpu").planned
+    assert planned.cell.checkpoint == planned.cell.model == "my-model"
+    assert str(tmp_path) not in planned.command
+
+
+# ── Limited time ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_limited_time_goes_to_the_quickest_model_of_every_task_first() -> None:
+    made = plan("ConvNeXT", "DETR", "ViT", "Segformer", "ResNet", processes=2)
+    pace = paced({"ConvNeXT": 60.0, "DETR": 90.0, "ViT": 40.0, "Segformer": 70.0, "ResNet": 50.0})
+    models = [step.planned.cell.model for step in pending(made, [], pace=pace)]
+    assert models == ["ViT", "Segformer", "DETR", "ResNet", "ConvNeXT"] * 2
+
+
+def test_before_anything_is_known_small_models_are_taken_for_quick_ones() -> None:
+    steps = pending(plan("ConvNeXT", "ResNet", "Maskformer", "Segformer"), [], pace=Pace(Sampling()))
+    assert [step.planned.cell.model for step in steps] == ["Segformer", "ResNet", "ConvNeXT", "Maskformer"]
+
+
+def test_limited_time_goes_to_one_combination_after_the_other() -> None:
+    profile = msgspec.structs.replace(PROFILES["quick"], models=("ConvNeXT", "ResNet"), batch_sizes=(1, 16))
+    made = make_plan(profile, [Recipe(model=name, task=find(name).task) for name in profile.models], "cpu")
+    steps = pending(made, [], pace=Pace(Sampling()))
+    assert [(step.planned.cell.model, step.planned.cell.batch_size) for step in steps] == [
+        ("ResNet", 1),
+        ("ConvNeXT", 1),
+        ("ResNet", 16),
+        ("ConvNeXT", 16),
+    ]
+
+
+@given(
+    times=st.lists(st.floats(1, 500), min_size=1, max_size=12),
+    left_s=st.floats(0, 2000),
+    processes=st.integers(1, 3),
+)
+def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
+    times: list[float], left_s: float, processes: int
+) -> None:
+    names = PROFILES["standard"].models[: len(times)]
+    made, pace = plan(*names, processes=processes), paced(dict(zip(names, times, strict=True)))
+    steps = pending(made, [], pace=pace)
+    assert sorted(todo(steps)) == sorted(todo(pending(made, [])))
+    assert [step.is_first for step in steps] == sorted((step.is_first for step in steps), reverse=True)
+    held = fitting(steps, pace, left_s)
+    assert duration_s(held, pace) <= left_s + 1e-6
+    assert [step for step in steps if step in held] == held
+    assert fitting(steps, pace, math.inf) == steps
+
+
+# ── Several workers ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ended(step: Step, node: str, status: Status = Status.PASS) -> Record:
+    return msgspec.structs.replace(record(step.planned, step.process, status), node=node)
+
+
+def test_later_processes_of_a_cell_wait_for_the_node_that_compiled_it() -> None:
+    agenda = Agenda(plan("ViT", "BeiT", processes=2))
+    agenda.keep_to(["a", "b"])
+    vit, beit = agenda.take("a"), agenda.take("b")
+    assert vit
+    assert beit
+    assert agenda.take("b") is None, "one process of a cell at a time"
+    agenda.end(vit, ended(vit, "a"))
+    assert agenda.take("b") is None
+    assert todo([step for step in [agenda.take("a")] if step]) == [("ViT", 1, False)]
+    assert agenda.left == 3
+
+
+def test_what_a_lost_node_had_goes_to_others() -> None:
+    agenda = Agenda(plan("ViT", processes=2))
+    agenda.keep_to(["a", "b"])
+    step = agenda.take("a")
+    assert step
+    agenda.end(step, ended(step, "a"))
+    agenda.keep_to(["b"])
+    again = agenda.take("b")
+    assert again
+    assert (again.process, again.is_first) == (1, False)
+
+
+def test_what_came_to_nothing_is_tried_again_elsewhere_unless_there_is_no_elsewhere() -> None:
+    agenda = Agenda(plan("ViT"))
+    agenda.keep_to(["a", "b"])
+    step = agenda.take("a")
+    assert step
+    agenda.give_back(step, "a")
+    assert agenda.take("a") is None
+    assert agenda.take("b") == step
+    agenda.give_back(step, "b")
+    agenda.keep_to(["b"])
+    assert agenda.take("b") == step
+
+
+def test_what_is_too_long_for_the_time_that_is_left_is_passed_over() -> None:
+    agenda = Agenda(plan("ViT", "BeiT"))
+    step = agenda.take("a", lambda step: step.planned.cell.model == "BeiT")
+    assert step
+    assert step.planned.cell.model == "BeiT"
+    assert agenda.take("a") is None
+    assert agenda.left == 2, "it is still to be done, another time"
+
+
+FOUR = plan("ViT", "BeiT", "DETR", "ResNet", processes=3)
+
+
+@given(
+    nodes=st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True),
+    fates=st.lists(st.sampled_from([Status.PASS, Status.OOM]), min_size=12, max_size=12),
+    kills=st.lists(st.booleans(), min_size=5, max_size=5),
+)
+def test_any_number_of_nodes_does_all_that_one_would_and_nothing_twice(
+    nodes: list[str], fates: list[Status], kills: list[bool]
+) -> None:
+    fate = iter(fates)
+    records: list[Record] = []
+    agenda, kill = Agenda(FOUR), iter(kills)
+    while taken := [(node, step) for node in nodes if (step := agenda.take(node))]:
+        for node, step in taken:
+            records.append(ended(step, node, next(fate)))
+            agenda.end(step, records[-1])
+            if next(kill, False):  # the driver dies with the others at work, and comes back
+                agenda = Agenda(FOUR, tallies(records))
+                break
+    assert agenda.left == 0
+    assert pending(FOUR, records) == []
+    assert len({(each.cell.model, each.process) for each in records}) == len(records)
