@@ -60,18 +60,22 @@ def as_json(results: Results, language: Language) -> str:
     return json.dumps(known, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-@lru_cache(maxsize=2)
-def rounds_as_json(results: Results) -> dict[str, str]:
-    """For each device the medians of the rounds of its rows, by the position of the row in `as_json` and by arm.
+def devices_with_rounds(results: Results) -> list[str]:
+    """The devices that `rounds_as_json` knows something of."""
+    return list(dict.fromkeys(row["device"] for row, arms in zip(results.rows, results.rounds_ms, strict=True) if arms))
+
+
+def rounds_as_json(results: Results, device: str) -> str:
+    """The medians of the rounds of the rows of a device, by the position of the row in `as_json` and by arm.
 
     At most `ROUNDS` of an arm, evenly spaced, in the order of time, one process after the other.
     """
-    devices: dict[str, dict[int, Any]] = {}
-    for row, arms in zip(results.rows, results.rounds_ms, strict=True):
-        if arms:
-            thinned = {arm: _thinned(rounds) for arm, rounds in arms.items()}
-            devices.setdefault(row["device"], {})[row["row"]] = thinned
-    return {device: json.dumps(rows, separators=(",", ":")) + "\n" for device, rows in devices.items()}
+    rows = {
+        row["row"]: {arm: _thinned(rounds) for arm, rounds in arms.items()}
+        for row, arms in zip(results.rows, results.rounds_ms, strict=True)
+        if arms and row["device"] == device
+    }
+    return json.dumps(rows, separators=(",", ":")) + "\n"
 
 
 def _thinned(rounds_ms: Sequence[float]) -> list[float]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from generator.language import LANGUAGES, Language, load_language
-from generator.load import Results, load
-from generator.pages import SiteFile, render
+from generator.load import Results, Row, load
+from generator.pages import PageFile, SiteFile, emitted_by, pages_of
+from generator.translators import NAMES as TRANSLATORS
 
 Made = TypeVar("Made")
 
@@ -27,10 +28,22 @@ Mark = frozenset[tuple[str, bytes]]
 
 @dataclass(frozen=True, eq=False)
 class Edition:
-    """The guide in one language: Markdown pages, charts and downloads, in the order they were rendered."""
+    """The guide in one language. A page is rendered when its content is first asked for."""
 
     language: Language
-    files: tuple[SiteFile, ...]
+    pages: tuple[PageFile, ...]
+    newest: Row | None  # what was measured last, for the foot of every page
+    interface: Hashable  # the translations that are not text of one page
+
+    @cached_property
+    def files(self) -> tuple[SiteFile, ...]:
+        """All pages, and the charts and downloads that they ask for: every page is rendered."""
+        return (*self.pages, *emitted_by(self.pages))
+
+    def find(self, uri: str) -> SiteFile | None:
+        """A chart or download; pages are rendered until one asks for it."""
+        by_effort = sorted(self.pages, key=lambda page: not page.is_rendered)
+        return next((file for page in by_effort for file in page.emitted if file.uri == uri), None)
 
     def navigation(self, items: Iterable[Any]) -> list[Any]:
         """`nav` of mkdocs.yml with translated titles, and with the pages below it in place of each ``folder/``."""
@@ -48,44 +61,56 @@ class Edition:
             return self.navigation(entry)
         if not entry.endswith("/"):
             return entry
-        pages = [file.uri for file in self.files if file.uri.startswith(entry) and file.uri.endswith(".md")]
+        pages = [page.uri for page in self.pages if page.uri.startswith(entry)]
         return sorted(pages, key=lambda uri: uri != f"{entry}index.md")  # the section's own page first
 
 
 class Guide:
-    """The last good editions of one project.
+    """The last good sources of one project, and an edition of them for each language.
 
-    `editions` and the `results` in them are replaced as a whole by a successful `update` and left alone by a failed
-    one, so that who shows the guide while it is being written always has something to show.
+    A successful `update` replaces the sources as a whole, and a failed one leaves them alone, so that who shows the
+    guide while it is being written always has something to show.
     """
 
-    editions: Mapping[str, Edition]
-    results: Results | None
+    languages: tuple[Language, ...] = ()
 
     def __init__(self, root: Path, codes: tuple[str, ...] = LANGUAGES) -> None:
-        self.editions = {}
-        self.results = None
+        self.root = root
         self._codes = codes
         self._docs = root / "docs"
-        self._results = root / "bench" / "results"
         self._locales = root / "locales"
-        self._templates = root / "generator" / "templates"
+        self._sources: tuple[Any, ...] = ()
         self._made: dict[str, tuple[tuple[Any, ...], Any]] = {}
+        self._last: dict[str, tuple[tuple[Any, ...], tuple[PageFile, ...]]] = {}
 
     def update(self) -> None:
-        """Bring every edition up to date with its sources; `AtlasError` when one of them cannot be."""
-        results = self._keep("results", (mark(self._results),), lambda: load(self._results))
-        languages = [self._language(code) for code in self._codes]
-        self.editions, self.results = {each.code: self._edition(each, results) for each in languages}, results
+        """Bring results and languages up to date with their files; `AtlasError` when one of them cannot be."""
+        folder = self.root / "bench" / "results"
+        results = self._keep("results", (mark(folder),), lambda: load(folder))
+        languages = tuple(self._language(code) for code in self._codes)
+        templates = mark(self.root / "generator" / "templates")
+        self._sources = results, templates, mark(self._docs, "*.md"), mark(self._locales)
+        self.languages = languages
+
+    def edition(self, code: str) -> Edition:
+        """The edition of a language; `AtlasError` when there cannot be one."""
+        language = next(each for each in self.languages if each.code == code)
+        return self._keep(f"edition {code}", (language, *self._sources), lambda: self._new_edition(language))
 
     def _language(self, code: str) -> Language:
         folder = self._locales / code
         return self._keep(f"language {code}", (mark(folder),), lambda: load_language(code, self._locales))
 
-    def _edition(self, language: Language, results: Results) -> Edition:
-        sources = (language, results, mark(self._docs, "*.md"), mark(self._templates))
-        make = lambda: Edition(language, tuple(render(language, results, self._docs)))  # noqa: E731
-        return self._keep(f"edition {language.code}", sources, make)
+    def _new_edition(self, language: Language) -> Edition:
+        """An edition that keeps the pages of the last one which would come out the same."""
+        results, templates, *_ = self._sources
+        pages = pages_of(language, results, self._docs)
+        shared = _interface(language, pages), results, templates
+        before, last = self._last.get(language.code, ((), ()))
+        known = {page.uri: page for page in last} if before == shared else {}
+        pages = tuple(_kept(page, known.get(page.uri)) for page in pages)
+        self._last[language.code] = shared, pages
+        return Edition(language, pages, newest_of(results), shared[0])
 
     def _keep(self, name: str, sources: tuple[Any, ...], make: Callable[[], Made]) -> Made:
         """What was made from the same sources before, else what `make` makes."""
@@ -94,6 +119,25 @@ class Guide:
             known = self._made[name] = (sources, make())
         made: Made = known[1]
         return made
+
+
+def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:
+    sources = {id(page.translated): page.translated.source for page in pages}.values()
+    texts = {(None, block.message) for source in sources for block in source.document.blocks}
+    texts.update((None, message) for source in sources for message in source.front.messages.values())
+    return frozenset(each for each in language.messages.items() if each[0] not in texts)
+
+
+def _kept(page: PageFile, known: PageFile | None) -> PageFile:
+    """The page that is known, if it was made from the same text. Pages about translations are made from all texts."""
+    about_translations = any(name in page.translated.template for name in TRANSLATORS)
+    return page if known is None or about_translations or known.translated != page.translated else known
+
+
+def newest_of(results: Results) -> Row | None:
+    """The row that was measured last; None where there are only published figures."""
+    measured = [row for row in reversed(results.newest_rows) if row["measured_at"]]
+    return max(measured, key=lambda row: row["measured_at"], default=None)
 
 
 @cache

@@ -1,7 +1,8 @@
-"""`mkdocs serve` that never hangs and never shows half a site, whatever is being written at the moment.
+"""`mkdocs serve` that makes a page when somebody looks at it, never hangs, and shows what is wrong while it is.
 
-In: MkDocs' development server and its builder. Out: the same server, which swaps a finished build in as a whole
-and, while the newest input cannot be built, shows what is wrong on top of the last good pages.
+In: MkDocs' development server, and a desk for each language. Out: the same server, which notes at once that a source
+has changed, lets browsers reload, and makes what they then ask for. While the newest input cannot be used, the pages
+are the last good ones, with the reason on top.
 
     mkdocs serve
 """
@@ -10,19 +11,23 @@ from __future__ import annotations
 
 import html
 import logging
-import shutil
 import socket
-import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 from wsgiref.headers import Headers
 
+import jinja2
 from mkdocs.exceptions import MkDocsException
 from mkdocs.livereload import LiveReloadServer
+from watchdog import events
+from watchdog.observers import Observer
 
 from bench.errors import AtlasError
+from generator.desk import Desk
+from generator.guide import Guide
 
 log = logging.getLogger("mkdocs.plugins.atlas")
 
@@ -40,69 +45,86 @@ pre{white-space:pre-wrap;padding:1rem;border:1px solid #d55e00;border-radius:.25
 """Stands in for the site until there has been one good build. It needs nothing that could be broken, too."""
 
 
+NOTHING = "nothing.html"
+"""The name of that page."""
+
+SETTLING_S = 0.01
+"""Without further changes for so long, a change is complete. (An editor writes a file in several steps.)"""
+
+App = Callable[..., Iterable[bytes]]
+"""A WSGI application."""
+
+
 @dataclass
 class Preview:
-    """What the development server shows: the finished build in `folder`, and `problem` if a newer one failed."""
+    """What the development server shows, and the `problem` that keeps it from showing the newest."""
 
     serving: bool = False
-    folder: str = ""
+    starting: bool = False
     problem: str | None = None
-    complete: bool = True  # False: there has been no good build, and `folder` holds only `EMPTY_PAGE`
-    _next: str = ""
+    _guide: Guide | None = None
+    _desks: Mapping[str, Desk] = field(default_factory=dict)
+    _making: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def guarded(self) -> bool:
-        """Whether the server runs: from then on, bad input is shown instead of ending the program."""
-        return bool(self.folder)
+    def take_over(self, server: LiveReloadServer, guide: Guide, desks: Mapping[str, Desk]) -> None:
+        """Let a server that has not begun show `guide`; `desks` are by the folder of their language, "" or "zh/"."""
+        self.starting, self._guide, self._desks = False, guide, desks
+        Path(server.root, NOTHING).write_text(EMPTY_PAGE, encoding="utf-8")
+        self._update()
+        server.builder, server.build_delay, server.observer = self._update, SETTLING_S, _Observer()
+        server.error_handler = lambda code: self._error_page(Path(server.root), code)
+        server.set_app(self._with_notice(self._on_demand(server.get_app(), server.mount_path), server.mount_path))
 
-    def next_folder(self) -> str:
-        """A new folder to build into, so that readers keep the old build until the new one is whole."""
-        self._next = tempfile.mkdtemp(prefix="mkdocs_")
-        return self._next
+    def _update(self) -> None:
+        """Look at all sources again. What is made from them is made when somebody asks for it."""
+        assert self._guide
+        with self._making:
+            self.problem = None
+            self._try(self._guide.update)
 
-    def guard(self, server: LiveReloadServer, builder: Callable[[], None]) -> LiveReloadServer:
-        """Take over a server whose first build has just ended."""
-        self.folder = server.root
+    def _bring(self, path: str) -> None:
+        """Make the file at `path` of the site as new as its sources."""
+        folder = next((each for each in self._desks if each and path.startswith(each)), "")
+        with self._making:
+            if self._guide and self._guide.languages:
+                self._try(lambda: self._desks[folder].bring(path.removeprefix(folder)))
 
-        def rebuild() -> None:
-            self._next = ""
-            with _ErrorLog() as errors:
-                try:
-                    builder()
-                except Exception as error:  # noqa: BLE001  # a server that stops at one would hang every open page
-                    self.problem = _explained(error, errors.messages)
-                    discarded = self._next
-                else:
-                    self.problem, self.complete = None, True
-                    discarded, self.folder, server.root = self.folder, self._next, self._next
-            if discarded:
-                shutil.rmtree(discarded, ignore_errors=True)
+    def _try(self, make: Callable[[], None]) -> None:
+        with _ErrorLog() as errors:
+            try:
+                make()
+            except Exception as error:  # noqa: BLE001  # a server that stops at one would hang every open page
+                self.problem = _explained(error, errors.messages)
 
-        def error_page(code: int) -> bytes | None:
-            page = Path(server.root, f"{code}.html")
-            return page.read_bytes() if page.is_file() else None
+    def _error_page(self, root: Path, code: int) -> bytes | None:
+        page = root / f"{code}.html"
+        return page.read_bytes() if page.is_file() else None
 
-        server.builder = rebuild
-        server.error_handler = error_page
-        server.set_app(self._with_notice(server.get_app(), server.mount_path))
-        return server
+    def _on_demand(self, app: App, mount_path: str) -> App:
+        """WSGI middleware: what is asked for is made first."""
 
-    def close(self) -> None:
-        """Remove what was built last; MkDocs removes only the folder of its first build."""
-        if self.guarded:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        def made(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+            path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
+            if path.startswith(mount_path) and not path.startswith("/livereload/"):
+                path = path.removeprefix(mount_path)
+                self._bring(path if path and not path.endswith("/") else f"{path}index.html")
+            return app(environ, start_response)
 
-    def _with_notice(self, app: Callable[..., Iterable[bytes]], mount_path: str) -> Callable[..., Iterable[bytes]]:
+        return made
+
+    def _with_notice(self, app: App, mount_path: str) -> App:
         """WSGI middleware: pages pass through it untouched unless there is a problem to tell."""
 
         def noticed(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-            if self.problem is None or environ["PATH_INFO"].startswith("/livereload/"):
-                return app(environ, start_response)
-            if not self.complete:
-                environ = {**environ, "PATH_INFO": f"{mount_path}index.html"}
             response: list[Any] = []
             body = app(environ, lambda *arguments: response.extend(arguments))
+            if self.problem and not response[0].startswith("200") and environ["PATH_INFO"].endswith("/"):
+                response.clear()
+                body = app({**environ, "PATH_INFO": mount_path + NOTHING}, lambda *each: response.extend(each))
             status, headers = response[0], Headers(response[1])
+            if self.problem is None or environ["PATH_INFO"].startswith("/livereload/"):
+                start_response(status, headers.items())
+                return body
             if (headers["Content-Type"] or "").startswith("text/html"):
                 content = b"".join(body).replace(ANCHOR, ANCHOR + self._notice(), 1)
                 getattr(body, "close", lambda: None)()
@@ -114,12 +136,24 @@ class Preview:
         return noticed
 
     def _notice(self) -> bytes:
-        shown = "The pages show the last good build." if self.complete else "There is no page to show yet."
+        some = self._guide and self._guide.languages
+        shown = "The pages show the last good input." if some else "There is no page to show yet."
         return (
             '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
             f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads when it is mended.</p>"
             f"<pre>{html.escape(self.problem or '')}</pre></div></aside>"
         ).encode()
+
+
+class _Observer(Observer):  # type: ignore[misc,valid-type]  # which class that is depends on the system
+    """Told by the system of changes, and of nothing else: reading the sources would be an event as well."""
+
+    def schedule(self, *arguments: Any, **named: Any) -> Any:
+        """As its parent does."""
+        return super().schedule(*arguments, **named, event_filter=_CHANGES)
+
+
+_CHANGES = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]
 
 
 class _ErrorLog(logging.Handler):
@@ -142,12 +176,20 @@ class _ErrorLog(logging.Handler):
 
 def _explained(error: Exception, logged: list[str]) -> str:
     """What went wrong, for a reader of the page; logged as well where MkDocs has not done so yet."""
-    if isinstance(error, MkDocsException):
+    if isinstance(error, jinja2.TemplateError):
+        return template_mistake(error)
+    if isinstance(error, MkDocsException | AtlasError):
         if not logged:
             log.error(str(error))
         return "\n".join(logged) or str(error)
     log.error("The rebuild failed", exc_info=error)  # not bad input but a mistake in the program
     return "\n".join([*logged, f"{type(error).__name__}: {error}"])
+
+
+def template_mistake(error: jinja2.TemplateError) -> str:
+    """What is wrong with a template of the theme, and where."""
+    place = f"{error.filename}:{error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
+    return f"{place}{error.message}\n  remedy: correct the template below docs/theme"
 
 
 def check_address(host: str, port: int) -> None:
@@ -167,4 +209,4 @@ def check_address(host: str, port: int) -> None:
 
 
 preview = Preview()
-"""One per process: MkDocs makes a new configuration for each rebuild, and this has to outlive it."""
+"""One per process: the hooks of MkDocs are functions."""

@@ -11,9 +11,8 @@ own search index, navigation, sitemap and 404 page. Pages stay in memory: the au
 from __future__ import annotations
 
 import html
-import shutil
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -36,18 +35,19 @@ from mkdocs.utils.templates import url_filter
 
 from bench.errors import AtlasError
 from generator import cards
-from generator.guide import Edition, Guide, guide_of, mark
+from generator.desk import Desk
+from generator.guide import Edition, Guide, guide_of
 from generator.head import Head, head
-from generator.html_cache import CachedPage
 from generator.language import LANGUAGES, Language, Untranslated
-from generator.live import EMPTY_PAGE, check_address, preview
-from generator.load import Results
+from generator.live import check_address, preview, template_mistake
 from generator.markup import framed
 from generator.material import BUNDLE, labels, search, without_alternates
+from generator.mkdocs_files import EditionFile
+from generator.parallel import Builds
 from generator.policy import policy
 from generator.rendered_checks import check_site
 from generator.search_index import SearchIndex
-from generator.web_fonts import STYLESHEET, preloaded, web_fonts
+from generator.web_fonts import STYLESHEET, preloaded, web_fonts, whole_fonts
 
 SOURCE = LANGUAGES[0]
 """The language of the outer build, at the root of the site."""
@@ -65,25 +65,22 @@ _log = get_plugin_logger(__name__)
 
 
 def on_startup(*, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:  # noqa: ARG001
-    """Remember whether somebody is watching: then bad input is shown, where a build would fail."""
-    preview.serving = command == "serve"
+    """Remember whether somebody is watching: then pages are built on demand, and bad input is shown."""
+    preview.serving = preview.starting = command == "serve"
 
 
 @event_priority(100)  # type: ignore[untyped-decorator]  # before the search plugin reads its settings
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Bring all editions up to date, once for all builds, and fit the configuration to the language that is built."""
-    if _is_source(config):
-        if preview.serving:
-            _prepare_serving(config)
-        try:
+    if preview.starting:
+        _prepare_serving(config)
+        return config
+    try:
+        if _is_source(config) and not preview.serving:
             _guide(config).update()
-        except AtlasError as error:
-            if not preview.serving or preview.guarded:
-                raise PluginError(str(error)) from None
-            preview.problem, preview.complete = str(error), False
-            config.nav = []
-            return config
-    edition = _edition(config)
+        edition = _edition(config)
+    except AtlasError as error:
+        raise PluginError(str(error)) from None
     language = edition.language
     config.theme.get_env = partial(_environment, config.theme.get_env, list_files=_is_source(config))
     config.theme["language"], config.theme["direction"] = labels(language.code), language.direction
@@ -102,18 +99,23 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Pages, charts and downloads of the edition instead of the authored Markdown."""
-    if not _guide(config).editions:
-        config.theme.static_templates.clear()
-        return Files([File.generated(config, "index.html", content=EMPTY_PAGE)])
-    kept = (file for file in files if _is_source(config) and not file.is_documentation_page())  # once, for all
+    if preview.starting:
+        return Files([])
     edition = _edition(config)
     searching = config.plugins["material/search"]
     searching.search_index = SearchIndex(edition.language.code, **searching.config)
-    made = [File.generated(config, file.uri, content=file.content) for file in (*edition.files, *web_fonts(edition))]
-    for file in made:
-        if file.is_documentation_page():
-            CachedPage(None, file, config)
-    return Files([*map(partial(_adapted, config), kept), *made])
+    if _is_source(config) and not preview.serving:
+        _builds.start(partial(_build, config, code) for code in _languages(config)[1:])
+    try:
+        made = (
+            (*edition.pages, *whole_fonts(edition.language))
+            if preview.serving
+            else (*edition.files, *web_fonts(edition.language, edition.pages))
+        )
+    except AtlasError as error:
+        raise PluginError(str(error)) from None
+    kept = (file for file in files if _is_source(config) and not file.is_documentation_page())  # once, for all
+    return Files([*map(partial(_adapted, config), kept), *(EditionFile.of(file, config) for file in made)])
 
 
 def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> jinja2.Environment:
@@ -122,10 +124,10 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
     Only now every page has its title, so only now there are social cards.
     """
     env.globals["policy"] = policy(serving=preview.serving)
-    guide = _guide(config)
-    if guide.results is None:
+    if preview.starting:
         return env
-    language = _edition(config).language
+    edition = _edition(config)
+    language = edition.language
     env.install_gettext_callables(  # type: ignore[attr-defined]
         language.gettext, language.ngettext, newstyle=True, pgettext=language.pgettext
     )
@@ -133,15 +135,15 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
     env.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
     env.globals.update(
         language=language,
-        languages=[edition.language for edition in guide.editions.values()],
-        newest=_newest(guide.results),
+        languages=_guide(config).languages,
+        newest=edition.newest,
         preloaded=preloaded(language.code),
         to_root="../" if language.prefix else "",
         root_url=_root_url(config),
         head_of=lambda page: _head(page, config),
         card=cards,
     )
-    for page in [file.page for file in files.documentation_pages()]:
+    for page in [] if preview.serving else [file.page for file in files.documentation_pages()]:
         content = cards.draw(_card(page, config))
         files.append(File.generated(config, cards.card_uri(page.file.src_uri), content=content))
     return env
@@ -155,11 +157,11 @@ def _adapted(config: MkDocsConfig, file: File) -> File:
 
 
 def _head(page: Page, config: MkDocsConfig) -> Head:
-    languages = [edition.language for edition in _guide(config).editions.values()]
     section = page.parent.title if "/" in page.file.src_uri and page.parent and not page.is_index else ""
     title = page.meta.get("title") or html.unescape(page.title)
     words = title, section, page.meta.get("description") or config.site_description
-    return head(page.file.src_uri, page.url, words, _edition(config).language, languages, _root_url(config))
+    language, languages = _edition(config).language, _guide(config).languages
+    return head(page.file.src_uri, page.url, words, language, languages, _root_url(config))
 
 
 def _card(page: Page, config: MkDocsConfig) -> cards.Card:
@@ -174,70 +176,64 @@ def on_page_content(content: str, **_: Any) -> str:
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Build the other languages into folders of the site that was just built."""
-    if not _is_source(config) or not _guide(config).editions:
+    """Wait for the other languages, which are built into folders of the same site, and look at all of it."""
+    if not _is_source(config) or preview.serving:
         return
-    theme = mark(Path(config.docs_dir, "theme")), mark(Path(config.config_file_path))
-    for code in _languages(config)[1:]:
-        made_from = _guide(config).editions[code], theme
-        if preview.folder and _built.get((preview.folder, code)) == made_from:
-            shutil.copytree(Path(preview.folder, code), Path(config.site_dir, code))
-        else:
-            build(_nested(config, code), serve_url=config.site_url if preview.serving else None)
-        _built[config.site_dir, code] = made_from
-    if not preview.serving:  # who writes sees their page; what is published is the same in every language
-        for finding in check_site(Path(config.site_dir), _languages(config)):
-            _log.warning("%s", finding)
+    _builds.finish()
+    for finding in check_site(Path(config.site_dir), _languages(config)):
+        _log.warning("%s", finding)
 
 
-_built: dict[tuple[str, str], tuple[Any, ...]] = {}
-"""What the language in a folder was made from: while serving, one that would come out the same is copied."""
+_builds = Builds()
+"""Those of the other languages."""
+
+
+def _build(outer: MkDocsConfig, code: str) -> None:
+    build(_nested(outer, code))
 
 
 def on_build_error(*, error: Exception) -> None:
     """A mistake in a template is bad input as well: its place and no traceback."""
+    _builds.stop()
     if isinstance(error, jinja2.TemplateError):
-        place = f"{error.filename}:{error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
-        raise Abort(f"{place}{error.message}\n  remedy: correct the template below docs/theme") from None
+        raise Abort(template_mistake(error)) from None
 
 
 def on_serve(server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[[], None]) -> LiveReloadServer:
-    """From here on no rebuild may fail: see `generator.live`."""
-    del config
-    return preview.guard(server, builder) if preview.serving else server
-
-
-def on_shutdown() -> None:
-    """Leave nothing behind."""
-    preview.close()
+    """From here on pages are built when somebody looks at them: see `generator.live`."""
+    del builder
+    if preview.serving:
+        guide = _guide(config)
+        desks = {_below(code): Desk(guide, code, partial(_nested, config, code)) for code in _languages(config)}
+        for path in (config.docs_dir, config.config_file_path):
+            server.unwatch(path)  # by MkDocs' observer
+        preview.take_over(server, guide, desks)
+        for path in (config.docs_dir, config.config_file_path):
+            server.watch(path)
+    return server
 
 
 def _prepare_serving(config: MkDocsConfig) -> None:
-    if preview.guarded:
-        config.site_dir = preview.next_folder()
-        return
+    """MkDocs builds once before it serves: nothing, since nobody looks at anything yet."""
+    config.nav = []
+    config.theme.static_templates.clear()
+    config.theme.get_env = partial(_environment, config.theme.get_env, list_files=False)
     try:
         check_address(*config.dev_addr)
     except AtlasError as error:
         raise PluginError(str(error)) from None
 
 
-def _newest(results: Results) -> Mapping[Hashable, Any] | None:
-    """The newest measured row, for the footer: date, versions, commit. None while there are only published ones."""
-    measured = results.newest.dropna(subset=["measured_at"]).sort_values("measured_at").to_dict("records")
-    return measured[-1] if measured else None
-
-
 def _nested(outer: MkDocsConfig, code: str) -> MkDocsConfig:
-    """The configuration of another language: `mkdocs.yml` once more, for a folder and an address below."""
+    """The configuration of a language: `mkdocs.yml` once more, for a folder and an address below."""
     config = load_config(
         outer.config_file_path,
-        site_dir=str(Path(outer.site_dir, code)),
-        site_url=urljoin(outer.site_url, f"{code}/") if outer.site_url else None,
+        site_dir=str(Path(outer.site_dir, _below(code))),
+        site_url=urljoin(outer.site_url, _below(code)) if outer.site_url else None,
         use_directory_urls=outer.use_directory_urls,
         strict=False,  # the outer build counts the warnings of all languages, and fails at the end
     )
-    config.extra.update(outer.extra, **{EDITION: code})
+    config.extra.update({key: outer.extra[key] for key in (EDITIONS,) if key in outer.extra}, **{EDITION: code})
     return config
 
 
@@ -245,9 +241,18 @@ def _environment(make: Callable[[], jinja2.Environment], *, list_files: bool) ->
     """The theme's environment. All languages share compiled templates, and only English looks for files to publish."""
     environment = make()
     environment.bytecode_cache = _bytecode
-    if not list_files:
-        environment.list_templates = lambda *_, **__: []  # type: ignore[method-assign]
+    listed = partial(_theme_files, environment.list_templates)
+    environment.list_templates = listed if list_files else lambda *_, **__: []  # type: ignore[method-assign]
     return environment
+
+
+_found: list[str] = []
+
+
+def _theme_files(search: Callable[..., list[str]], **choice: Any) -> list[str]:
+    """What the theme has to publish: among thousands of icons, and always the same."""
+    _found[:] = _found or search(**choice)
+    return _found
 
 
 class _Bytecode(jinja2.BytecodeCache):
@@ -280,6 +285,11 @@ def _is_source(config: MkDocsConfig) -> bool:
     return _code(config) == SOURCE
 
 
+def _below(code: str) -> str:
+    """Where a language lies in the site."""
+    return "" if code == SOURCE else f"{code}/"
+
+
 def _code(config: MkDocsConfig) -> str:
     return str(config.extra.get(EDITION, SOURCE))
 
@@ -298,4 +308,4 @@ def _guide(config: MkDocsConfig) -> Guide:
 
 
 def _edition(config: MkDocsConfig) -> Edition:
-    return _guide(config).editions[_code(config)]
+    return _guide(config).edition(_code(config))

@@ -12,8 +12,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -40,12 +40,18 @@ EACH_PAGE = "each.md"
 """The file name of a page that is rendered once for each device or model."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SiteFile:
     """One file of the site of one language. `uri` is relative to that language's root, and ends in .md for a page."""
 
     uri: str
-    content: str | bytes
+    made: str | bytes | Callable[[], str | bytes] = ""
+    """What it holds, or what makes that when somebody first asks for it."""
+
+    @cached_property
+    def content(self) -> str | bytes:
+        """What it holds."""
+        return self.made() if callable(self.made) else self.made
 
 
 @dataclass(frozen=True)
@@ -71,25 +77,45 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
     Raises `AtlasError` with the line of a page where it names something that does not exist.
     """
+    pages = pages_of(language, results, docs)
+    yield from pages
+    yield from emitted_by(pages)
+
+
+def pages_of(language: Language, results: Results, docs: Path = DOCS) -> tuple[PageFile, ...]:
+    """Every page of one language, none of them rendered before somebody asks for its content."""
     from generator.vocabulary import vocabulary  # noqa: PLC0415  # it makes SiteFiles, and so imports this module
 
+    emitted: list[SiteFile] = []
+    return tuple(render_pages(language, vocabulary(results, language, emitted.append), docs, emitted))
+
+
+def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
+    """The charts and downloads that pages ask for, each once."""
     emitted: dict[str, SiteFile] = {}
-    names = vocabulary(results, language, lambda file: emitted.setdefault(file.uri, file))
-    yield from render_pages(language, names, docs)
-    yield from emitted.values()
+    for page in pages:
+        for file in page.emitted:
+            emitted.setdefault(file.uri, file)
+    return emitted.values()
 
 
-def render_pages(language: Language, names: Mapping[str, Any], docs: Path = DOCS) -> Iterator[SiteFile]:
-    """The pages alone, with `names` as what their expressions may use: objects, and functions that are also filters."""
-    jinja = _jinja(names)
+def render_pages(
+    language: Language, names: Mapping[str, Any], docs: Path = DOCS, emitted: list[SiteFile] | None = None
+) -> Iterator[PageFile]:
+    """The pages alone, with `names` as what their expressions may use: objects, and functions that are also filters.
+
+    What these emit while a page is rendered is to be found in `emitted`.
+    """
+    jinja = _jinja(names, [] if emitted is None else emitted)
     for source in read_pages(docs):
         translated = translate(source, language)
         if source.front.for_each is None:
-            yield _finish(translated, jinja, source.uri, {})
+            yield PageFile(source.uri, translated=translated, jinja=jinja)
             continue
         name = EACH[source.front.for_each]
         for item in _items(source, names):
-            yield _finish(translated, jinja, source.uri.replace(EACH_PAGE, f"{item.slug}.md"), {name: item})
+            uri = source.uri.replace(EACH_PAGE, f"{item.slug}.md")
+            yield PageFile(uri, translated=translated, jinja=jinja, item={name: item})
 
 
 def read_pages(docs: Path = DOCS) -> Iterator[Source]:
@@ -127,7 +153,7 @@ class Translated:
     """A page as a Jinja template in one language. Its lines are those of the authored page, less the front matter."""
 
     source: Source
-    language: Language
+    language: Language = field(compare=False)
     template: str
     front: Mapping[str, Any]
     missing: int
@@ -247,14 +273,15 @@ class _Jinja:
 
     environment: jinja2.Environment
     filters: frozenset[str]  # those of the names that are filters: they decide whether compiled code can be used again
+    emitted: list[SiteFile]  # by the page that is being rendered
 
 
-def _jinja(names: Mapping[str, Any]) -> _Jinja:
+def _jinja(names: Mapping[str, Any], emitted: list[SiteFile]) -> _Jinja:
     functions = {name: value for name, value in names.items() if callable(value)}
     environment = _bare_environment(frozenset(functions)).overlay()
     environment.globals = {**environment.globals, **names}
     environment.filters = {**environment.filters, **functions}
-    return _Jinja(environment, frozenset(functions))
+    return _Jinja(environment, frozenset(functions), emitted)
 
 
 @lru_cache(maxsize=8)
@@ -281,20 +308,53 @@ def _compile(template: str, where: str, filters: frozenset[str]) -> CodeType:
     return _bare_environment(filters).compile(template, filename=where)
 
 
-def _finish(page: Translated, jinja: _Jinja, uri: str, item: Mapping[str, Any]) -> SiteFile:
-    """The page `uri`, with its figures."""
-    depth = uri.count("/")
-    context = {"page": Page(uri, "../" * depth), "language": page.language, **item}
-    first_line = page.source.document.front.count("\n")
-    body = _evaluate(page.template, jinja, context, page.source.where, first_line)
-    if page.language.code != "en":
-        body = typography.plain_alternatives(body)
-    front = dict(page.front)
-    for key in page.source.front.expressions:
-        line = page.source.front.lines[key] - 1
-        text = _evaluate(front[key], jinja, context, page.source.where, line)
-        front[key] = typography.close_seams(typography.plain(text)).strip()
-    return SiteFile(uri, front_matter.dump(front) + _with_notice(typography.close_seams(body), page))
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PageFile(SiteFile):
+    """A page with its figures, rendered when somebody first asks for its content; its title alone costs far less."""
+
+    translated: Translated
+    jinja: _Jinja
+    item: Mapping[str, Any] = field(default_factory=dict)  # what it is rendered for: ``device`` or ``model``
+
+    @cached_property
+    def content(self) -> str:
+        """Finished Markdown with its front matter."""
+        return self._rendered[0]
+
+    @property
+    def emitted(self) -> tuple[SiteFile, ...]:
+        """The charts and downloads that it asks for."""
+        return self._rendered[1]
+
+    @property
+    def is_rendered(self) -> bool:
+        """Whether that has been done."""
+        return "_rendered" in self.__dict__
+
+    @cached_property
+    def title(self) -> str | None:
+        """As its front matter gives it, if it does."""
+        return self._front("title") if "title" in self.translated.front else None
+
+    @cached_property
+    def _rendered(self) -> tuple[str, tuple[SiteFile, ...]]:
+        page, emitted = self.translated, self.jinja.emitted
+        emitted.clear()
+        body = self._evaluate(page.template, page.source.document.front.count("\n"))
+        if page.language.code != "en":
+            body = typography.plain_alternatives(body)
+        front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
+        content = front_matter.dump(front) + _with_notice(typography.close_seams(body), page)
+        return content, tuple(emitted)
+
+    def _front(self, key: str) -> str:
+        text = self._evaluate(self.translated.front[key], self.translated.source.front.lines[key] - 1)
+        return typography.close_seams(typography.plain(text)).strip()
+
+    def _evaluate(self, template: str, first_line: int) -> str:
+        page = Page(self.uri, "../" * self.uri.count("/"))
+        context = {"page": page, "language": self.translated.language, **self.item}
+        return _evaluate(template, self.jinja, context, self.translated.source.where, first_line)
 
 
 def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: str, first_line: int) -> str:

@@ -32,15 +32,27 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
         super().__init__(**config)
         self._is_chinese = language.partition("-")[0] == "zh"
 
+        self._pages: dict[str, Any] = {}
+        self._entries: dict[str, list[Any]] = {}
+
     def add_entry_from_context(self, page: Any) -> None:
-        """Take the words of a page in."""
-        page = copy.copy(page)
-        page.content = searchable(page.content)
-        super().add_entry_from_context(page)
+        """Take a page in. Its words are looked for when there is to be an index."""
+        uri = page.file.src_uri
+        self._pages[uri] = page = copy.copy(page)
+        self._entries.pop(uri, None)
 
     def generate_search_index(self, prev: Any) -> str:
         """As JSON, in which letters are letters: escaped ones are up to twice as long."""
+        for uri in self._pages.keys() - self._entries.keys():
+            self._entries[uri] = self._found(self._pages[uri])
+        self.entries = [entry for uri in sorted(self._entries) for entry in self._entries[uri]]
         return json.dumps(json.loads(super().generate_search_index(prev)), ensure_ascii=False, separators=(",", ":"))
+
+    def _found(self, page: Any) -> list[Any]:
+        self.entries = []
+        page.content = searchable(page.content)
+        super().add_entry_from_context(page)
+        return self.entries
 
     def _segment_chinese(self, data: str) -> str:
         return str(super()._segment_chinese(data)) if self._is_chinese else data

@@ -50,8 +50,8 @@ def stage(out: Path, root: Path = ROOT) -> int:
     """
     guide = guide_of(root)
     guide.update()
-    languages = [edition.language for edition in guide.editions.values()]
-    files = dict(file for edition in guide.editions.values() for file in _files(edition, languages, root))
+    editions = [guide.edition(language.code) for language in guide.languages]
+    files = dict(file for edition in editions for file in _files(edition, guide.languages, root))
     owned = _owned(out)
     foreign = next((path for path in files if path not in owned and (out / path).exists()), None)
     if foreign:
@@ -87,7 +87,7 @@ def _files(edition: Edition, languages: Iterable[Language], root: Path) -> Itera
     settings = _settings(edition, languages, root)
     yield f"{code}.yml", yaml.safe_dump(settings, allow_unicode=True, sort_keys=False).encode()
     scripts = _page_scripts(edition.language, root)
-    for file in (*edition.files, *web_fonts(edition)):
+    for file in (*edition.files, *web_fonts(edition.language, edition.pages)):
         content = file.content
         if isinstance(content, str) and file.uri.endswith(".md"):
             content = _from_source(file.uri, content + _scripts_of(file.uri, content, scripts))

@@ -21,20 +21,17 @@ from generator.language import LANGUAGES, LOCALES, Language, load_locale, name_o
 from generator.markup import Cell, Line, Table
 from generator.words import Words
 
+NAMES = ("translation_table", "translation_pages_table", "next_translations", "glossary_table", "glossary_names")
+"""What pages may use: unlike all else, it tells of every language's catalog, and of the text of every page."""
+
 TOP = 10
 """How many pages the list of what to translate next names."""
 
 
 def translators(language: Language, locales: Path = LOCALES) -> dict[str, Callable[[], str]]:
-    """The names that pages may use."""
+    """The functions of `NAMES`."""
     view = _View(language, locales)
-    return {
-        "translation_table": view.languages,
-        "translation_pages_table": view.pages,
-        "next_translations": view.next,
-        "glossary_table": view.glossary,
-        "glossary_names": view.names,
-    }
+    return dict(zip(NAMES, (view.languages, view.pages, view.next, view.glossary, view.names), strict=True))
 
 
 class _View:

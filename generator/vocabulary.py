@@ -19,7 +19,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -44,11 +44,12 @@ if TYPE_CHECKING:
     from generator.pages import SiteFile
 
 CHARTS = "assets/charts"
-DATA = "data/compile-atlas"
-DECISIONS = "data/should-i-compile.json"
-EXPLORER = "data/explorer.json"
-LOSSES = "data/losses.csv"
-ROUNDS = "data/rounds/"
+DATA = "data"
+CELLS = f"{DATA}/compile-atlas"
+DECISIONS = f"{DATA}/should-i-compile.json"
+EXPLORER = f"{DATA}/explorer.json"
+LOSSES = f"{DATA}/losses.csv"
+ROUNDS = f"{DATA}/rounds/"
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
@@ -293,7 +294,7 @@ class _Functions:
         rows = self.atlas.cells
         if not rows:
             return self._nothing()
-        self.emit(SiteFile(DECISIONS, decision.as_json(self.atlas.results)))
+        self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
         headline = self.language.gettext("Every record: latency, time to ready, and the calls that pay for it")
         table = self._tables(page).rows(decision.lines(rows), rows, headline)
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
@@ -306,9 +307,10 @@ class _Functions:
         """Every record in one table that a script fills; its records go to `emit`."""
         from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
 
-        self.emit(SiteFile(EXPLORER, explorer.as_json(self.atlas.results, self.language)))
-        for device, rounds in explorer.rounds_as_json(self.atlas.results).items():
-            self.emit(SiteFile(f"{ROUNDS}{device}.json", rounds))
+        results = self.atlas.results
+        self.emit(SiteFile(EXPLORER, partial(explorer.as_json, results, self.language)))
+        for device in explorer.devices_with_rounds(results):
+            self.emit(SiteFile(f"{ROUNDS}{device}.json", partial(explorer.rounds_as_json, results, device)))
         files = _address(page, EXPLORER), _address(page, ROUNDS)
         return explorer.place(self.atlas, *files, lambda kind, slug: _address(page, f"{kind}s/{slug}.md"))
 
@@ -332,7 +334,7 @@ class _Functions:
         from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
 
         chart = tour.loss_chart(self._tour, self.words)
-        self.emit(SiteFile(LOSSES, chart.as_csv()))
+        self.emit(SiteFile(LOSSES, chart.as_csv))
         label = self.words.say(self.language.gettext("Its data as %(format)s"), format=self.words.value("CSV"))
         return self._figure(page, "loss", chart, (_address(page, LOSSES), label))
 
@@ -360,8 +362,8 @@ class _Functions:
         counted = self.words.say(_counted(self.language, "row", n), count=self.language.number(n))
         items = []
         for kind, content in (("csv", downloads.as_csv), ("json", downloads.as_json)):
-            uri = f"{DATA}.{kind}"
-            self.emit(SiteFile(uri, content(self.atlas.results)))
+            uri = f"{CELLS}.{kind}"
+            self.emit(SiteFile(uri, partial(content, self.atlas.results)))
             link = Markup('<a href="{}" download>{}</a>').format(_address(page, uri), self.words.value(kind.upper()))
             items.append(self.words.noted(link, counted))
         return str(_list("downloads", items))
@@ -417,8 +419,8 @@ class _Functions:
         from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
 
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
-        self.emit(SiteFile(light, chart.light))
-        self.emit(SiteFile(dark, chart.dark))
+        self.emit(SiteFile(light, lambda: chart.light))
+        self.emit(SiteFile(dark, lambda: chart.dark))
         return figure(chart, _address(page, light), _address(page, dark), data)
 
     def _nothing(self) -> str:

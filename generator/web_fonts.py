@@ -1,8 +1,8 @@
 """The fonts of one edition's pages: a stylesheet, and woff2 files with the characters that occur in it.
 
-In: an `Edition`. Out: `SiteFile`s below ``fonts/``. Chinese and Japanese come in slices, so that a page loads those
-that it has characters of. Bold holds what headings, table headers and emphasis use; a
-character that it lacks comes from a font of the reader's device.
+In: a language and its pages. Out: `SiteFile`s below ``fonts/``. Chinese and Japanese come in slices, so that a page
+loads those that it has characters of. Bold holds what headings, table headers and emphasis use; a character that it
+lacks comes from a font of the reader's device.
 
     mkdocs build --strict
 """
@@ -12,12 +12,12 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from generator.fonts import CHINESE, JAPANESE, LATIN, Face, Weight, face_of, served, web_font
-from generator.guide import Edition
-from generator.language import LANGUAGES, LOCALES, name_of
+from generator.fonts import CHINESE, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
+from generator.language import LANGUAGES, LOCALES, Language, name_of
 from generator.material import labels, labels_file
 from generator.pages import SiteFile
 
@@ -60,10 +60,57 @@ WORTH_A_REQUEST = 12
 """Characters: a smaller slice of one page is not worth a file of its own."""
 
 
-@functools.lru_cache(maxsize=8)
-def web_fonts(edition: Edition) -> tuple[SiteFile, ...]:
-    """The stylesheet and the fonts it names, for the pages of `edition`."""
-    return tuple(_files(edition))
+def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFile]:
+    """The stylesheet and the fonts it names, for the pages of a language."""
+    texts = [str(page.content) for page in pages]
+    rules = []
+    for face, code in _codes(language).items():
+        for weight in CSS_WEIGHTS:
+            slices = _slices(face, _words(language, texts, weight))
+            held = [part for each in slices if (part := served(code, each, weight))]
+            for number, characters in enumerate(held):
+                name = f"{code}-{weight}{number or ''}.woff2"
+                yield SiteFile(f"fonts/{name}", partial(web_font, code, sorted(characters), weight))
+                source = f'url({name}) format("woff2")'
+                rules.append(_rule(face, weight, source, characters if len(held) > 1 else ()))
+    yield _stylesheet(language, rules)
+
+
+def whole_fonts(language: Language) -> Iterator[SiteFile]:
+    """The same with all the characters there are, which takes no time to make and any edit may need: for who writes."""
+    rules = []
+    for face, code in _codes(language).items():
+        for weight in CSS_WEIGHTS:
+            name = f"{code}-{weight}.woff2"  # although it is none: pages name the fonts that they preload
+            yield SiteFile(f"fonts/{name}", face.path(weight).read_bytes)
+            rules.append(_rule(face, weight, f"url({name})", served(code, coverage(code, weight), weight)))
+    yield _stylesheet(language, rules)
+
+
+def _codes(language: Language) -> dict[Face, str]:
+    """The faces that pages of a language use, and the language that the files of each are named after."""
+    codes = {LATIN: LANGUAGES[0]}
+    codes.setdefault(face_of(language.code), language.code)
+    return codes
+
+
+def _rule(face: Face, weight: Weight, source: str, characters: Collection[str]) -> str:
+    """The font for `characters`; for whichever it has, where none are named."""
+    ranges = f";unicode-range:{_ranges(characters)}" if characters else ""
+    return (
+        f'@font-face{{font-family:"{face.family}";font-weight:{CSS_WEIGHTS[weight]};font-display:swap;'
+        f"src:{source}{ranges}}}"
+    )
+
+
+def _stylesheet(language: Language, rules: list[str]) -> SiteFile:
+    latin, *own_family = (f'"{face.family}"' for face in _codes(language))
+    # The font of the language comes first: it holds only what the Latin one lacks or what looks different in it, such
+    # as the quotes and dashes of Chinese. English on its pages keeps the Latin ones.
+    rules.append(f":root{{--md-text-font:{','.join((*own_family, latin))}}}")
+    if own_family:
+        rules.append(f'[lang="en"]{{font-family:{",".join((latin, *own_family))}}}')
+    return SiteFile(STYLESHEET, "\n".join(rules) + "\n")
 
 
 def preloaded(code: str) -> list[str]:
@@ -72,31 +119,6 @@ def preloaded(code: str) -> list[str]:
     names = {face_of(code): code, LATIN: LANGUAGES[0]}
     faces = {face: name for face, name in names.items() if face not in _IN_SLICES}
     return [f"fonts/{name}-{weight}.woff2" for name in faces.values() for weight in CSS_WEIGHTS]
-
-
-def _files(edition: Edition) -> Iterator[SiteFile]:
-    codes = {LATIN: LANGUAGES[0]}
-    codes.setdefault(face_of(edition.language.code), edition.language.code)
-    rules = []
-    for face, code in codes.items():
-        for weight, css_weight in CSS_WEIGHTS.items():
-            slices = _slices(face, _words(edition, weight))
-            held = [part for each in slices if (part := served(code, each, weight))]
-            for number, characters in enumerate(held):
-                name = f"{code}-{weight}{number or ''}.woff2"
-                yield SiteFile(f"fonts/{name}", web_font(code, sorted(characters), weight))
-                rules.append(
-                    f'@font-face{{font-family:"{face.family}";font-weight:{css_weight};font-display:swap;'
-                    f'src:url({name}) format("woff2")'
-                    f"{f';unicode-range:{_ranges(characters)}' if len(held) > 1 else ''}}}"
-                )
-    latin, *own_family = (f'"{face.family}"' for face in codes)
-    # The font of the language comes first: it holds only what the Latin one lacks or what looks different in it, such
-    # as the quotes and dashes of Chinese. English on its pages keeps the Latin ones.
-    rules.append(f":root{{--md-text-font:{','.join((*own_family, latin))}}}")
-    if own_family:
-        rules.append(f'[lang="en"]{{font-family:{",".join((latin, *own_family))}}}')
-    yield SiteFile(STYLESHEET, "\n".join(rules) + "\n")
 
 
 # ── Which characters are needed where ───────────────────────────────────────────────────────────────────────────────
@@ -111,9 +133,8 @@ class _Words:
     elsewhere: frozenset[str]  # messages that only some reader's browser shows
 
 
-def _words(edition: Edition, weight: Weight) -> _Words:
-    language, bold = edition.language, weight == "bold"
-    pages = [file.content for file in edition.files if isinstance(file.content, str) and file.uri.endswith(".md")]
+def _words(language: Language, pages: Sequence[str], weight: Weight) -> _Words:
+    bold = weight == "bold"
     frame = [
         labels_file(labels(language.code)).read_text("utf-8"),
         *(title for page in pages for title in _TITLE.findall(page)),

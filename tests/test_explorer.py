@@ -82,8 +82,8 @@ def test_the_rounds_of_a_row_are_those_of_its_records_thinned_evenly(tmp_path: P
     records = [measured(run=run, process=process, model=run) for run in ("b", "a") for process in range(4)]
     records.append(measured(run="b", batch_size=64, status=Status.OOM))
     results = load(write(tmp_path, records))
-    (device,) = explorer.rounds_as_json(results).values()
-    rounds = json.loads(device)
+    (device,) = explorer.devices_with_rounds(results)
+    rounds = json.loads(explorer.rounds_as_json(results, device))
     assert rounds.keys() == {str(row["row"]) for row in results.rows if row["eager_ms"]}
     for row in results.rows:
         if row["eager_ms"]:
@@ -93,7 +93,7 @@ def test_the_rounds_of_a_row_are_those_of_its_records_thinned_evenly(tmp_path: P
 
 
 def test_published_rows_have_no_rounds() -> None:
-    assert explorer.rounds_as_json(published()) == {}
+    assert explorer.devices_with_rounds(published()) == []
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

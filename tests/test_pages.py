@@ -186,7 +186,7 @@ def test_an_error_of_a_figure_gets_the_line_of_the_page(tmp_path: Path) -> None:
     (tmp_path / "index.md").write_text("Text\n\n{{ chart(device='z9') }}\n", encoding="utf-8")
     language = load_language("en")
     with pytest.raises(AtlasError) as error:
-        list(render_pages(language, {**figures(language), "chart": refuse}, tmp_path))
+        [each.content for each in render_pages(language, {**figures(language), "chart": refuse}, tmp_path)]
     assert (error.value.what, error.value.where) == ("there is no device 'z9'", f"{tmp_path.name}/index.md:3")
 
 

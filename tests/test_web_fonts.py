@@ -10,7 +10,6 @@ from fontTools.pens.boundsPen import BoundsPen
 from fontTools.ttLib import TTFont
 
 from generator import fonts
-from generator.guide import Edition
 from generator.language import load_language
 from generator.pages import SiteFile
 from generator.web_fonts import STYLESHEET, _ranges, web_fonts
@@ -19,13 +18,10 @@ COMMON = "# 编译\n\n延迟的中位数下降，见表。\n\n| 模型 |\n| --- 
 RARE = "罕见字只在此页出现甲乙丙丁戊己庚辛壬癸"
 
 
-def edition(code: str, *pages: str) -> Edition:
-    return Edition(load_language(code), tuple(SiteFile(f"{n}.md", page) for n, page in enumerate(pages)))
-
-
-def rules(edition: Edition) -> dict[str, set[str]]:
+def rules(code: str, *pages: str) -> dict[str, set[str]]:
     """The characters that CSS takes each font for; none named is all it has."""
-    files = {file.uri.removeprefix("fonts/"): file.content for file in web_fonts(edition)}
+    made = web_fonts(load_language(code), [SiteFile(f"{n}.md", page) for n, page in enumerate(pages)])
+    files = {file.uri.removeprefix("fonts/"): file.content for file in made}
     css = str(files[STYLESHEET.removeprefix("fonts/")])
     found = {}
     for name, ranges in re.findall(r"src:url\(([^)]+)\) format\(\"woff2\"\)(?:;unicode-range:([^}]+))?", css):
@@ -44,7 +40,7 @@ def span(run: str) -> range:
 
 def test_chinese_comes_in_slices_and_a_rare_word_has_its_own() -> None:
     pages = [COMMON] * 9 + [COMMON + RARE]
-    held = rules(edition("zh", *pages))
+    held = rules("zh", *pages)
     first = held["zh-regular.woff2"]
     assert set("编译延迟的中位数下降，见表。模型") <= first
     assert not first & set("罕壬癸")
@@ -58,14 +54,14 @@ def test_chinese_comes_in_slices_and_a_rare_word_has_its_own() -> None:
 @pytest.mark.parametrize("code", ["en", "ja", "ar"])
 def test_every_character_of_a_page_has_a_font(code: str) -> None:
     text = {"en": "naïve “fast” → 1.5× ≤ 2", "ja": "レイテンシの中央値：低い", "ar": "زمن الاستجابة، أقل"}[code]
-    held = rules(edition(code, f"# {text} {{#title}}\n\n{text}\n"))
+    held = rules(code, f"# {text} {{#title}}\n\n{text}\n")
     for weight in fonts.WEIGHTS:
         shown = set().union(*(characters for name, characters in held.items() if f"-{weight}" in name))
         assert set(text) <= shown
 
 
 def test_letters_that_join_stay_together_and_latin_accents_wait() -> None:
-    held = rules(edition("ar", *["# زمن\n"] * 9, "# تصريف نادر\n"))
+    held = rules("ar", *["# زمن\n"] * 9, "# تصريف نادر\n")
     assert [name for name in held if name.startswith("ar-regular")] == ["ar-regular.woff2"]
     assert "é" in held["en-regular1.woff2"]
     assert "é" not in held["en-regular.woff2"]

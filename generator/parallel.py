@@ -1,0 +1,95 @@
+"""Several builds at once, each in a process of its own, whose log reads as that of one build.
+
+In: functions that build. Out: what they write; their messages, so that warnings of all of them count; and one failure
+for theirs.
+
+    mkdocs build --strict
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterable
+from logging.handlers import QueueHandler, QueueListener
+from multiprocessing.process import BaseProcess
+from multiprocessing.queues import Queue
+from typing import Any
+
+from mkdocs.exceptions import Abort
+
+_log = logging.getLogger("mkdocs.plugins.atlas")
+
+FORKS = sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1
+"""Whether a process can be had as a copy of this one, with all that it has loaded, and would gain time."""
+
+
+class Builds:
+    """Builds that run while this process does its own; elsewhere than on Linux they run after it, one by one."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Callable[[], None]] = []
+        self._running: list[BaseProcess] = []
+        self._listener: QueueListener | None = None
+
+    def start(self, builds: Iterable[Callable[[], None]]) -> None:
+        """Begin."""
+        if not FORKS:
+            self._waiting = list(builds)
+            return
+        context = multiprocessing.get_context("fork")
+        messages: Queue[Any] = context.Queue()
+        self._running = [context.Process(target=self._run, args=(build, messages), daemon=True) for build in builds]
+        for process in self._running:
+            process.start()
+        self._listener = QueueListener(messages, _Handler())  # a thread, and so only after the processes
+        self._listener.start()
+
+    def finish(self) -> None:
+        """Wait for all of them. Raises `Abort` where one failed, having told why."""
+        for build in self._waiting:
+            build()
+        for process in self._running:
+            process.join()
+        failed = any(process.exitcode for process in self._running)
+        self.stop()
+        if failed:
+            raise Abort("Aborted with an error in another language")
+
+    def stop(self) -> None:
+        """End those that still run, and tell what they have said."""
+        for process in self._running:
+            process.terminate()
+            process.join()
+        if self._listener:
+            self._listener.stop()
+        self._waiting, self._running, self._listener = [], [], None
+
+    def _run(self, build: Callable[[], None], messages: Queue[Any]) -> None:
+        """In the new process: build, and tell everything to the old one."""
+        self._waiting, self._running, self._listener = [], [], None  # those are not its own
+        handler = QueueHandler(messages)
+        for logger in (logging.root, *logging.root.manager.loggerDict.values()):
+            if isinstance(logger, logging.Logger) and logger.handlers:
+                logger.handlers = [handler]
+        code = 1
+        try:
+            build()
+            code = 0
+        except Abort as error:  # MkDocs has said why
+            _log.error(error)
+        except Exception:  # noqa: BLE001  # this process ends here, and may not end as that which it is a copy of
+            _log.exception("The build failed")
+        messages.close()
+        messages.join_thread()
+        os._exit(code)  # without the endings of the process that this is a copy of
+
+
+class _Handler(logging.Handler):
+    """Hands messages of another process to the loggers that they come from."""
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        logging.getLogger(record.name).handle(record)
+        return True
