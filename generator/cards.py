@@ -30,11 +30,11 @@ from PIL import Image
 
 from generator import fonts
 from generator.cache import Cache
+from generator.head import CARD_SIZE
 from generator.plot import check_glyphs
 from generator.typography import ARABIC, CJK, CJK_LANGUAGES
 
-WIDTH, HEIGHT = 1200, 630
-"""Pixels: what the sites that show cards ask for."""
+WIDTH, HEIGHT = CARD_SIZE
 
 PAPER, INK, EAGER, COMPILED = 0xFFFFFF, 0x10263B, 0x56B4E9, 0xE69F00
 """The colours of the logo."""
@@ -52,11 +52,6 @@ class Card:
     text: str  # a sentence or two on what the page says; may be ""
     language: str
     right_to_left: bool
-
-
-def card_uri(page: str) -> str:
-    """Where the card of a page lies, both relative to the root of their language: ``cards/devices/a100.png``."""
-    return f"cards/{page.removesuffix('.md')}.png"
 
 
 def draw(card: Card) -> bytes:

@@ -19,8 +19,7 @@ from mkdocs.structure.nav import Navigation, get_navigation
 
 from generator.guide import Edition, Guide, mark
 from generator.mkdocs_files import EditionFile
-from generator.pages import SiteFile
-from generator.vocabulary import CHARTS, DATA
+from generator.site_file import CHARTS, DATA, SiteFile
 
 SEARCH_INDEX = "search/search_index.json"
 
@@ -80,7 +79,7 @@ class Desk:
         settings = (
             *(mark(self._guide.root / each) for each in ("mkdocs.yml", "docs/theme", "docs/assets")),
             edition.interface,
-            tuple((page.uri, page.title) for page in edition.pages),
+            tuple((page.uri, page.title or page.content) for page in edition.pages),  # or its first heading
         )
         if self._frame is None or settings != self._settings:
             self._frame, self._settings = _frame(self._configure()), settings
@@ -110,6 +109,9 @@ def _frame(config: MkDocsConfig) -> _Frame:
     files = config.plugins.on_files(files, config=config)
     set_exclusions(files, config)
     nav = config.plugins.on_nav(get_navigation(files, config), config=config, files=files)
+    for file in files.documentation_pages():
+        if file.source.title is None:  # its first heading is its title, for which it has to be converted
+            _populate_page(file.page, config, files)
     env = config.plugins.on_env(env, config=config, files=files)
     files.copy_static_files(dirty=True)
     for template in config.theme.static_templates:

@@ -23,7 +23,6 @@ from fontTools.pens.cu2quPen import Cu2QuPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.ttLib import TTFont, newTable
 from fontTools.ttLib.scaleUpem import scale_upem
-from matplotlib import font_manager
 
 from bench.errors import AtlasError
 from generator.cache import Cache
@@ -88,6 +87,8 @@ def families(language: str) -> list[str]:
 
 @functools.cache
 def _register() -> None:
+    from matplotlib import font_manager  # noqa: PLC0415  # web pages need none of it
+
     for face in FACES.values():
         for weight in WEIGHTS:
             font_manager.fontManager.addfont(_shipped(face, weight))

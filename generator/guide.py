@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 from generator.language import LANGUAGES, Language, load_language
 from generator.load import Results, Row, load
-from generator.pages import PageFile, SiteFile, emitted_by, pages_of
+from generator.pages import PageFile, emitted_by, pages_of
+from generator.site_file import SiteFile
 from generator.translators import NAMES as TRANSLATORS
 
 Made = TypeVar("Made")

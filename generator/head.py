@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from babel.core import get_global
 
-from generator.cards import card_uri
 from generator.language import Language
+
+CARD_SIZE = 1200, 630
+"""Width and height of a card in pixels: what the sites that show cards ask for."""
 
 DEFAULT = "x-default"
 """The hreflang of the page for readers of other languages."""
@@ -35,6 +37,7 @@ class Head:
     address: str
     image: str
     alternates: tuple[tuple[str, str], ...]  # hreflang, address
+    image_size: tuple[int, int] = CARD_SIZE
 
 
 def head(
@@ -58,6 +61,11 @@ def head(
         image=f"{root}{language.prefix}{card_uri(uri)}" if root else "",
         alternates=tuple(alternates) if root else (),
     )
+
+
+def card_uri(page: str) -> str:
+    """Where the card of a page lies, both relative to the root of their language: ``cards/devices/a100.png``."""
+    return f"cards/{page.removesuffix('.md')}.png"
 
 
 def open_graph_locale(language: Language) -> str:

@@ -18,7 +18,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import weak_property
 
-from generator.pages import PageFile, SiteFile
+from generator.pages import PageFile
+from generator.site_file import SiteFile
 
 
 class EditionFile(File):  # type: ignore[misc]  # mkdocs has no types

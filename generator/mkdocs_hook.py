@@ -11,6 +11,7 @@ own search index, navigation, sitemap and 404 page. Pages stay in memory: the au
 from __future__ import annotations
 
 import html
+import logging
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,7 @@ from urllib.parse import urljoin, urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the `mkdocs` script does not look into its folder
 
+import click
 import jieba
 import jinja2
 import jinja2.bccache
@@ -31,13 +33,13 @@ from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from mkdocs.utils import CountHandler
 from mkdocs.utils.templates import url_filter
 
 from bench.errors import AtlasError
-from generator import cards
 from generator.desk import Desk
 from generator.guide import Edition, Guide, guide_of
-from generator.head import Head, head
+from generator.head import Head, card_uri, head
 from generator.language import LANGUAGES, Language, Untranslated
 from generator.live import check_address, preview, template_mistake
 from generator.markup import framed
@@ -47,6 +49,8 @@ from generator.parallel import Builds
 from generator.policy import policy
 from generator.rendered_checks import check_site
 from generator.search_index import SearchIndex
+from generator.site_file import SiteFile
+from generator.unchanged import Unchanged
 from generator.web_fonts import STYLESHEET, preloaded, web_fonts, whole_fonts
 
 SOURCE = LANGUAGES[0]
@@ -65,8 +69,9 @@ _log = get_plugin_logger(__name__)
 
 
 def on_startup(*, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:  # noqa: ARG001
-    """Remember whether somebody is watching: then pages are built on demand, and bad input is shown."""
+    """Remember what the site is for. Somebody who watches sees pages built on demand, and what is wrong with them."""
     preview.serving = preview.starting = command == "serve"
+    _site.only_built = command == "build"
 
 
 @event_priority(100)  # type: ignore[untyped-decorator]  # before the search plugin reads its settings
@@ -75,6 +80,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     if preview.starting:
         _prepare_serving(config)
         return config
+    if _is_source(config) and not preview.serving:
+        _site.begin(config)
     try:
         if _is_source(config) and not preview.serving:
             _guide(config).update()
@@ -141,11 +148,10 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
         to_root="../" if language.prefix else "",
         root_url=_root_url(config),
         head_of=lambda page: _head(page, config),
-        card=cards,
     )
-    for page in [] if preview.serving else [file.page for file in files.documentation_pages()]:
-        content = cards.draw(_card(page, config))
-        files.append(File.generated(config, cards.card_uri(page.file.src_uri), content=content))
+    if not preview.serving:
+        for page in [file.page for file in files.documentation_pages()]:
+            files.append(_card(page, config))
     return env
 
 
@@ -164,10 +170,13 @@ def _head(page: Page, config: MkDocsConfig) -> Head:
     return head(page.file.src_uri, page.url, words, language, languages, _root_url(config))
 
 
-def _card(page: Page, config: MkDocsConfig) -> cards.Card:
+def _card(page: Page, config: MkDocsConfig) -> File:
+    from generator import cards  # noqa: PLC0415  # it takes a second to load, and nobody sees cards while writing
+
     language, told = _edition(config).language, _head(page, config)
     rtl = language.direction == "rtl"
-    return cards.Card(config.site_name, told.section, told.title, told.description, language.code, rtl)
+    card = cards.Card(config.site_name, told.section, told.title, told.description, language.code, rtl)
+    return EditionFile.of(SiteFile(card_uri(page.file.src_uri), partial(cards.draw, card)), config)
 
 
 def on_page_content(content: str, **_: Any) -> str:
@@ -182,7 +191,39 @@ def on_post_build(*, config: MkDocsConfig) -> None:
     _builds.finish()
     for finding in check_site(Path(config.site_dir), _languages(config)):
         _log.warning("%s", finding)
+    _site.end()
 
+
+class _Site:
+    """The site that is built, if it is."""
+
+    _warnings = CountHandler()
+    only_built = False
+    """Not published as well, which needs it even where it is the same."""
+
+    def begin(self, config: MkDocsConfig) -> None:
+        """End the program well where the site is what it would be."""
+        self._warnings = CountHandler(level=logging.WARNING)
+        logging.getLogger("mkdocs").addHandler(self._warnings)
+        self._unchanged = Unchanged(config)
+        if self.only_built and self._unchanged:
+            self.stop()
+            _log.info("Nothing has changed since %s was built", config.site_dir)
+            raise click.exceptions.Exit(0)
+        self._unchanged.forget()
+
+    def end(self) -> None:
+        """What has warnings is built again, to tell them again."""
+        self.stop()
+        if not self._warnings.get_counts():
+            self._unchanged.remember()
+
+    def stop(self) -> None:
+        """Count no more."""
+        logging.getLogger("mkdocs").removeHandler(self._warnings)
+
+
+_site = _Site()
 
 _builds = Builds()
 """Those of the other languages."""
@@ -195,6 +236,7 @@ def _build(outer: MkDocsConfig, code: str) -> None:
 def on_build_error(*, error: Exception) -> None:
     """A mistake in a template is bad input as well: its place and no traceback."""
     _builds.stop()
+    _site.stop()
     if isinstance(error, jinja2.TemplateError):
         raise Abort(template_mistake(error)) from None
 
@@ -226,6 +268,7 @@ def _prepare_serving(config: MkDocsConfig) -> None:
 
 def _nested(outer: MkDocsConfig, code: str) -> MkDocsConfig:
     """The configuration of a language: `mkdocs.yml` once more, for a folder and an address below."""
+    MkDocsConfig.plugins.plugin_cache.clear()  # or all languages would share one search plugin, and its index
     config = load_config(
         outer.config_file_path,
         site_dir=str(Path(outer.site_dir, _below(code))),

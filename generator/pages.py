@@ -26,6 +26,7 @@ from generator import blocks, front_matter, typography
 from generator.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
 from generator.front_matter import EACH, FrontMatter
 from generator.language import UNKNOWN, Language, Untranslated
+from generator.site_file import SiteFile
 
 if TYPE_CHECKING:
     from generator.load import Results
@@ -38,20 +39,6 @@ NO_PAGES = ("assets", "theme")
 
 EACH_PAGE = "each.md"
 """The file name of a page that is rendered once for each device or model."""
-
-
-@dataclass(frozen=True, eq=False)
-class SiteFile:
-    """One file of the site of one language. `uri` is relative to that language's root, and ends in .md for a page."""
-
-    uri: str
-    made: str | bytes | Callable[[], str | bytes] = ""
-    """What it holds, or what makes that when somebody first asks for it."""
-
-    @cached_property
-    def content(self) -> str | bytes:
-        """What it holds."""
-        return self.made() if callable(self.made) else self.made
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import jinja2
@@ -36,15 +36,11 @@ from generator.curves import CurvesChart
 from generator.language import Language
 from generator.load import COORDINATES, MODES, Results, Rows, slugify
 from generator.markup import Tables, figure, status_notes
+from generator.site_file import CHARTS, DATA, SiteFile
 from generator.tables import Lines
 from generator.translators import translators
 from generator.words import Words
 
-if TYPE_CHECKING:
-    from generator.pages import SiteFile
-
-CHARTS = "assets/charts"
-DATA = "data"
 CELLS = f"{DATA}/compile-atlas"
 DECISIONS = f"{DATA}/should-i-compile.json"
 EXPLORER = f"{DATA}/explorer.json"
@@ -54,7 +50,7 @@ ROUNDS = f"{DATA}/rounds/"
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
 
-Emit = Callable[["SiteFile"], object]
+Emit = Callable[[SiteFile], object]
 Draw = Callable[[Rows, Language, Collection[int]], Chart]
 
 
@@ -289,8 +285,6 @@ class _Functions:
 
     def decision_helper(self, page: str) -> str:
         """A form that answers, whose records go to `emit`, and the table of all records for who has no scripts."""
-        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
-
         rows = self.atlas.cells
         if not rows:
             return self._nothing()
@@ -305,8 +299,6 @@ class _Functions:
 
     def explorer(self, page: str) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""
-        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
-
         results = self.atlas.results
         self.emit(SiteFile(EXPLORER, partial(explorer.as_json, results, self.language)))
         for device in explorer.devices_with_rounds(results):
@@ -331,8 +323,6 @@ class _Functions:
 
     def loss_chart(self, page: str) -> str:
         """The losses of training."""
-        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
-
         chart = tour.loss_chart(self._tour, self.words)
         self.emit(SiteFile(LOSSES, chart.as_csv))
         label = self.words.say(self.language.gettext("Its data as %(format)s"), format=self.words.value("CSV"))
@@ -356,8 +346,6 @@ class _Functions:
 
     def downloads(self, page: str) -> str:
         """Links to all cells as CSV and JSON, which go to `emit`."""
-        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
-
         n = len(self.atlas.results.rows)
         counted = self.words.say(_counted(self.language, "row", n), count=self.language.number(n))
         items = []
@@ -416,8 +404,6 @@ class _Functions:
         return self._figure(page, name, draw(rows, self.language, self.atlas.doubtful), link)
 
     def _figure(self, page: str, name: str, chart: Chart | CurvesChart, data: tuple[str, str]) -> str:
-        from generator.pages import SiteFile  # noqa: PLC0415  # it imports this module
-
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
         self.emit(SiteFile(light, lambda: chart.light))
         self.emit(SiteFile(dark, lambda: chart.dark))

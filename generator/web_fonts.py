@@ -19,7 +19,7 @@ from functools import partial
 from generator.fonts import CHINESE, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
 from generator.language import LANGUAGES, LOCALES, Language, name_of
 from generator.material import labels, labels_file
-from generator.pages import SiteFile
+from generator.site_file import SiteFile
 
 STYLESHEET = "fonts/fonts.css"
 """Names every font; the theme's text uses them through ``--md-text-font``."""

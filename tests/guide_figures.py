@@ -16,7 +16,8 @@ from generator.charts import Chart
 from generator.glossary import load_glossary
 from generator.language import Language, load_language
 from generator.load import load
-from generator.pages import SiteFile, render, render_pages
+from generator.pages import render, render_pages
+from generator.site_file import SiteFile
 
 GUIDE = Path(__file__).parent / "guide"
 

@@ -12,7 +12,8 @@ from PIL import Image
 
 from bench.errors import AtlasError
 from generator import cards
-from generator.cards import HEIGHT, INK, WIDTH, Card, card_uri, draw
+from generator.cards import HEIGHT, INK, WIDTH, Card, draw
+from generator.head import card_uri
 
 TITLES = {
     "en": "Should I compile my vision model?",

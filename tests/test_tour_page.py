@@ -14,8 +14,9 @@ from bench.tour import Tour, newest
 from generator import curves, tour
 from generator.language import LANGUAGES, load_language
 from generator.load import Results, load
-from generator.pages import Page, SiteFile, read_pages, render_pages
+from generator.pages import Page, read_pages, render_pages
 from generator.plot import DARK, LIGHT
+from generator.site_file import SiteFile
 from generator.vocabulary import vocabulary
 from generator.words import Words
 

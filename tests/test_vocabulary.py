@@ -20,7 +20,8 @@ from bench.errors import AtlasError
 from bench.record import Arm, Measurement, Status
 from generator.language import load_language
 from generator.load import COLUMNS, Results, load
-from generator.pages import Page, SiteFile
+from generator.pages import Page
+from generator.site_file import SiteFile
 from generator.vocabulary import vocabulary
 
 

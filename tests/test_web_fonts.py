@@ -11,7 +11,7 @@ from fontTools.ttLib import TTFont
 
 from generator import fonts
 from generator.language import load_language
-from generator.pages import SiteFile
+from generator.site_file import SiteFile
 from generator.web_fonts import STYLESHEET, _ranges, web_fonts
 
 COMMON = "# 编译\n\n延迟的中位数下降，见表。\n\n| 模型 |\n| --- |\n"

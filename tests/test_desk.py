@@ -1,0 +1,150 @@
+"""Pages made one at a time, after any edits, are byte for byte those that are made from nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from conftest import THOROUGH, small_project
+from mkdocs.config import load_config
+
+from generator import mkdocs_files
+from generator.desk import SEARCH_INDEX, Desk
+from generator.guide import Guide
+from generator.language import LANGUAGES
+from generator.live import preview
+
+DEVICE = """---
+for_each: devices
+title: "{{ device.label }}"
+---
+
+# {{ device.label | name }} {#device}
+
+{{ latency_table(device=device.slug) }}
+"""
+
+ROUNDS, EDITS = (40, 12) if THOROUGH else (2, 6)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = small_project(tmp_path_factory.mktemp("desk"), "devices/each.md", "devices/index.md", "when-not.md")
+    (project / "docs/devices/each.md").write_text(DEVICE, encoding="utf-8")
+    return project
+
+
+@pytest.fixture(autouse=True)
+def serving(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preview, "serving", True)
+
+
+class Writer:
+    """Somebody who edits, and a site that follows."""
+
+    def __init__(self, project: Path, site: Path) -> None:
+        self.project, self.site = project, site
+        config = load_config(str(project / "mkdocs.yml"), site_dir=str(site), site_url="http://127.0.0.1:8000/")
+        hook = next(hook for name, hook in config.hooks.items() if name.endswith("mkdocs_hook.py"))
+        self.guide = Guide(project)
+        hook._guide = lambda _: self.guide
+        self.desks = {code: Desk(self.guide, code, partial(hook._nested, config, code)) for code in LANGUAGES}
+        self.guide.update()
+
+    def look_at_one(self, chance: random.Random) -> None:
+        """As a browser that shows a page does."""
+        code = chance.choice(LANGUAGES)
+        self.desks[code].bring(chance.choice(list(self.addresses(code))))
+
+    def addresses(self, code: str) -> Iterator[str]:
+        for page in self.guide.edition(code).pages:
+            stem = page.uri.removesuffix(".md").removesuffix("index")
+            yield f"{stem.rstrip('/')}/index.html".lstrip("/")
+
+    def whole(self) -> dict[str, bytes]:
+        """Every page and every index."""
+        found = {}
+        for code, desk in self.desks.items():
+            for path in (*self.addresses(code), SEARCH_INDEX, "sitemap.xml", "404.html"):
+                desk.bring(path)
+                found[f"{code} {path}"] = (self.site / ("" if code == "en" else code) / path).read_bytes()
+        return found
+
+
+def insert(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def paragraph(project: Path, chance: random.Random) -> None:
+    path = chance.choice(sorted((project / "docs").rglob("*.md")))
+    path.write_text(f"{path.read_text('utf-8').rstrip()}\n\nWords {chance.random()}.\n", "utf-8")
+
+
+def title(project: Path, chance: random.Random) -> None:
+    insert(project / "docs/when-not.md", "title: ", f"title: {chance.randrange(100)} ")
+
+
+def message(project: Path, chance: random.Random) -> None:
+    path = project / "locales" / chance.choice(LANGUAGES[1:]) / "LC_MESSAGES/messages.po"
+    lines = path.read_text("utf-8").split("\n")
+    filled = [number for number, line in enumerate(lines) if line.startswith('msgstr "') and len(line) > 20]
+    number = chance.choice(filled[1:])
+    lines[number] = lines[number].replace('msgstr "', f'msgstr "{chance.randrange(10)}')
+    path.write_text("\n".join(lines), "utf-8")
+
+
+def record(project: Path, chance: random.Random) -> None:
+    published = project / "bench/results/published/huggingface-2023.jsonl"
+    found = json.loads(chance.choice(published.read_text("utf-8").splitlines()))
+    found["run"] = f"run-{chance.randrange(3)}"
+    if chance.random() < 0.5:
+        found["environment"]["device_name"] = f"NVIDIA Testbed {chance.randrange(3)}"
+    path = project / f"bench/results/measured/{found['run']}.jsonl"
+    path.write_text(json.dumps(found) + "\n", "utf-8")
+
+
+def run_gone(project: Path, _: random.Random) -> None:
+    for path in (project / "bench/results/measured").glob("run-*.jsonl"):
+        path.unlink()
+
+
+def page_comes_or_goes(project: Path, chance: random.Random) -> None:
+    path, entry = project / "docs/another.md", "  - another.md\n"
+    if path.exists():
+        path.unlink()
+        insert(project / "mkdocs.yml", entry, "")
+    else:
+        path.write_text(f"# Another {{#another}}\n\nPage {chance.random()}.\n", "utf-8")
+        insert(project / "mkdocs.yml", "  - when-not.md\n", f"  - when-not.md\n{entry}")
+
+
+def template(project: Path, chance: random.Random) -> None:
+    insert(project / "docs/theme/partials/copyright.html", "</div>", f"<!-- {chance.random()} --></div>")
+
+
+EDITORS: tuple[Callable[[Path, random.Random], None], ...] = (
+    *(paragraph, paragraph, title, message, message, record, record, run_gone, page_comes_or_goes, template),
+)
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_after_random_edits_every_page_is_what_it_would_be_from_nothing(
+    seed: int, project: Path, tmp_path: Path
+) -> None:
+    here = shutil.copytree(project, tmp_path / "project", symlinks=True)
+    chance = random.Random(seed)
+    writer = Writer(here, tmp_path / "site")
+    writer.whole()
+    for _ in range(EDITS):
+        chance.choice(EDITORS)(here, chance)
+        writer.guide.update()
+        writer.look_at_one(chance)
+    made = writer.whole()
+    mkdocs_files._converted.clear()
+    assert made == Writer(here, tmp_path / "scratch").whole()
