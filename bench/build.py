@@ -20,10 +20,12 @@ import torch
 import transformers
 from PIL import Image
 
+from bench.checkpoints import refuse_unsafe
 from bench.errors import AtlasError
 from bench.job import Recipe
 from bench.models import ModelSpec
 from bench.record import Task
+from bench.scrub import one_line
 
 IMAGE = Path(__file__).parent / "assets" / "scene.png"
 
@@ -80,10 +82,12 @@ def architecture(recipe: Recipe) -> str:
     """
     where = f"--weights pretrained: {recipe.source}" if recipe.model else f"--checkpoint {recipe.source}"
     try:
-        config = transformers.AutoConfig.from_pretrained(recipe.source, trust_remote_code=False)
-    except (OSError, ValueError, KeyError) as error:
+        config = _config(recipe.source)
+    except AtlasError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the library promises no class, and a configuration may hold anything
         raise AtlasError(
-            f"its configuration cannot be read: {str(error).splitlines()[0]}",
+            f"its configuration cannot be read: {one_line(error)}",
             where=where,
             remedy="give a hub id, within reach or in the cache, or a directory with config.json and safetensors",
         ) from None
@@ -95,6 +99,15 @@ def architecture(recipe: Recipe) -> str:
             remedy=f"choose another --task: {', '.join(AUTO_CLASSES)}",
         )
     return str(auto._model_mapping[type(config)].__name__)  # noqa: SLF001 - the library has no public way to ask
+
+
+def _config(source: str) -> Any:
+    if (directory := Path(source)).is_dir():
+        refuse_unsafe(directory)
+    config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+    if "/" in str(config._attn_implementation):  # noqa: SLF001 - a kernel of the hub, which is code
+        config._attn_implementation = None  # noqa: SLF001
+    return config
 
 
 def _auto_class(task: Task, config: Any) -> Any | None:
@@ -112,7 +125,7 @@ def _from_table(spec: ModelSpec) -> torch.nn.Module:
 
 
 def _from_checkpoint(recipe: Recipe) -> torch.nn.Module:
-    config = transformers.AutoConfig.from_pretrained(recipe.source, trust_remote_code=False)
+    config = _config(recipe.source)
     spec, auto = recipe.spec, _auto_class(recipe.task, config)
     model_class: Any = getattr(transformers, spec.architecture) if spec else auto
     if recipe.weights == "random":

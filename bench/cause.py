@@ -196,7 +196,8 @@ def bandwidth_share(measurements: Sequence[Measurement], arm: ArmName) -> float:
 
 def energy_per_image_j(measurements: Sequence[Measurement], arm: ArmName, batch_size: int) -> float:
     """Joules of the device for one image."""
-    return _median(measurements, arm, lambda each: _known(each.energy_j)) / batch_size
+    joules = _median(measurements, arm, lambda each: _known(each.energy_j))
+    return joules / batch_size if batch_size else math.nan
 
 
 def _median(measurements: Sequence[Measurement], arm: ArmName, figure: Callable[[Arm], float]) -> float:

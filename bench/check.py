@@ -28,7 +28,7 @@ from bench.models import BY_LABEL
 from bench.plausibility import Fault
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES
 from bench.quality import QUALITY
-from bench.record import RESULTS, Measurement, Record, Status, decode, finished, run_files
+from bench.record import RESULTS, Measurement, Record, Status, decode, lines, run_files
 from bench.scrub import anonymous, identifying
 from bench.tour import TOURS
 
@@ -90,31 +90,31 @@ def _check_document(path: Path) -> Iterator[Finding]:
 
 
 def _check_file(path: Path, known: _Known) -> Iterator[Finding]:
-    content = path.read_bytes()
-    lines = finished(content)
+    try:
+        yield from _check_lines(path, known)
+    except AtlasError as error:  # no line after it can be read
+        yield Finding(error.where, "", error.what, error.remedy)
+
+
+def _check_lines(path: Path, known: _Known) -> Iterator[Finding]:
     seen: dict[tuple[Any, ...], int] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, line in lines(path):
         where = f"{path}:{number}"
+        if not line.endswith(b"\n"):
+            what = "the last line is torn: a run was interrupted while it wrote"
+            remedy = "run the same command again: it resumes, and measures that cell again"
+            yield Finding(where, "", what, remedy, is_note=True)
+            return
         try:
             record = decode(line, where)
         except AtlasError as error:
-            yield Finding(where, "", error.what, error.remedy)
+            yield Finding(error.where, "", error.what, error.remedy)
             continue
         first = seen.setdefault(record.key, number)
         if first != number:
             yield Finding(where, "cell", f"says again what line {first} says", "remove one of the two lines")
         for field, what, remedy in (*_faults(record, path), *known.faults(record, path, number)):
             yield Finding(where, field, what, remedy)
-    if content[sum(len(line) + 1 for line in lines) :].strip():
-        yield Finding(
-            f"{path}:{len(lines) + 1}",
-            "",
-            "the last line is torn: a run was interrupted while it wrote",
-            "run the same command again: it resumes, and measures that cell again",
-            is_note=True,
-        )
 
 
 # ── Beside what is known ────────────────────────────────────────────────────────────────────────────────────────────
@@ -156,10 +156,11 @@ class _Known:
 
 
 def _readable(path: Path) -> Iterator[tuple[int, Record]]:
-    for number, line in enumerate(finished(path.read_bytes()), start=1):
-        if line.strip():
-            with suppress(AtlasError):  # told where the file itself is checked
-                yield number, decode(line, f"{path}:{number}")
+    with suppress(AtlasError):  # told where the file itself is checked
+        for number, line in lines(path):
+            if line.endswith(b"\n"):
+                with suppress(AtlasError):  # likewise
+                    yield number, decode(line, f"{path}:{number}")
 
 
 def _fingerprint(record: Record) -> bytes:

@@ -19,6 +19,9 @@ import msgspec
 from bench import durable
 from bench.errors import AtlasError
 
+MAX_BYTES = 64 * 1024 * 1024
+"""A larger file is refused: tours and comparisons have a thousandth of it."""
+
 
 class Document(Protocol):
     """What all documents tell of themselves."""
@@ -65,10 +68,12 @@ def read(path: Path, kind: type[D], schema: int, command: str) -> D:
     makes a new one."""
     remedy = f"remove the file and make it again: {command}"
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise AtlasError(f"has more than {MAX_BYTES:,} bytes", where=str(path), remedy=remedy)
         raw = msgspec.json.decode(path.read_bytes())
         found = raw["schema"] if isinstance(raw, dict) and "schema" in raw else None
         if found != schema:
             raise AtlasError(f"schema version {found!r} is not known", where=str(path), remedy=remedy)
         return msgspec.convert(raw, kind)
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, UnicodeError, RecursionError, msgspec.MsgspecError) as error:
         raise AtlasError(f"not a {kind.__name__.lower()}: {error}", where=str(path), remedy=remedy) from None

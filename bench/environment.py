@@ -21,7 +21,8 @@ import torch
 
 from bench.errors import AtlasError
 from bench.profiles import DEVICES
-from bench.record import Environment
+from bench.record import Environment, as_name
+from bench.scrub import one_line
 from bench.sensors import Sensors
 
 ALLOCATOR_VARIABLES = (
@@ -58,7 +59,7 @@ def choose_device(wanted: str | None) -> torch.device:
 def describe(device: torch.device) -> Environment:
     """The environment of a measurement on `device`, in this process."""
     return Environment(
-        device_name=_device_name(device),
+        device_name=as_name(_device_name(device)),
         torch=str(torch.__version__),
         transformers=_version("transformers"),
         python=platform.python_version(),
@@ -109,7 +110,7 @@ def _settings(device: torch.device) -> dict[str, str]:
         "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "interop_threads": str(torch.get_num_interop_threads()),
         **{
-            name: ":".join(Path(part).name for part in value.split(":"))
+            one_line(name): one_line(":".join(Path(part).name for part in value.split(":")))
             for name, value in sorted(os.environ.items())
             if name.startswith(ALLOCATOR_VARIABLES) and name not in PRIVATE_VARIABLES
         },

@@ -24,7 +24,7 @@ from bench.document import unwritable
 from bench.errors import AtlasError
 from bench.exporters import FORMATS
 from bench.importers import Given
-from bench.record import Record, encode, read, run_files
+from bench.record import Record, decode, encode, read, run_files
 
 
 def importers() -> Mapping[str, str]:
@@ -57,10 +57,22 @@ def import_(source: str, given: Given, out: Path, contributor: str | None = None
         raise AtlasError("holds no record", where=", ".join(map(str, given.files)), remedy="check the file")
     files = {out / f"{run}.jsonl": records for run, records in runs.items()}
     try:
-        durable.write_all({path: b"".join(map(encode, records)) for path, records in files.items()})
+        durable.write_all({path: b"".join(map(_checked, records)) for path, records in files.items()})
     except OSError as error:
         raise unwritable(out, error) from None
     return files
+
+
+def _checked(record: Record) -> bytes:
+    """Its line. Raises `AtlasError` for what nobody could read again: no importer, and no file of strangers, writes
+    that."""
+    where = f"{record.cell.model!r:.100} of {record.run!r:.100}"
+    try:
+        line = encode(record)
+    except (OverflowError, TypeError, ValueError) as error:  # as a source may have it where it should have a figure
+        raise AtlasError(f"not a record: {error}", where=where, remedy="take the file from its source again") from None
+    decode(line, where)
+    return line
 
 
 def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:

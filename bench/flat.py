@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 
 from bench.errors import AtlasError
-from bench.record import SCHEMA, Record
+from bench.record import SCHEMA, Record, no_record
 
 PRESENT = "{}"
 """Value of a structure of which nothing is known but that it is there."""
@@ -100,19 +100,20 @@ def unflatten(columns: Mapping[str, Any], where: str) -> Record:
         for parent in parents:
             branch = branch.setdefault(parent, {})
         known = _decoded(value, f"{where}: {column}") if is_json(column) else value
+        if COLUMNS[column] is dict and not isinstance(known, dict):
+            raise AtlasError("is no object", where=f"{where}: {column}", remedy="export the record again")
         if known != {} or name not in branch:
             branch[name] = known
     try:
         return msgspec.convert({**tree, "schema": SCHEMA}, Record)
     except msgspec.ValidationError as error:
-        remedy = "correct the field named after `$.`, or export the record again"
-        raise AtlasError(f"not a record: {error}", where=where, remedy=remedy) from None
+        raise no_record(error, where, "export the record again") from None
 
 
 def _decoded(text: Any, where: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, TypeError) as error:
+    except (msgspec.DecodeError, UnicodeError, TypeError, RecursionError) as error:
         raise AtlasError(f"not JSON: {error}", where=where, remedy="export the record again") from None
 
 

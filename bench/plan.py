@@ -22,7 +22,7 @@ import msgspec
 from bench.job import Recipe
 from bench.pace import Pace
 from bench.profiles import Profile
-from bench.record import Cell, Record
+from bench.record import Cell, Record, as_name
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_si
 
 
 def _public_name(checkpoint: str) -> str:
-    return Path(checkpoint).resolve().name if Path(checkpoint).is_dir() else checkpoint
+    return as_name(Path(checkpoint).resolve().name) if Path(checkpoint).is_dir() else checkpoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
 import msgspec
 
@@ -36,6 +37,28 @@ RESULTS = Path(__file__).parent / "results"
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """A longer line is refused: the raw samples of the longest permitted cell need less than a tenth of it."""
+
+# What a field may hold, whoever wrote the record: names become addresses, headings and commands that readers copy.
+
+_NO_TEXT = r"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ue000-\uf8ff\ufeff"
+"""Controls, marks that turn the direction of text, and what fonts have no letters for."""
+_MARKUP = r"<>`{}\\|$\";"
+
+MAX_NAME, MAX_TEXT = 200, 4000
+"""Longest name and longest text, in characters."""
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME, pattern=rf"^(?=\S)[^{_NO_TEXT}{_MARKUP}]+\Z")]
+"""Of a model, device or version: one line, without what would be markup, or another command, wherever it is shown."""
+Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT, pattern=rf"^[^{_NO_TEXT}]*\Z")]
+"""One line."""
+Slug = Annotated[str, msgspec.Meta(max_length=MAX_NAME, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z")]
+"""Safe as the name of a file and of a flag."""
+Url = Annotated[str, msgspec.Meta(max_length=2000, pattern=r"^https?://[^\s<>\"'`{}\\]+\Z")]
+Day = Annotated[str, msgspec.Meta(pattern=r"^(?:19|2[01])\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?\Z")]
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+Whole = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e30)]
+Number = Annotated[float, msgspec.Meta(ge=-1e30, le=1e30)]
 
 Task = Literal["image-classification", "object-detection", "image-segmentation"]
 Origin = Literal["measured", "published"]
@@ -93,16 +116,16 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 class Cell(_Value, frozen=True):
     """One point of the grid: what is measured, apart from where and when."""
 
-    model: str  # the label in tables, such as "ViT"
-    checkpoint: str  # hub id, or the directory name of a local checkpoint
+    model: Name  # the label in tables, such as "ViT"
+    checkpoint: Name  # hub id, or the directory name of a local checkpoint
     task: Task
-    device: str  # torch device type: cuda, xpu, mps, cpu
-    dtype: str  # float32, float16, bfloat16; under autocast that of the operations which it chooses
-    batch_size: int  # 0 where a source does not say with what batch it failed
-    compile_mode: str  # default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs
+    device: Name  # torch device type: cuda, xpu, mps, cpu
+    dtype: Name  # float32, float16, bfloat16; under autocast that of the operations which it chooses
+    batch_size: Whole  # 0 where a source does not say with what batch it failed
+    compile_mode: Name  # default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs
     dynamic: bool | None = None  # the `dynamic` argument of torch.compile; None lets Dynamo decide
     weights: Literal["random", "pretrained"] = "random"
-    input_size: tuple[int, int] | None = None  # height and width in pixels
+    input_size: tuple[Whole, Whole] | None = None  # height and width in pixels
     autocast: bool = False  # weights stay float32, and operations choose between that and `dtype`
     channels_last: bool = False  # memory layout of weights and images: NHWC in place of NCHW
 
@@ -115,19 +138,19 @@ class Cell(_Value, frozen=True):
 class Environment(_Value, frozen=True):
     """What a record was measured on. No host name, user, path or serial number."""
 
-    device_name: str  # "NVIDIA A100-SXM4-80GB"; on a CPU its model name
-    torch: str
-    transformers: str | None = None
-    python: str | None = None
-    platform: str | None = None  # such as "Linux x86_64"
-    memory_gb: float | None = None  # of the device; of the machine on a CPU
-    cores: int | None = None  # CPU cores available to the process
-    threads: int | None = None  # torch.get_num_threads()
-    accelerator: str | None = None  # CUDA, ROCm, XPU… with version, such as "CUDA 13.0"
-    driver: str | None = None
-    triton: str | None = None
-    commit: str | None = None  # of this project, with "-dirty" where the tree had changes
-    settings: dict[str, str] = {}  # allocator, TF32, cuDNN, matmul precision: whatever moves a latency
+    device_name: Name  # "NVIDIA A100-SXM4-80GB"; on a CPU its model name
+    torch: Name
+    transformers: Name | None = None
+    python: Name | None = None
+    platform: Name | None = None  # such as "Linux x86_64"
+    memory_gb: Number | None = None  # of the device; of the machine on a CPU
+    cores: Whole | None = None  # CPU cores available to the process
+    threads: Whole | None = None  # torch.get_num_threads()
+    accelerator: Name | None = None  # CUDA, ROCm, XPU… with version, such as "CUDA 13.0"
+    driver: Name | None = None
+    triton: Name | None = None
+    commit: Name | None = None  # of this project, with "-dirty" where the tree had changes
+    settings: dict[Text, Text] = {}  # allocator, TF32, cuDNN, matmul precision: whatever moves a latency
 
 
 class Arm(_Value, frozen=True):
@@ -137,16 +160,16 @@ class Arm(_Value, frozen=True):
     back to back. A published arm has what its source printed: a mean or a median, seldom its calls, in a single round.
     """
 
-    rounds_ms: tuple[tuple[float, ...], ...] = ()
-    published_mean_ms: float | None = None
-    published_median_ms: float | None = None
-    published_images_s: float | None = None  # throughput as printed: kept, and not what a latency is worked out from
-    batch_size: int | None = None  # of this arm, where a source measured it with another than the cell's
-    device_ms: tuple[float, ...] = ()  # CUDA events around an unsynchronised block, per call
-    peak_memory_gb: float | None = None  # allocated by the arm on an accelerator; resident set on a CPU
-    peak_reserved_gb: float | None = None
-    minor_faults_per_call: float | None = None  # CPU only
-    energy_j: float | None = None  # of the device, for one call of the whole batch
+    rounds_ms: tuple[Annotated[tuple[Number, ...], msgspec.Meta(min_length=1)], ...] = ()
+    published_mean_ms: Number | None = None
+    published_median_ms: Number | None = None
+    published_images_s: Number | None = None  # throughput as printed: kept, and not what a latency is worked out from
+    batch_size: Whole | None = None  # of this arm, where a source measured it with another than the cell's
+    device_ms: tuple[Number, ...] = ()  # CUDA events around an unsynchronised block, per call
+    peak_memory_gb: Number | None = None  # allocated by the arm on an accelerator; resident set on a CPU
+    peak_reserved_gb: Number | None = None
+    minor_faults_per_call: Number | None = None  # CPU only
+    energy_j: Number | None = None  # of the device, for one call of the whole batch
 
     @property
     def published_ms(self) -> float | None:
@@ -161,64 +184,66 @@ class Compilation(_Value, frozen=True):
     compile cache (cold) and in another process that finds the cache filled (warm).
     """
 
-    cold_s: float | None = None
-    warm_s: float | None = None
-    phases_s: dict[str, float] = {}
+    cold_s: Number | None = None
+    warm_s: Number | None = None
+    phases_s: dict[Text, Number] = {}
 
 
 class GraphBreak(_Value, frozen=True):
     """Why Dynamo ended a graph: its reason, and the line of model code."""
 
-    reason: str
-    location: str | None = None  # module path and line, below site-packages
+    reason: Text
+    location: Text | None = None  # module path and line, below site-packages
 
 
 class Graphs(_Value, frozen=True):
     """What Dynamo saw of the forward pass."""
 
-    graphs: int
+    graphs: Whole
     breaks: tuple[GraphBreak, ...] = ()
-    recompiles: int = 0
-    cudagraph_skips: tuple[str, ...] = ()
-    batch_size_recompiles: int | None = None  # frames that Dynamo traces again when other batch sizes follow
+    recompiles: Whole = 0
+    cudagraph_skips: tuple[Text, ...] = ()
+    batch_size_recompiles: Whole | None = None  # frames that Dynamo traces again when other batch sizes follow
 
 
 class Accuracy(_Value, frozen=True):
     """The compiled output against eager and against a higher-precision reference, worst output tensor."""
 
-    max_relative_error: float
-    rmse_eager: float | None = None
-    rmse_compiled: float | None = None
-    reference_dtype: str | None = None
+    max_relative_error: Number
+    rmse_eager: Number | None = None
+    rmse_compiled: Number | None = None
+    reference_dtype: Name | None = None
 
 
 class Work(_Value, frozen=True):
     """What one call of the whole batch has to do, counted while eager runs once."""
 
-    flop: float  # floating-point operations: two for each multiply-accumulate
-    traffic_bytes: float | None = None  # that eager's operations read and write, as if no cache held anything between
-    streamed_bytes: float | None = None  # of that, by operations without a product or convolution: what fusing can save
-    compiled_traffic_bytes: float | None = None  # of the compiled kernels, by Inductor's own account
+    flop: Number  # floating-point operations: two for each multiply-accumulate
+    traffic_bytes: Number | None = None  # that eager's operations read and write, as if no cache held anything between
+    streamed_bytes: Number | None = (
+        None  # of that, by operations without a product or convolution: what fusing can save
+    )
+    compiled_traffic_bytes: Number | None = None  # of the compiled kernels, by Inductor's own account
 
 
 class Peaks(_Value, frozen=True):
     """What the device reaches in this process and data type: the ceiling of any model."""
 
-    matmul_flop_s: float  # of a large matrix product
-    copy_bytes_s: float  # of a large copy: bytes read plus bytes written
-    page_fault_s: float | None = None  # CPU only: the least that a minor page fault takes
+    matmul_flop_s: Positive  # of a large matrix product
+    copy_bytes_s: Positive  # of a large copy: bytes read plus bytes written
+    page_fault_s: Number | None = None  # CPU only: the least that a minor page fault takes
 
 
 class Telemetry(_Value, frozen=True):
     """What an accelerator said of itself between rounds, one reading after the other; empty where it says nothing."""
 
-    clock_mhz: tuple[int, ...] = ()
-    temperature_c: tuple[int, ...] = ()
-    power_w: tuple[float, ...] = ()
-    throttle_reasons: dict[str, int] = {}  # how many readings gave each
-    repeated_rounds: int = 0  # thrown away, because the device was throttled meanwhile
-    throttled_rounds: int = 0  # kept although it was
-    unreadable: tuple[str, ...] = ()  # what could not be asked for
+    clock_mhz: tuple[Whole, ...] = ()
+    temperature_c: tuple[Whole, ...] = ()
+    power_w: tuple[Number, ...] = ()
+    throttle_reasons: dict[Text, Whole] = {}  # how many readings gave each
+    repeated_rounds: Whole = 0  # thrown away, because the device was throttled meanwhile
+    throttled_rounds: Whole = 0  # kept although it was
+    unreadable: tuple[Text, ...] = ()  # what could not be asked for
 
 
 class Measurement(_Value, frozen=True):
@@ -229,9 +254,9 @@ class Measurement(_Value, frozen=True):
     compilation: Compilation | None = None
     graphs: Graphs | None = None
     accuracy: Accuracy | None = None
-    warmup_calls: int | None = None
-    stop_reason: str | None = None  # precision, rounds, time, published
-    load_average: tuple[float, float] | None = None  # before and after, CPU only
+    warmup_calls: Whole | None = None
+    stop_reason: Name | None = None  # precision, rounds, time, published
+    load_average: tuple[Number, Number] | None = None  # before and after, CPU only
     work: Work | None = None
     peaks: Peaks | None = None
     telemetry: Telemetry | None = None
@@ -245,36 +270,36 @@ class Measurement(_Value, frozen=True):
 class Source(_Value, frozen=True):
     """Where a published figure comes from."""
 
-    title: str
-    url: str
-    date: str  # ISO 8601, as exact as it is known: 2023, 2023-07, 2023-07-13
-    licence: str
-    note: str | None = None
-    files: tuple[str, ...] = ()  # names of the files that it was read from, without folders
+    title: Text
+    url: Url
+    date: Day  # ISO 8601, as exact as it is known: 2023, 2023-07, 2023-07-13
+    licence: Text
+    note: Text | None = None
+    files: tuple[Text, ...] = ()  # names of the files that it was read from, without folders
 
 
 class Record(_Value, frozen=True):
     """One line of a run file: one process of one cell."""
 
     schema: int
-    run: str  # name of the run, and of its file
+    run: Slug  # name of the run, and of its file
     origin: Origin
-    profile: str
-    process: int  # 0-based; the processes of a cell are pooled by the reader
+    profile: Name
+    process: Whole  # 0-based; the processes of a cell are pooled by the reader
     status: Status
     cell: Cell
     environment: Environment
-    measured_at: datetime | None = None  # UTC; published records have Source.date
-    reason: str | None = None  # one line, for every status but pass
+    measured_at: Moment | None = None  # UTC; published records have Source.date
+    reason: Text | None = None  # one line, for every status but pass
     measurement: Measurement | None = None
-    seconds: float | None = None  # that the process took from its start to its end: what a schedule is estimated from
+    seconds: Number | None = None  # that the process took from its start to its end: what a schedule is estimated from
     source: Source | None = None
-    command: str | None = None  # what reproduces this cell
-    contributor: str | None = None  # who brought it, as they want to be called
-    node: str | None = None  # of a fleet: tells which records share a machine, and nothing else of it
-    plan: str | None = None  # digest of profile and cells: another protocol under the same name is another plan
+    command: Text | None = None  # what reproduces this cell
+    contributor: Text | None = None  # who brought it, as they want to be called
+    node: Name | None = None  # of a fleet: tells which records share a machine, and nothing else of it
+    plan: Name | None = None  # digest of profile and cells: another protocol under the same name is another plan
     flags: tuple[
-        str, ...
+        Slug, ...
     ] = ()  # what its importer could not know or found wrong, what spoils a measurement: closed identifiers
 
     @property
@@ -299,51 +324,108 @@ def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
     return line
 
 
+class _Versioned(msgspec.Struct):
+    schema: Any = None
+
+
 def decode(line: bytes, where: str) -> Record:
     """One line as a `Record`; `where` is ``file:line`` for the message of the `AtlasError`."""
-    if len(line) > MAX_LINE_BYTES:
-        raise AtlasError(
-            f"the line has {len(line):,} bytes, more than {MAX_LINE_BYTES:,}",
-            where=where,
-            remedy="remove the line, or measure the cell again",
-        )
+    if len(line.rstrip(b"\n")) > MAX_LINE_BYTES:
+        raise _too_long(where)
     try:
-        raw = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError) as error:
+        schema = msgspec.json.decode(line, type=_Versioned).schema
+        if type(schema) is not int or not 1 <= schema <= SCHEMA:
+            shown = f"{schema!r:.40}"
+            raise AtlasError(
+                f"schema version {shown} is not known; this version reads 1 to {SCHEMA}",
+                where=where,
+                remedy="update Compile Atlas, or measure the cell again with this version",
+            )
+        if schema == SCHEMA:  # straight into its type, which takes no more memory than a record has
+            record = msgspec.json.decode(line, type=Record)
+        else:
+            record = msgspec.convert(_upgrade(msgspec.json.decode(line)), Record)
+    except msgspec.ValidationError as error:
+        raise no_record(error, where, "measure the cell again") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AtlasError(
             f"not valid JSON: {error}",
             where=where,
             remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
         ) from None
-    schema = raw.get("schema") if isinstance(raw, dict) else None
-    if type(schema) is not int or not 1 <= schema <= SCHEMA:
-        raise AtlasError(
-            f"schema version {schema!r} is not known; this version reads 1 to {SCHEMA}",
-            where=where,
-            remedy="update Compile Atlas, or measure the cell again with this version",
-        )
+    _refuse_other_days(record, where)
+    return record
+
+
+def no_record(error: msgspec.ValidationError, where: str, otherwise: str) -> AtlasError:
+    """What is wrong with something that should be a record: the advice is to correct the field, or what is said."""
+    what = _PATTERN.sub("a sign that has no place there, or another form than it has to have", str(error))
+    return AtlasError(
+        f"not a record: {what}", where=where, remedy=f"correct the field named after `$.`, or {otherwise}"
+    )
+
+
+_PATTERN = re.compile(r"Expected `str` matching regex .*?(?= - at |\Z)", re.DOTALL)
+
+
+def _refuse_other_days(record: Record, where: str) -> None:
+    """Dates that no calendar has, and times that no computer will have measured at."""
     try:
-        return msgspec.convert(_upgrade(raw), Record)
-    except msgspec.ValidationError as error:
+        if record.source:
+            date(*[*map(int, record.source.date.split("-")), 1, 1][:3])
+        is_fine = record.measured_at is None or 2000 <= record.measured_at.year < 2200
+    except ValueError:
+        is_fine = False
+    if not is_fine:
+        field = "$.source.date" if record.source else "$.measured_at"
         raise AtlasError(
-            f"not a record: {error}",
+            f"not a record: no such day - at `{field}`",
             where=where,
-            remedy="correct the field named after `$.`, or measure the cell again",
-        ) from None
+            remedy="correct the date, or measure the cell again",
+        )
+
+
+def _too_long(where: str) -> AtlasError:
+    return AtlasError(
+        f"the line has more than {MAX_LINE_BYTES:,} bytes",
+        where=where,
+        remedy="remove the line, or measure the cell again",
+    )
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a run file that hold something, with their numbers: no more than two are in memory.
+
+    What an interrupted write leaves behind (see `finished`) has no newline. Raises `AtlasError` for a file that can't
+    be read, and for a line that is too long.
+    """
+    before = b""
+    try:
+        with path.open("rb") as file:
+            for number in count(1):
+                line = file.readline(MAX_LINE_BYTES + 2)
+                is_last = not line.endswith(b"\n")
+                if before.strip():
+                    yield number - 1, before.rstrip(b"\n") if is_last and b"\0" in before else before
+                if len(line) > MAX_LINE_BYTES + 1:
+                    raise _too_long(f"{path}:{number}")
+                if is_last:
+                    break
+                before = line
+    except OSError as error:
+        raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
+    if line.strip():
+        yield number, line
 
 
 def read(path: Path) -> Iterator[Record]:
     """The records of one run file, in order.
 
-    Raises `AtlasError` at the first bad line. What an interrupted write leaves behind is passed over (`finished`):
-    `append` cuts it off before it writes again.
+    Raises `AtlasError` at the first bad line. What an interrupted write leaves behind is passed over: `append` cuts it
+    off before it writes again.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
-    for number, line in enumerate(finished(content), start=1):
-        if line.strip():
+    for number, line in lines(path):
+        if line.endswith(b"\n"):
             yield decode(line, f"{path}:{number}")
 
 
@@ -391,9 +473,17 @@ def _cut_torn_line(file: IO[bytes]) -> int:
 
 def file_slug(text: str) -> str:
     """A name for a run, and so for a file: small letters, digits, points and hyphens."""
-    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower())[:MAX_NAME].strip("-.")
+
+
+_NO_NAME = re.compile(f"[{_NO_TEXT}{_MARKUP}]")
+
+
+def as_name(text: str) -> str:
+    """`text` as a `Name`: what a machine or a folder calls itself, less what names can't have."""
+    return " ".join(_NO_NAME.sub(" ", text).split())[:MAX_NAME].strip() or "?"
 
 
 def run_files(results: Path) -> list[Path]:
     """Every run file below `results`, in a stable order. An existing file stands for itself."""
-    return [results] if results.is_file() else sorted(results.rglob("*.jsonl"))
+    return [results] if results.is_file() else sorted(path for path in results.rglob("*.jsonl") if path.is_file())

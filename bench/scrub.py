@@ -37,8 +37,9 @@ LABELS = {"serial number": "<serial>", "network address": "<address>", "e-mail a
 
 
 def one_line(message: object) -> str:
-    """The message, `anonymous`, with its blanks folded and cut to `MAX_LENGTH`."""
-    text = anonymous(" ".join(str(message).split()))
+    """The message, `anonymous`, with blanks folded, cut to `MAX_LENGTH`, and without what would steer a terminal."""
+    printable = "".join(each if each.isprintable() else " " for each in str(message))
+    text = anonymous(" ".join(printable.split()))
     return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1].rstrip()}…"
 
 

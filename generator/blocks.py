@@ -90,13 +90,14 @@ def _place(block: Block, translate: Callable[[Block], str | None]) -> str:
 # --- Jinja ------------------------------------------------------------------------------------------------------------
 
 _STRING = r"\"[^\"\n]*\"|'[^'\n]*'"
-EXPRESSION = re.compile(rf"\{{\{{(?:{_STRING}|.)*?\}}\}}", re.DOTALL)
-"""A Jinja expression: a placeholder within a message."""
+EXPRESSION = re.compile(rf"\{{\{{(?>{_STRING}|.)*?\}}\}}", re.DOTALL)
+"""A Jinja expression: a placeholder within a message. What was read as a string is not read as anything else, or a row
+of quotes would take forever."""
 
 ATTRIBUTES_WITH_ID = re.compile(r"\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")
 """``{#id}`` of Python-Markdown, which Jinja would take for a comment."""
 
-STATEMENT = re.compile(rf"\{{%(?:{_STRING}|.)*?%\}}|\{{#.*?#\}}", re.DOTALL)
+STATEMENT = re.compile(rf"\{{%(?>{_STRING}|.)*?%\}}|\{{#.*?#\}}", re.DOTALL)
 """A Jinja statement or comment: it stands between messages, on lines of its own."""
 
 _JINJA = re.compile(
@@ -283,7 +284,7 @@ class _Splitter:
         """A table cell, found between the bars of its row; cells of a row come in order."""
         start = max(self.starts[line], self.cursor)
         content = re.escape(token.content).replace(r"\|", r"\\?\|")
-        pattern = re.compile(rf"(?:(?<!\\)\||[ \t>]*)[ \t]*({content})(?=[ \t]*(?:\||$))", re.MULTILINE)
+        pattern = re.compile(rf"({content})(?=[ \t]*+(?:\||$))", re.MULTILINE)
         if match := pattern.search(self.masked, start, self.starts[line + 1]):
             self.cursor = match.end(1)
             yield _Span("table cell", match.start(1), match.end(1), self.body[match.start(1) : match.end(1)], line)

@@ -18,8 +18,8 @@ import polib
 from generator import blocks, catalogs, message_checks
 from generator.blocks import EXPRESSION, STATEMENT
 from generator.catalogs import ROOT, Message
-from generator.findings import Finding, short
-from generator.glossary import GLOSSARY, Complaint, Glossary, load_glossary
+from generator.findings import Complaint, Finding, short
+from generator.glossary import GLOSSARY, Glossary, load_glossary
 from generator.language import (
     LANGUAGES,
     LOCALES,
@@ -174,10 +174,13 @@ def _check_header(catalog: polib.POFile, code: str, file: str) -> Iterator[Findi
         return
     try:
         index = gettext.c2py(match[2])  # in the library since Python 2, in no document
-    except ValueError:
+    except (ValueError, RecursionError):
         yield Finding(file, 1, "", f"Plural-Forms cannot be evaluated: {match[2]}", remedy, "plural-rule")
         return
-    different = [n for n in range(1000) if index(n) != rule.index(locale.plural_form(n))]
+    try:
+        different = [n for n in range(1000) if index(n) != rule.index(locale.plural_form(n))]
+    except ArithmeticError:
+        different = [0]
     if int(match[1]) != len(rule) or different:
         example = f", as for n = {different[0]}" if different else ""
         yield Finding(file, 1, "", f"Plural-Forms differs from the rule of CLDR{example}", remedy, "plural-rule")

@@ -56,6 +56,15 @@ RULES = {
 """Every kind of finding, with what should be."""
 
 
+@dataclass(frozen=True)
+class Complaint:
+    """What is wrong with a translation."""
+
+    rule: str  # one of `RULES`
+    what: str
+    remedy: str
+
+
 @dataclass(frozen=True, order=True)
 class Finding:
     """One mistake."""

@@ -64,13 +64,15 @@ def parse(front: str, where: str) -> FrontMatter:
     """The front matter of the page `where`. Raises `AtlasError` with its line where it is wrong."""
     source = "\n".join(front.rstrip().split("\n")[1:-1])
     try:
+        _refuse_references(source, where)
         node = yaml.compose(source, Loader=yaml.SafeLoader)
         values = yaml.safe_load(source) or {}
-    except yaml.MarkedYAMLError as error:
-        line = (error.problem_mark.line if error.problem_mark else 0) + 2
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError is a day that no calendar has
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or getattr(error, "context", None) or str(error).split("\n")[0]
         raise AtlasError(
-            f"the front matter is not valid YAML: {error.problem or error.context}",
-            where=f"{where}:{line}",
+            f"the front matter is not valid YAML: {what}",
+            where=f"{where}:{(mark.line if mark else 0) + 2}",
             remedy="correct the line; a value with {{ … }} or a colon needs quotes around it",
         ) from None
     if not isinstance(values, dict) or not isinstance(node, yaml.MappingNode | None):
@@ -79,9 +81,22 @@ def parse(front: str, where: str) -> FrontMatter:
             where=f"{where}:2",
             remedy="write `title: …` and `description: …`",
         )
-    lines = {str(key.value): key.start_mark.line + 2 for key, _ in node.value} if node else {}
+    lines = (
+        dict.fromkeys(values, 2) | {str(key.value): key.start_mark.line + 2 for key, _ in node.value} if node else {}
+    )
     _validate(values, lines, where)
     return FrontMatter(MappingProxyType(values), MappingProxyType(lines))
+
+
+def _refuse_references(source: str, where: str) -> None:
+    """A text that refers to itself a few times is a text of gigabytes."""
+    for event in yaml.parse(source, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise AtlasError(
+                f"the front matter refers to {event.anchor!r:.40} of its own",
+                where=f"{where}:{event.start_mark.line + 2}",
+                remedy="write the value itself; one with an asterisk needs quotes around it",
+            )
 
 
 def _validate(values: dict[str, Any], lines: dict[str, int], where: str) -> None:
@@ -92,7 +107,7 @@ def _validate(values: dict[str, Any], lines: dict[str, int], where: str) -> None
                 where=f"{where}:{lines[key]}",
                 remedy="put it in quotes",
             )
-    if "for_each" in values and values["for_each"] not in EACH:
+    if "for_each" in values and values["for_each"] not in [*EACH]:
         raise AtlasError(
             f"`for_each: {values['for_each']}` is not known",
             where=f"{where}:{lines['for_each']}",

@@ -11,7 +11,6 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import msgspec
 
 from bench.errors import AtlasError
+from generator.findings import Complaint
 from generator.language import LANGUAGES, LOCALES
 from generator.typography import VERBATIM
 
@@ -53,22 +53,15 @@ class Glossary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     term: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
-class Complaint:
-    """What is wrong with a translation."""
-
-    rule: str  # one of `findings.RULES`
-    what: str
-    remedy: str
-
-
 def load_glossary(locales: Path = LOCALES) -> Glossary:
     """Read ``glossary.toml``. Raises `AtlasError` with the field that is wrong."""
     path = locales / GLOSSARY
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content["term"], list) or not all(isinstance(term, dict) for term in content["term"]):
+            raise TypeError("a term is no table")  # noqa: TRY301  # told as all other mistakes are
         return msgspec.convert({**content, "term": [_nested(term) for term in content["term"]]}, Glossary)
-    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError, LookupError, TypeError) as error:
+    except (OSError, ValueError, msgspec.ValidationError, LookupError, TypeError, RecursionError) as error:
         raise AtlasError(
             f"the glossary cannot be read: {error}",
             where=str(path),

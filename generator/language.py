@@ -32,6 +32,7 @@ from markupsafe import Markup
 from bench.errors import AtlasError
 from generator import typography
 from generator.pofile import Key, forms, is_complete, key, parse
+from generator.smuggling import smuggled_into
 
 LOCALES = Path(__file__).resolve().parent.parent / "locales"
 """Where catalogs live: ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml``, ``languages.toml``."""
@@ -236,7 +237,7 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
         )
     content = path.read_bytes()
     catalog = parse(content, _shown(path))
-    messages, lines = _usable(catalog)
+    messages, lines = _usable(catalog, len(plural_forms(locale)), _shown(path))
     return _language(
         code,
         locale,
@@ -298,15 +299,23 @@ def _shown(path: Path) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def _usable(catalog: polib.POFile) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:
+def _usable(catalog: polib.POFile, plurals: int, where: str) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:
     messages: dict[Key, tuple[str, ...]] = {}
     lines: dict[Key, int] = {}
     for entry in catalog:
         if not entry.obsolete:
             lines[key(entry)] = entry.linenum or 0
-            if all(forms(entry)) and not entry.fuzzy:
-                messages[key(entry)] = forms(entry)
+            translations = forms(entry)
+            has_all = all(translations) and len(translations) == (plurals if entry.msgid_plural else 1)
+            if has_all and not entry.fuzzy:
+                _refuse_smuggled(entry, f"{where}:{entry.linenum}")
+                messages[key(entry)] = translations
     return messages, lines
+
+
+def _refuse_smuggled(entry: polib.POEntry, where: str) -> None:
+    for complaint in smuggled_into(entry):
+        raise AtlasError(f"{complaint.what}: {entry.msgid[:60]!r}", where=where, remedy=complaint.remedy)
 
 
 def _language(

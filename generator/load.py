@@ -256,8 +256,7 @@ def _read(path: Path, _modified_ns: int, _size: int) -> list[dict[str, Any]]:
 
 def _line(path: Path, index: int) -> int:
     """The line number of the record `index`: blank lines hold none."""
-    lines = path.read_bytes().split(b"\n")
-    return [number for number, line in enumerate(lines, start=1) if line.strip()][index]
+    return next(number for at, (number, _) in enumerate(record.lines(path)) if at == index)
 
 
 def _cell_name(each: Record) -> str:
@@ -268,14 +267,18 @@ def _cell_name(each: Record) -> str:
     )
 
 
+SHORTEST_MS, LONGEST_MS = 1e-9, 1e12
+"""Between these a figure can be a latency or a throughput: a picosecond, and thirty years."""
+
+
 def _impossible(measurement: Measurement | None) -> str | None:
     for name in ("eager", "compiled"):
         arm: Arm | None = getattr(measurement, name, None)
-        if arm and any(not math.isfinite(call) or call <= 0 for calls in arm.rounds_ms for call in calls):
+        if arm and any(not SHORTEST_MS <= call < LONGEST_MS for calls in arm.rounds_ms for call in calls):
             return f"{name}.rounds_ms"
         for field in ("published_mean_ms", "published_median_ms", "published_images_s"):
             figure = getattr(arm, field, None)
-            if figure is not None and not 0 < figure < math.inf:
+            if figure is not None and not SHORTEST_MS <= figure < LONGEST_MS:
                 return f"{name}.{field}"
     return None
 
@@ -362,7 +365,7 @@ def _figures(measurements: Sequence[Measurement], batch_size: int) -> dict[str, 
     figures |= _estimate("speedup", ratio)
     figures |= {"change": 1 / ratio.value - 1, "change_low": 1 / ratio.high - 1, "change_high": 1 / ratio.low - 1}
     eager_gb, compiled_gb = (figures.get(f"{arm}_peak_memory_gb", math.nan) for arm in ARMS)
-    if all(each.is_comparable for each in measurements):
+    if eager_gb and all(each.is_comparable for each in measurements):
         figures |= {"memory_change": compiled_gb / eager_gb - 1}
     return figures | _compilation(measurements) | _graphs(measurements) | _efficiency(measurements, batch_size)
 

@@ -15,10 +15,12 @@ from functools import cache, lru_cache
 
 from generator import blocks
 from generator.blocks import EXPRESSION
-from generator.glossary import Complaint, Glossary, complaints
+from generator.findings import Complaint
+from generator.glossary import Glossary, complaints
 from generator.language import load_locale, script_of
 from generator.pages import placeholders
 from generator.pseudo import english_words
+from generator.smuggling import ISOLATES, smuggled
 from generator.typography import ARABIC, CJK, CJK_LANGUAGES, VERBATIM
 
 Check = Iterator[Complaint]
@@ -26,7 +28,8 @@ Check = Iterator[Complaint]
 
 def check_translation(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool = False) -> Check:
     """Everything wrong with a translation; `plural` for one of several plural forms, which may leave out the number."""
-    yield from _structure(message, translation, plural=plural)
+    wrong = [*_structure(message, translation, plural=plural)]
+    yield from wrong or smuggled([message], translation)
     yield from _shape(message, translation)
     yield from _characters(translation, code)
     yield from _content(message, translation, code, glossary, plural=plural)
@@ -94,7 +97,7 @@ def _codes(text: str) -> list[str]:
 
 
 def _tags(text: str) -> list[str]:
-    return [match[0] for match in _TAG.finditer(text) if match[1].lower() != "bdi"]  # isolates may be added
+    return [match[0] for match in _TAG.finditer(text) if match[0] not in ISOLATES]  # which may be added
 
 
 def _targets(text: str) -> list[str]:

@@ -18,11 +18,15 @@ Key = tuple[str | None, str]
 """Context (None for most) and msgid, singular: what identifies a message."""
 
 _LINE = re.compile(
-    r"\s*|\s*#(?!~).*|\s*#~\|.*"
-    r"|\s*(?:#~\s*)?(?:msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d+\])?\s*"
-    r"\"(?:[^\"\\]|\\[\\\"abfnrtv]|\\[0-7]{1,3}|\\x[0-9a-f]{2})*\"\s*"
+    r"|#(?!~).*|#~\|.*"
+    r"|(?:#~\s*+)?(?:msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d{1,2}\])?\s*+"
+    r"\"(?:[^\"\\]|\\[\\\"abfnrtv]|\\[0-7]{1,3}|\\x[0-9a-f]{2})*+\""
 )
 """polib overlooks quotes that are not closed, and escapes that do not exist."""
+
+
+MAX_BYTES = 8 * 1024 * 1024
+"""A larger catalog is refused: the largest here has a thirtieth."""
 
 
 def key(entry: polib.POEntry) -> Key:
@@ -44,13 +48,15 @@ def is_complete(catalog: polib.POFile) -> bool:
 
 def parse(content: bytes, where: str) -> polib.POFile:
     """The catalog in `content`. Raises `AtlasError` with the line of the first thing wrong in it."""
+    if len(content) > MAX_BYTES:
+        raise _broken(where, f"it has more than {MAX_BYTES:,} bytes")
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _broken(f"{where}:{line}", "the text is not UTF-8") from None
     for number, line_text in enumerate(text.split("\n"), start=1):
-        if not _LINE.fullmatch(line_text):
+        if not _LINE.fullmatch(line_text.strip()):
             why = f"{line_text.strip()[:60]} is neither a keyword with a quoted text nor a comment"
             raise _broken(f"{where}:{number}", why)
     try:

@@ -72,11 +72,16 @@ def _mean(scores: Sequence[Score]) -> Score:
 
 
 def _code(text: str) -> Cell:
-    return Cell(Markup("<code>{}</code>").format(text))
+    return Cell(Markup("<code>{}</code>").format(_one_line(text)))
 
 
 def _verbatim(text: str) -> Cell:
-    return Cell(Markup('<span lang="en" dir="ltr">{}</span>').format(text), classes="prose")
+    return Cell(Markup('<span lang="en" dir="ltr">{}</span>').format(_one_line(text)), classes="prose")
+
+
+def _one_line(text: str) -> str:
+    """A blank line would end the HTML of the table."""
+    return " ".join(text.split())
 
 
 def _count(value: int, words: Words) -> Cell:

@@ -98,6 +98,14 @@ def isolated(html: str) -> str:
     return _EMBEDDED.sub(r'<bdi dir="ltr">\1</bdi>', html)
 
 
+_MARKDOWN = re.compile(r"<[^<>]*>|[\\`*_\[\]{}|#!~^]")
+
+
+def unmarked(html: str) -> str:
+    """HTML that says the same where Markdown reads it: a name such as ``[a](b)`` or ``a_b_c`` stays a name."""
+    return _MARKDOWN.sub(lambda sign: sign[0] if len(sign[0]) > 1 else f"&#{ord(sign[0])};", html)
+
+
 _IMAGE = re.compile(r"!\[[^\]]*\](?=\()")
 _BDI = re.compile(r'<bdi dir="ltr">(.*?)</bdi>', re.DOTALL)
 _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.DOTALL)

@@ -73,7 +73,8 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
     def name(text: object) -> str:
         """A label may be isolated for plain text, such as a title: here it is HTML."""
         plain = str(text)
-        return typography.isolated(str(escape(plain))) if typography.LEFT_TO_RIGHT_MARK in plain else shown(plain)
+        isolated = typography.LEFT_TO_RIGHT_MARK in plain
+        return typography.unmarked(typography.isolated(str(escape(plain))) if isolated else shown(plain))
 
     return {
         "ms": lambda x, digits=3: shown(language.milliseconds(x, digits)),
@@ -85,7 +86,9 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "number": lambda x, digits=None: shown(language.number(x, digits)),
         "date": lambda day: shown(_date(day, language)),
         "name": name,
-        "names": lambda items: str(words.names([str(getattr(item, "label", item)) for item in items])),
+        "names": lambda items: typography.unmarked(
+            str(words.names([str(getattr(item, "label", item)) for item in items]))
+        ),
         "listing": tour.listing,
         "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
         "counted": lambda n, noun: str(words.say(_counted(language, noun, n), count=language.number(n))),

@@ -74,10 +74,11 @@ class Words:
 
     def value(self, text: str) -> str:
         """A name, number or version that keeps its own order inside right-to-left text."""
-        if isinstance(text, Markup) or text.startswith(typography.LEFT_TO_RIGHT_MARK):
-            return text  # was isolated before
+        if isinstance(text, Markup):
+            return text
+        is_isolated = text.startswith(typography.LEFT_TO_RIGHT_MARK)  # as plain text, which isn't markup yet
         text = escape(text) if self.html else text
-        if self.language.direction != "rtl" or _RIGHT_TO_LEFT.search(text):
+        if is_isolated or self.language.direction != "rtl" or _RIGHT_TO_LEFT.search(text):
             return text
         return Markup(self.language.isolate(text)) if self.html else self.language.embed(text)  # noqa: S704  # escaped
 

@@ -110,13 +110,14 @@ def test_whatever_an_interrupted_write_leaves_is_passed_over_and_cut_off(tmp_pat
     ("line", "message"),
     [
         (b"{", "not valid JSON"),
-        (b"[1]", "schema version None"),
+        (b"[1]", "Expected `object`"),
+        (b"{}", "schema version None"),
         (b'{"schema": 99}', "schema version 99 is not known"),
         (b'{"schema": 1}', "missing required field"),
         (encode(record(VIT)).replace(b'"eager"', b'"eagre"'), "eagre"),
         (encode(record(VIT)).replace(b'"status":"pass"', b'"status":"fine"'), "fine"),
         (b" " * (MAX_LINE_BYTES + 1), "more than"),
-        (b"[" * 100_000, "not valid JSON"),
+        (b'{"schema":' + b"[" * 100_000, "not valid JSON"),
     ],
 )
 def test_a_broken_line_is_named_with_its_place_and_remedy(line: bytes, message: str) -> None:

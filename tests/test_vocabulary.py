@@ -5,24 +5,27 @@ from __future__ import annotations
 import csv
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import jinja2
+import markdown
 import pytest
 from atlas_data import ON_CPU, PUBLISHED, measured, measurement, telling, write
 from atlas_data import mixed as mixed_records
 from markupsafe import Markup
 
 from bench.errors import AtlasError
-from bench.record import Arm, Measurement, Status
+from bench.record import Arm, GraphBreak, Graphs, Measurement, Status
 from generator.language import load_language
 from generator.load import COLUMNS, Results, load
 from generator.pages import Page
 from generator.site_file import SiteFile
 from generator.vocabulary import vocabulary
+from generator.words import Words
 
 
 class Pages:
@@ -303,12 +306,38 @@ def test_names_link_to_their_pages_from_everywhere(published: Pages) -> None:
 
 
 def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
-    pages = Pages(load(write(tmp_path, [measured(model="<script>x</script>", device_name='"Foo" & <b>')])))
-    for call in ("latency_table()", "devices_table()", "models_table()", "latency_chart()", "environment_table()"):
+    reason = GraphBreak(reason="<script>x</script>", location="'\"><b>")
+    figures = telling(graphs=Graphs(graphs=2, breaks=(reason,)))
+    environment = {"settings": {"<i>": "<b>"}}
+    pages = Pages(
+        load(write(tmp_path, [measured(model="A & B", figures=figures, environment=environment, device_name="C & D")]))
+    )
+    calls = ("latency_table()", "devices_table()", "models_table()", "latency_chart()", "environment_table()")
+    for call in (*calls, "breaks_table()"):
         html = pages.render(f"{{{{ {call} }}}}")
-        assert "<script>" not in html
-        assert "& <b>" not in html
-        assert "&lt;" in html or call == "devices_table()"
+        assert not re.findall(r"<script>|<b>|<i>|& ", html)
+        assert "&amp;" in html
+        assert ("&lt;" in html) == (call in {"environment_table()", "breaks_table()"})
+
+
+@pytest.mark.parametrize("code", ["en", "ar"])
+def test_a_name_in_markdown_stays_a_name(tmp_path: Path, code: str) -> None:
+    name = "[a](javascript:alert(1)) *b* _c_ #d ![e](f)"
+    pages = Pages(load(write(tmp_path, [measured(model=name, device_name=name)])), code)
+    for call in ("atlas.models[0].label | name", "atlas.devices[0].label | name", "atlas.devices | names"):
+        text = pages.render(f"{{{{ {call} }}}}")
+        shown = markdown.markdown(f"- {text}")
+        assert "<a" not in shown
+        assert "<em>" not in shown
+        assert "<img" not in shown
+        assert name in unescape(re.sub(r"<[^<>]*>", "", shown))
+
+
+def test_what_was_isolated_as_plain_text_is_no_markup() -> None:
+    words = Words(load_language("ar"), html=True)
+    assert words.value("\u200e<b>") == "\u200e&lt;b&gt;"
+    assert "<b>" not in words.names(["\u200e<b>", "c"])
+    assert "<b>" not in words.facts([words.value("\u200e<b>")])
 
 
 # ── Charts ──────────────────────────────────────────────────────────────────────────────────────────────────────────

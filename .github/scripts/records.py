@@ -117,7 +117,9 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
             line = 1 + sum(old == new for old, new in zip(finished.split(b"\n"), after.split(b"\n"), strict=False))
             what = "changes or removes a record, and run files only grow"
             yield Fault(change.path, line, what, "restore it; a newer run of the same cell supersedes it")
-    if change.is_run and change.after is not None:
+    if (ROOT / change.path).is_symlink():
+        yield Fault(change.path, 1, "is a link", "commit the file itself")
+    elif change.is_run and change.after is not None:
         for finding in sound.check([ROOT / change.path]):
             if not finding.is_note:
                 number = int(finding.where.rpartition(":")[2])

@@ -18,6 +18,7 @@ import io
 import json
 import math
 import re
+import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,7 @@ class Given:
         if self.date:
             if not ISO_DATE.fullmatch(self.date):
                 raise AtlasError(
-                    f"{self.date!r} is no date", where="--date", remedy="write 2024, 2024-08 or 2024-08-31"
+                    f"{self.date!r:.40} is no date", where="--date", remedy="write 2024, 2024-08 or 2024-08-31"
                 )
             return self.date, ()
         release = RELEASED.get(".".join(re.split(r"[.+]", torch)[:2]))
@@ -185,16 +186,31 @@ def csv_rows(path: Path, columns: Collection[str], kind: str) -> Iterator[Row]:
         ) from None
 
 
+MAX_BYTES = 256 * 1024 * 1024
+"""A larger file is refused: all results of PyTorch's own benchmarks of a night have a tenth."""
+
+
+def refuse_large(path: Path) -> None:
+    """Raises `AtlasError` for what is too large to be read at once, and for what has no end; `OSError`."""
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise AtlasError("is no plain file", where=str(path), remedy="name a file")
+    if about.st_size > MAX_BYTES:
+        raise AtlasError(f"has more than {MAX_BYTES:,} bytes", where=str(path), remedy="import it in parts")
+
+
 def documents(path: Path) -> Iterator[tuple[str, Any]]:
     """The JSON values of a file, each with its place: one value, or one a line. Raises `AtlasError`."""
     text = read_text(path)
     try:
-        yield str(path), json.loads(text)
+        yield str(path), _loads(text)
+    except RecursionError:
+        raise AtlasError("not JSON: nested too deep", where=str(path), remedy="take it from its source again") from None
     except json.JSONDecodeError as whole:
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
         for position, (number, line) in enumerate(lines):
             try:
-                value = json.loads(line)
+                value = _loads(line)
             except json.JSONDecodeError as error:
                 # A first line that is no value on its own: the file was meant as a whole.
                 at, what = (number, error.msg) if position else (whole.lineno, whole.msg)
@@ -206,9 +222,18 @@ def documents(path: Path) -> Iterator[tuple[str, Any]]:
             raise AtlasError("the file is empty", where=str(path), remedy="take it from its source again") from None
 
 
+_DIGITS = 18
+
+
+def _loads(text: str) -> Any:
+    """JSON, where a whole number of any length is one that can be reckoned with."""
+    return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= _DIGITS else float(digits))
+
+
 def read_text(path: Path) -> str:
     """The file as text. Raises `AtlasError`."""
     try:
+        refuse_large(path)
         return path.read_bytes().decode("utf-8-sig")  # line ends within quotes stay as they are
     except UnicodeDecodeError:
         raise AtlasError("is not UTF-8 text", where=str(path), remedy="save it as UTF-8") from None

@@ -113,7 +113,7 @@ def _report(path: Path, given: Given) -> Report:
             dtype=dtype,
             batch_size=_batch_size(path, shapes),
             compile_mode=_mode(path, backend),
-            dynamic=(backend.get("torch_compile_config") or {}).get("dynamic") if is_compiled else None,
+            dynamic=_object(backend.get("torch_compile_config")).get("dynamic") if is_compiled else None,
             weights="random" if backend.get("no_weights") else "pretrained",
             input_size=cast("tuple[int, int]", size) if known_size else None,
             autocast=autocast,
@@ -129,6 +129,11 @@ def _part(path: Path, document: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(part, dict):
         raise AtlasError("not a report of optimum-benchmark: missing", where=f"{path}: {name}", remedy=REMEDY)
     return part
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """An empty one for what is none."""
+    return value if isinstance(value, dict) else {}
 
 
 def _dtype(path: Path, backend: Mapping[str, Any]) -> tuple[str, bool, tuple[str, ...]]:
@@ -147,7 +152,7 @@ def _dtype(path: Path, backend: Mapping[str, Any]) -> tuple[str, bool, tuple[str
 
 
 def _mode(path: Path, backend: Mapping[str, Any]) -> str:
-    config = backend.get("torch_compile_config") or {}
+    config = _object(backend.get("torch_compile_config"))
     mode = str(config.get("mode") or "default")
     if mode not in COMPILE_MODES or config.get("backend", "inductor") != "inductor":
         what = f"torch.compile with {config} is no known mode"
@@ -190,11 +195,12 @@ def _arm(path: Path, report: Mapping[str, Any]) -> Arm:
         raise AtlasError("no latency of a forward pass", where=f"{path}: report.forward.latency", remedy=REMEDY)
     factor = {"s": 1e3, "ms": 1.0}.get(str(latency.get("unit", "s")))
     values = latency.get("values") or []
+    values = values if isinstance(values, list) else [values]
     figures = [*values, *(latency[name] for name in ("mean", "p50") if latency.get(name) is not None)]
     if factor is None or not figures or not all(_is_latency(value) for value in figures):
         raise AtlasError("are no latencies in s or ms", where=f"{path}: report.forward.latency", remedy=REMEDY)
-    throughput = ((forward or {}).get("throughput") or {}).get("value")
-    memory = (forward or {}).get("memory") or {}
+    throughput = _object(_object(forward).get("throughput")).get("value")
+    memory = _object(_object(forward).get("memory"))
     return Arm(
         rounds_ms=(tuple(value * factor for value in values),) if values else (),
         published_mean_ms=latency["mean"] * factor if latency.get("mean") is not None else None,

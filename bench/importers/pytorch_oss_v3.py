@@ -90,7 +90,7 @@ def _column(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if not isinstance(values, list) or not values:
         raise AtlasError("has no list of values", where=f"{where}: metric.benchmark_values", remedy=REMEDY)
-    column = f"{_PREFIXES.get(backend, '')}{'rounds_ms' if name == LATENCY else name}"
+    column = f"{_PREFIXES.get(str(backend), '')}{'rounds_ms' if name == LATENCY else name}"
     if column not in COLUMNS:
         column = f"measurement.{name}"
     if column not in COLUMNS:
@@ -104,7 +104,7 @@ def _column(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 def _rounds(values: list[Any], lengths: Any, where: str) -> list[list[Any]]:
     try:
         counts = [int(count) for count in json.loads(lengths)]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         counts = []
     if sum(counts) != len(values) or min(counts, default=1) < 0:
         what = f"{len(values)} calls are not as many as its rounds have"
@@ -124,8 +124,9 @@ def _dynamo_records(path: Path, entries: list[Entry], given: Given) -> Iterator[
             what = f"{benchmark['mode']!r} is not inference"
             raise AtlasError(what, where=f"{where}: benchmark.mode", remedy="leave those entries out")
         extra = _extra(where, benchmark)
-        origins = model.get("origins") or [""]
-        key = (model["name"], str(benchmark.get("dtype") or ""), str(extra.get("device") or ""), str(origins[0]))
+        origins = model.get("origins")
+        origin = str(origins[0]) if isinstance(origins, list) and origins else ""
+        key = (model["name"], str(benchmark.get("dtype") or ""), str(extra.get("device") or ""), origin)
         groups.setdefault((*key, str(model.get("backend") or "")), []).append((where, entry))
     left_out = []
     for (name, dtype, device, origin, backend), group in groups.items():
@@ -171,10 +172,10 @@ def _text(placed: Entry) -> str:
 
 
 def _environment(path: Path, entry: Mapping[str, Any], given: Given) -> Environment:
-    runners = entry.get("runners") or [{}]
-    about = runners[0] if isinstance(runners, list) and isinstance(runners[0], dict) else {}
-    dependencies = entry.get("dependencies") or {}
-    torch = (dependencies.get("pytorch") or {}).get("version") if isinstance(dependencies, dict) else None
+    runners, dependencies = entry.get("runners"), entry.get("dependencies")
+    about = runners[0] if isinstance(runners, list) and runners and isinstance(runners[0], dict) else {}
+    pytorch = dependencies.get("pytorch") if isinstance(dependencies, dict) else None
+    torch = pytorch.get("version") if isinstance(pytorch, dict) else None
     name = given.device_name or about.get("gpu_info") or about.get("type")
     return Environment(
         device_name=str(name or given.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)),
@@ -184,4 +185,7 @@ def _environment(path: Path, entry: Mapping[str, Any], given: Given) -> Environm
 
 def _date(entry: Mapping[str, Any]) -> str | None:
     timestamp = entry.get("timestamp")
-    return datetime.fromtimestamp(timestamp, UTC).date().isoformat() if isinstance(timestamp, int) else None
+    try:
+        return datetime.fromtimestamp(timestamp, UTC).date().isoformat() if isinstance(timestamp, int) else None
+    except (ValueError, OverflowError, OSError):  # of no year that there is
+        return None

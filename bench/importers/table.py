@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bench.errors import AtlasError
 from bench.exporters.tables import DERIVED
 from bench.flat import from_text, unflatten
-from bench.importers import Given, csv_rows
+from bench.importers import MAX_BYTES, Given, csv_rows, refuse_large
 from bench.record import Record
+
+MAX_ROWS = 1_000_000
+"""Of a Parquet file, whose rows may take next to no space until they are unpacked."""
 
 
 def read(given: Given) -> Iterator[Record]:
@@ -37,9 +41,19 @@ def _from_parquet(path: Path) -> Iterator[Record]:
         remedy = 'pip install -e ".[parquet]", or export csv'
         raise AtlasError("Parquet needs pyarrow, which is not installed", where=str(path), remedy=remedy) from None
     try:
-        rows = pyarrow.parquet.read_table(path).to_pylist()
-    except (OSError, pa.ArrowException) as error:
+        refuse_large(path)
+        file = pyarrow.parquet.ParquetFile(path)
+        unpacked = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
+        if file.metadata.num_rows > MAX_ROWS or unpacked > MAX_BYTES:
+            what = f"would unpack to {file.metadata.num_rows:,} rows of {unpacked:,} bytes together"
+            raise AtlasError(what, where=str(path), remedy="import it in parts")
+        rows = (row for batch in file.iter_batches(1000) for row in batch.to_pylist())
+        yield from _of_rows(rows, path)
+    except (OSError, pa.ArrowException, ValueError) as error:
         raise AtlasError(f"cannot be read: {error}", where=str(path), remedy="export it again") from None
+
+
+def _of_rows(rows: Iterator[dict[str, Any]], path: Path) -> Iterator[Record]:
     for number, row in enumerate(rows, start=1):
         known = {name: value for name, value in row.items() if value is not None and not name.startswith(DERIVED)}
         yield unflatten(known, f"{path}: row {number}")
