@@ -51,8 +51,14 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME, pattern=rf
 """Of a model, device or version: one line, without what would be markup, or another command, wherever it is shown."""
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT, pattern=rf"^[^{_NO_TEXT}]*\Z")]
 """One line."""
-Slug = Annotated[str, msgspec.Meta(max_length=MAX_NAME, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z")]
-"""Safe as the name of a file and of a flag."""
+Slug = Annotated[
+    str,
+    msgspec.Meta(
+        max_length=MAX_NAME,
+        pattern=r"^(?!(?i:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z))[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z",
+    ),
+]
+"""Safe as the name of a file, on Windows too, and of a flag."""
 Url = Annotated[str, msgspec.Meta(max_length=2000, pattern=r"^https?://[^\s<>\"'`{}\\]+\Z")]
 Day = Annotated[str, msgspec.Meta(pattern=r"^(?:19|2[01])\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?\Z")]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]

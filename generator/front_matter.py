@@ -92,9 +92,10 @@ def _refuse_references(source: str, where: str) -> None:
     """A text that refers to itself a few times is a text of gigabytes."""
     for event in yaml.parse(source, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line if event.start_mark else 0
             raise AtlasError(
                 f"the front matter refers to {event.anchor!r:.40} of its own",
-                where=f"{where}:{event.start_mark.line + 2}",
+                where=f"{where}:{line + 2}",
                 remedy="write the value itself; one with an asterisk needs quotes around it",
             )
 

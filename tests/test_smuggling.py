@@ -93,7 +93,10 @@ class _Elements(HTMLParser):
     def handle_comment(self, data: str) -> None:
         self.found.append(data)
 
-    handle_decl = unknown_decl = handle_pi = handle_comment
+    def handle_decl(self, decl: str) -> None:
+        self.found.append(decl)
+
+    unknown_decl = handle_pi = handle_comment
 
 
 PIECES = (
