@@ -13,32 +13,27 @@ import hashlib
 import os
 import tempfile
 import zlib
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
 """Below it everything can be made again."""
 
 
 class Cache:
-    """One folder of the cache, such as ``charts``. Keeps in memory what this process asked for."""
+    """One folder of the cache, such as ``charts``. It keeps nothing in memory, so that this does not grow."""
 
     def __init__(self, name: str, suffix: str = "", root: Path = CACHE) -> None:
         self.folder = root / name
         self.suffix = suffix
-        self._memory: dict[str, bytes] = {}
-        self._locks: defaultdict[str, Lock] = defaultdict(Lock)
+        self._locks = tuple(RLock() for _ in range(256))
 
     def get(self, key: str, make: Callable[[], bytes]) -> bytes:
-        """The bytes of `key`, from memory, else from disk, else from `make`, which runs once a key in this process."""
+        """The bytes of `key`, from disk, else from `make`, which two threads never run at once for the same key."""
         name = hashlib.sha256(key.encode()).hexdigest()
-        if name not in self._memory:
-            with self._locks[name]:
-                if name not in self._memory:
-                    self._memory[name] = self._read(name) or self._write(name, make())
-        return self._memory[name]
+        with self._locks[int(name[:2], 16)]:
+            return self._read(name) or self._write(name, make())
 
     def _path(self, name: str) -> Path:
         return self.folder / name[:2] / f"{name[2:]}{self.suffix}.z"

@@ -54,12 +54,12 @@ class Chart:
         """In pixels."""
         return plot.height(self.plot)
 
-    @cached_property
+    @property
     def light(self) -> bytes:
         """SVG for a light page; drawn once for all builds and processes."""
         return _SVG.get(f"{_version()}\n{self.plot!r}", lambda: plot.draw(self.plot))
 
-    @cached_property
+    @property
     def dark(self) -> bytes:
         """SVG for a dark page: the same drawing in other colours."""
         return plot.darken(self.light)

@@ -8,7 +8,7 @@ build of everything would write them but for fonts, which hold all characters, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 import jinja2
@@ -57,15 +57,18 @@ class Desk:
         self._code = code
         self._configure = configure
 
-    def bring(self, path: str) -> None:
+    def bring(self, path: str) -> Iterator[None]:
         """Make the file at `path` of the site of this language, if it is one that is not made yet, or not any more.
 
-        Raises whatever is wrong with its sources.
+        Yields where something else may be made first. Raises whatever is wrong with its sources.
         """
         frame = self._current()
         if path == SEARCH_INDEX:
             for each in frame.pages:
                 self._build(frame, each)
+                yield
+                if self._frame is not frame:  # an index of other pages is being made elsewhere
+                    return
             frame.config.plugins["material/search"].on_post_build(config=frame.config)
         elif path in frame.pages:
             self._build(frame, path)

@@ -51,6 +51,8 @@ NOTHING = "nothing.html"
 SETTLING_S = 0.01
 """Without further changes for so long, a change is complete. (An editor writes a file in several steps.)"""
 
+DONE = object()
+
 App = Callable[..., Iterable[bytes]]
 """A WSGI application."""
 
@@ -80,21 +82,24 @@ class Preview:
         assert self._guide
         with self._making:
             self.problem = None
-            self._try(self._guide.update)
+        self._try(self._guide.update)
 
     def _bring(self, path: str) -> None:
-        """Make the file at `path` of the site as new as its sources."""
-        folder = next((each for each in self._desks if each and path.startswith(each)), "")
-        with self._making:
-            if self._guide and self._guide.languages:
-                self._try(lambda: self._desks[folder].bring(path.removeprefix(folder)))
+        """Make the file at `path` of the site as new as its sources, in steps: others may ask for something small."""
+        if self._guide and self._guide.languages:
+            folder = next((each for each in self._desks if each and path.startswith(each)), "")
+            steps = self._desks[folder].bring(path.removeprefix(folder))
+            while self._try(lambda: next(steps, DONE)) is None:
+                pass
 
-    def _try(self, make: Callable[[], None]) -> None:
-        with _ErrorLog() as errors:
+    def _try(self, make: Callable[[], Any]) -> Any:
+        """What `make` returns; `DONE` where it failed, whose reason is then the problem."""
+        with self._making, _ErrorLog() as errors:
             try:
-                make()
+                return make()
             except Exception as error:  # noqa: BLE001  # a server that stops at one would hang every open page
                 self.problem = _explained(error, errors.messages)
+                return DONE
 
     def _error_page(self, root: Path, code: int) -> bytes | None:
         page = root / f"{code}.html"

@@ -290,7 +290,7 @@ def _no_filter(*_: Any) -> NoReturn:
     raise NotImplementedError
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def _compile(template: str, where: str, filters: frozenset[str]) -> CodeType:
     return _bare_environment(filters).compile(template, filename=where)
 
@@ -303,7 +303,7 @@ class PageFile(SiteFile):
     jinja: _Jinja
     item: Mapping[str, Any] = field(default_factory=dict)  # what it is rendered for: ``device`` or ``model``
 
-    @cached_property
+    @property
     def content(self) -> str:
         """Finished Markdown with its front matter."""
         return self._rendered[0]

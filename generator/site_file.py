@@ -1,6 +1,6 @@
 """One file of the site of one language: a page as Markdown, a chart, a font, a download.
 
-In: its address, and its content or what makes that. Out: the content, made when somebody first asks for it.
+In: its address, and its content or what makes that. Out: the content, made when somebody asks for it.
 
     mkdocs build --strict
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 CHARTS = "assets/charts"
 DATA = "data"
@@ -22,9 +21,9 @@ class SiteFile:
 
     uri: str
     made: str | bytes | Callable[[], str | bytes] = ""
-    """What it holds, or what makes that when somebody first asks for it."""
+    """What it holds, or what makes that when somebody asks for it."""
 
-    @cached_property
+    @property
     def content(self) -> str | bytes:
-        """What it holds."""
+        """What it holds. Made each time: who asks, writes it to disk."""
         return self.made() if callable(self.made) else self.made

@@ -59,7 +59,11 @@ class Writer:
     def look_at_one(self, chance: random.Random) -> None:
         """As a browser that shows a page does."""
         code = chance.choice(LANGUAGES)
-        self.desks[code].bring(chance.choice(list(self.addresses(code))))
+        self.bring(code, chance.choice(list(self.addresses(code))))
+
+    def bring(self, code: str, path: str) -> None:
+        for _ in self.desks[code].bring(path):
+            pass
 
     def addresses(self, code: str) -> Iterator[str]:
         for page in self.guide.edition(code).pages:
@@ -69,9 +73,9 @@ class Writer:
     def whole(self) -> dict[str, bytes]:
         """Every page and every index."""
         found = {}
-        for code, desk in self.desks.items():
+        for code in self.desks:
             for path in (*self.addresses(code), SEARCH_INDEX, "sitemap.xml", "404.html"):
-                desk.bring(path)
+                self.bring(code, path)
                 found[f"{code} {path}"] = (self.site / ("" if code == "en" else code) / path).read_bytes()
         return found
 
