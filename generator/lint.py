@@ -30,6 +30,7 @@ Kind = Literal[
     "no_reason",
     "gap",
     "flag",
+    "complaint",
     "stale",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -97,6 +98,7 @@ def lint(cells: pd.DataFrame) -> tuple[Finding, ...]:
         _without_reason,
         _gaps,
         _flags,
+        _complaints,
     )
     found = [finding for rule in rules for finding in rule(cells)]
     repeated = {row for finding in found if finding.kind == "repeated" for row in finding.doubtful}
@@ -293,3 +295,11 @@ def _flags(cells: pd.DataFrame) -> Iterator[Finding]:
     others = flags[(flags != UNEQUAL_BATCHES) & ~flags.astype(str).str.startswith(DOCTOR)]
     for flag, rows in others.groupby(others):  # a row with several flags is there several times
         yield Finding("flag", tuple(int(row) for row in rows.index), {"flag": str(flag)})
+
+
+def _complaints(cells: pd.DataFrame) -> Iterator[Finding]:
+    """What the doctor found on the machine while it was measured. Figures: check, its name."""
+    flags = cells["flags"].str.split().explode().dropna().astype(str)
+    checks = flags[flags.str.startswith(DOCTOR)].str.removeprefix(DOCTOR)
+    for check, rows in checks.groupby(checks):
+        yield Finding("complaint", tuple(int(row) for row in rows.index), {"check": str(check)})

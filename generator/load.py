@@ -25,6 +25,8 @@ from packaging.version import InvalidVersion, Version
 
 from bench import cause, record, statistics
 from bench.errors import AtlasError
+from bench.faults import Faults
+from bench.faults import newest as newest_faults
 from bench.quality import Quality
 from bench.quality import newest as newest_quality
 from bench.record import COMPARABLE, RESULTS, Arm, Measurement, Record, Telemetry, worst
@@ -121,6 +123,7 @@ class Results:
     records: int
     tour: Tour | None = None  # the newest
     quality: Quality | None = None  # likewise
+    faults: Faults | None = None  # likewise
     rounds_ms: Sequence[Mapping[str, Sequence[float]]] = ()
     """By label, for each arm of a measured row the median of each round, in the order of time, one process after the
     other; empty for a row without."""
@@ -226,7 +229,7 @@ def load(results: Path = RESULTS) -> Results:
         records += sum(row["attempts"] for row in of_file)
     table = _table(rows)
     rounds_ms = tuple(rows[position]["rounds_ms"] for position in table.index)
-    documents = newest_tour(results), newest_quality(results)
+    documents = newest_tour(results), newest_quality(results), newest_faults(results)
     return Results(table.reset_index(drop=True), records, *documents, rounds_ms)
 
 

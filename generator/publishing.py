@@ -45,7 +45,7 @@ _deployment = _Deployment()
 def on_startup(*, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:  # noqa: ARG001
     """Remember the command, and keep the day of the build out of what is built: MkDocs dates sitemap.xml.gz."""
     _deployment.requested = command == "gh-deploy"
-    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
+    os.environ["SOURCE_DATE_EPOCH"] = "0"
 
 
 @event_priority(110)  # type: ignore[untyped-decorator]  # before the address is used

@@ -26,10 +26,11 @@ from urllib.parse import urlencode
 import jinja2
 from markupsafe import Markup, escape
 
+from bench import faults as fault_documents
 from bench.errors import AtlasError
 from bench.quality import COMMAND, QUALITY
 from bench.tour import TOURS, Tour
-from generator import causes, charts, decision, downloads, explorer, quality, tables, tour, typography
+from generator import causes, charts, decision, downloads, explorer, faults, quality, tables, tour, typography
 from generator.atlas import Atlas
 from generator.charts import Chart
 from generator.curves import CurvesChart
@@ -57,7 +58,7 @@ Draw = Callable[[Rows, Language, Collection[int]], Chart]
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
     """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
     atlas = Atlas(results, language)
-    objects = {"atlas": atlas, "tour": results.tour, "quality": results.quality}
+    objects = {"atlas": atlas, "tour": results.tour, "quality": results.quality, "faults": results.faults}
     return {**objects, **_filters(language), **_Functions(atlas, emit).names(), **translators(language)}
 
 
@@ -155,6 +156,7 @@ class _Functions:
                 "tour_scores_table",
                 "loss_chart",
                 "quality_table",
+                "faults_table",
             ),
         }
         return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
@@ -338,6 +340,15 @@ class _Functions:
         if self.atlas.results.quality is None:
             raise AtlasError("there is no comparison of ways of timing yet", where=str(QUALITY), remedy=COMMAND)
         return quality.table(self.atlas.results.quality, self.words)
+
+    # Contributors
+
+    def faults_table(self, _page: str) -> str:
+        """What the tests did to the program, and what came of it."""
+        if self.atlas.results.faults is None:
+            where, remedy = str(fault_documents.FAULTS), fault_documents.COMMAND
+            raise AtlasError("there is no record of injected faults yet", where=where, remedy=remedy)
+        return faults.table(self.atlas.results.faults, self.words)
 
     @property
     def _tour(self) -> Tour:

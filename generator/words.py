@@ -412,6 +412,7 @@ class Words:
             "no_reason": gettext("Missing reason"),
             "gap": gettext("Missing rows"),
             "flag": gettext("Not stated"),
+            "complaint": gettext("Disturbed machine"),
         }[finding.kind]
 
     def finding(self, finding: Finding, rows: Rows) -> str:
@@ -571,3 +572,11 @@ class Words:
                     len(rows),
                 )
         return self.say(message, count=count, flag=figures["flag"])
+
+    def _complaint(self, figures: Any, rows: Rows) -> str:
+        message = self.language.ngettext(
+            "While %(count)s row was measured, the doctor complained: %(check)s.",
+            "While %(count)s rows were measured, the doctor complained: %(check)s.",
+            len(rows),
+        )
+        return self.say(message, count=self.language.number(len(rows)), check=self.value(figures["check"]))

@@ -1,0 +1,94 @@
+"""What became of injected faults, as the page for contributors shows it.
+
+A `bench.faults.Faults` and the words of a language enter; a table leaves.
+
+    python -m pytest tests/test_faults.py
+"""
+
+from __future__ import annotations
+
+from bench.faults import Faults, Injected, Kind, Outcome, Place
+from generator import document
+from generator.language import Language
+from generator.markup import Cell
+from generator.words import Words
+
+
+def table(faults: Faults, words: Words) -> str:
+    """A line for each kind of fault and where it was injected: its outcome, and how many there were."""
+    gettext = words.language.gettext
+    head = gettext("Injected fault"), gettext("Where"), gettext("Outcome"), gettext("How often")
+    order = list(kinds(words.language))
+    lines = [_line(each, words) for each in sorted(faults.injected, key=lambda each: order.index(each.kind))]
+    return document.table(gettext("Faults that the tests inject"), head, lines, faults, words)
+
+
+def _line(injected: Injected, words: Words) -> tuple[Cell, ...]:
+    language = words.language
+    named = (
+        kinds(language)[injected.kind],
+        places(language)[injected.place],
+        outcomes(language)[injected.outcome],
+    )
+    times = Cell(words.value(language.number(injected.times, 0)), str(injected.times), "number")
+    return (*(Cell(words.phrase(name)) for name in named), times)
+
+
+def kinds(language: Language) -> dict[Kind, str]:
+    """What was done, those first that can cost records."""
+    gettext = language.gettext
+    return {
+        "power_cut": gettext("The power fails"),
+        "kill": gettext("The process is killed"),
+        "interrupt": gettext("The process is interrupted or asked to end"),
+        "disk_full": gettext("The disk is full"),
+        "read_only": gettext("The folder cannot be written"),
+        "two_runs": gettext("Two runs write to one file"),
+        "clock_back": gettext("The clock goes back"),
+        "worker_dies": gettext("A worker dies"),
+        "worker_hangs": gettext("A worker hangs"),
+        "worker_forks": gettext("A worker leaves processes behind"),
+        "worker_prints": gettext("A worker prints what is no message"),
+        "worker_nan": gettext("A worker answers with figures that are no numbers"),
+        "worker_memory": gettext("A worker runs out of memory"),
+        "bad_input": gettext("Files are empty, cut off or damaged"),
+        "rapid_changes": gettext("Files change many times in a moment"),
+        "folders_gone": gettext("A folder vanishes and comes back"),
+        "foreign_path": gettext("A request asks for files outside the site"),
+        "silent_client": gettext("A client never reads its answer"),
+        "many_rebuilds": gettext("The site is built again and again"),
+    }
+
+
+def places(language: Language) -> dict[Place, str]:
+    """To what part of the atlas."""
+    gettext = language.gettext
+    return {
+        "records": gettext("records"),
+        "run": gettext("a run"),
+        "documents": gettext("documents"),
+        "imports": gettext("imported files"),
+        "catalogs": gettext("catalogs"),
+        "caches": gettext("caches"),
+        "results": gettext("the folder of results"),
+        "site": gettext("the site"),
+        "server": gettext("the development server"),
+    }
+
+
+def outcomes(language: Language) -> dict[Outcome, str]:
+    """What came of it."""
+    gettext = language.gettext
+    return {
+        "nothing_lost": gettext("Nothing that was recorded is lost"),
+        "resumed": gettext("The run goes on where it stopped"),
+        "whole_or_before": gettext("The file is whole: the new one or the one before"),
+        "made_again": gettext("What was spoiled is made again"),
+        "refused": gettext("Refused, with the reason and a remedy"),
+        "recorded": gettext("Recorded with its reason, and the run goes on"),
+        "flagged": gettext("Told, and noted in the record"),
+        "same_bytes": gettext("The next build gives the same site"),
+        "kept_serving": gettext("It goes on, and shows the newest good pages"),
+        "not_served": gettext("Nothing of it is served"),
+        "flat_memory": gettext("Its memory does not grow"),
+    }

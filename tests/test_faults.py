@@ -1,0 +1,63 @@
+"""The record of injected faults: what tests tell becomes a document, which contributors see in their language."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from faults import Survived, injected
+from html_page import read
+
+from bench.check import check
+from bench.errors import AtlasError
+from bench.faults import Faults, Kind, Outcome, Place, gathered, newest, write
+from bench.record import Environment
+from generator import faults as shown
+from generator.language import LANGUAGES, load_language
+from generator.words import Words
+
+ENVIRONMENT = Environment(device_name="x", torch="2.13.0+cpu")
+
+
+def document() -> Faults:
+    told: list[tuple[str, object]] = []
+    survived = Survived(lambda name, value: told.append((name, value)))
+    survived("worker_hangs", "run", "recorded")
+    survived("power_cut", "records", "nothing_lost", 1200)
+    survived("power_cut", "records", "nothing_lost", 34)
+    return gathered(ENVIRONMENT, injected([*told, ("another property", 1)]))
+
+
+def test_what_tests_tell_is_counted_and_read_back(tmp_path: Path) -> None:
+    found = document()
+    assert [(each.kind, each.times) for each in found.injected] == [("power_cut", 1234), ("worker_hangs", 1)]
+    assert found.times == 1235
+    path = write(found, tmp_path / "faults")
+    assert newest(tmp_path) == found
+    assert path.name == f"{datetime.now(UTC):%Y-%m-%d}.json"
+    assert list(check([tmp_path], tmp_path)) == []
+    path.write_text(path.read_text().replace('"power_cut"', '"poltergeist"'))
+    with pytest.raises(AtlasError, match="poltergeist"):
+        newest(tmp_path)
+    assert newest(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_table_names_each_fault_with_its_outcome(code: str, tmp_path: Path) -> None:
+    language = load_language(code)
+    page = tmp_path / "page.html"
+    page.write_text(shown.table(document(), Words(language, html=True)), encoding="utf-8")
+    (table,) = read(page).tables
+    assert [row[-1] for row in table.rows] == [language.number(1234, 0), language.number(1, 0)]
+    assert table.rows[0][0] == str(shown.kinds(language)["power_cut"])
+    if code == LANGUAGES[0]:
+        assert table.rows[0] == ["The power fails", "records", "Nothing that was recorded is lost", "1,234"]
+
+
+def test_everything_that_can_be_told_has_words() -> None:
+    english = load_language("en")
+    assert shown.kinds(english).keys() == set(get_args(Kind))
+    assert shown.places(english).keys() == set(get_args(Place))
+    assert shown.outcomes(english).keys() == set(get_args(Outcome))

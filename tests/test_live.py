@@ -1,0 +1,233 @@
+"""The development server among clients and files that behave badly: it answers, it tells nothing else, it goes on."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import shutil
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from browser.test_serving import Server, serving
+from conftest import ROOT, THOROUGH, small_project
+from faults import Survived
+
+PATIENCE_S = 60.0
+"""A rebuild of a page takes a moment; on a machine that does other things as well, longer."""
+
+SECRET = "nobody's business"
+
+NOTICE = 'class="atlas-problem"'
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A small guide in two languages, with a secret beside what is published."""
+    project = small_project(tmp_path_factory.mktemp("project"))
+    settings = project / "mkdocs.yml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(text.replace("\nextra:\n", "\nextra:\n  editions: [en, ar]\n"), encoding="utf-8")
+    (project / "secret.txt").write_text(SECRET)
+    with serving(project) as server:
+        yield server
+
+
+def get(server: Server, path: str = "") -> str:
+    """A page, whatever its status."""
+    try:
+        with urllib.request.urlopen(server.address + path, timeout=PATIENCE_S) as answer:
+            return str(answer.read().decode())
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+
+
+def await_page(server: Server, is_it: Callable[[str], object]) -> str:
+    """The first page that fulfils it."""
+    end = time.monotonic() + PATIENCE_S
+    while not is_it(page := get(server)):
+        assert time.monotonic() < end, "".join(server.output)[-3000:]
+        time.sleep(0.2)
+    return page
+
+
+def say(server: Server, words: str) -> None:
+    """Write the first page."""
+    page = server.project / "docs" / "index.md"
+    page.write_text(re.sub(r"(?m)^A paragraph.*$", f"A paragraph: {words}.", page.read_text("utf-8")), "utf-8")
+
+
+# ── Who is answered what ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_it_listens_to_this_machine_alone(server: Server) -> None:
+    assert "dev_addr" not in (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), "MkDocs' own choice is 127.0.0.1"
+    assert "HOST ?= 127.0.0.1" in (ROOT / "Makefile").read_text()
+    port = urlsplit(server.address).port
+    assert port
+    with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.2", port), timeout=5):
+        pass
+
+
+UP = ("..", "%2e%2e", ".%2e", "..%2f..", "%252e%252e", "..%5c..", "..\\..", "....", "..;", "%c0%ae%c0%ae")
+PATHS = [f"/{prefix}{'/'.join([up] * depth)}/{name}" for up in UP for prefix in ("", "assets/") for depth in (1, 2, 12)
+         for name in ("secret.txt", "mkdocs.yml", "etc/passwd")]  # fmt: skip
+PATHS += ["//etc/passwd", "/%2fetc/passwd", "/secret.txt", "/mkdocs.yml", "/file:///etc/passwd"]
+PATHS += ["http://localhost/../../etc/passwd", "/.cache/", "/bench/results/", "/~root/", f"/{'a' * 5000}"]
+
+
+def test_no_path_leads_out_of_the_site(server: Server, survived: Survived) -> None:
+    host = urlsplit(server.address).netloc
+    for path in PATHS:
+        connection = http.client.HTTPConnection(host, timeout=PATIENCE_S)
+        connection.putrequest("GET", path, skip_host=True)  # as it is, which no browser would send
+        connection.putheader("Host", host)
+        connection.endheaders()
+        answer = connection.getresponse()
+        body = answer.read().decode(errors="replace")
+        assert answer.status in (302, 400, 404, 414), (path, answer.status)
+        assert "root:" not in body, path
+        assert SECRET not in body, path
+        assert "site_name:" not in body, path
+        connection.close()
+    survived("foreign_path", "server", "not_served", len(PATHS))
+
+
+def test_a_client_that_never_reads_keeps_nobody_waiting(server: Server, survived: Survived) -> None:
+    host, port = urlsplit(server.address).hostname, urlsplit(server.address).port
+    large = max((path for path in (ROOT / "docs/assets").rglob("*") if path.is_file()), key=lambda p: p.stat().st_size)
+    requests = [
+        f"GET /{large.relative_to(ROOT / 'docs').as_posix()} HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHos",  # and no more of it
+        "",
+        "\r\n",
+        "NONSENSE\r\n\r\n",
+    ]
+    silent = []
+    for request in requests * 20:
+        client = socket.create_connection((host, port), timeout=PATIENCE_S)
+        client.sendall(request.encode())
+        silent.append(client)
+    say(server, "with silent clients")
+    await_page(server, lambda page: "with silent clients" in page)
+    for client in silent:
+        client.close()
+    survived("silent_client", "server", "kept_serving", len(silent))
+
+
+# ── What is written meanwhile ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_thousand_changes_in_a_moment_end_in_the_last_one(server: Server, survived: Survived) -> None:
+    before = len([line for line in server.output if "Detected file changes" in line])
+    for number in range(1000):
+        say(server, f"change {number}")
+        (server.project / "docs" / f"draft-{number}.md").write_text("# Draft {#draft}\n")
+        (server.project / "docs" / f"draft-{number}.md").unlink()
+    await_page(server, lambda page: "change 999." in page)
+    rebuilds = len([line for line in server.output if "Detected file changes" in line]) - before
+    assert rebuilds <= 20, "they are gathered"
+    survived("rapid_changes", "server", "kept_serving", 3000)
+
+
+BROKEN = {
+    "docs": ("index.md", "\n{{ atlas.no_such_figure }}\n"),
+    "bench/results": ("published/huggingface-2023.jsonl", '{"schema": 1, \n'),
+    "locales": ("ar/LC_MESSAGES/messages.po", '\nmsgid "unfinished\n'),
+}
+"""What, appended to which file of a folder, is a mistake."""
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_folder_may_vanish_and_come_back(server: Server, name: str, survived: Survived) -> None:
+    folder, away = server.project / name, server.project / "away"
+    folder.rename(away)
+    time.sleep(1.5)  # it is noticed
+    assert get(server)
+    away.rename(folder)
+    await_page(server, lambda page: NOTICE not in page)
+    file, mistake = folder / BROKEN[name][0], BROKEN[name][1]
+    whole = file.read_text("utf-8")
+    file.write_text(whole + mistake, "utf-8")
+    await_page(server, lambda page: NOTICE in page and file.name in page)
+    file.write_text(whole, "utf-8")
+    await_page(server, lambda page: NOTICE not in page)
+    survived("folders_gone", "server", "kept_serving")
+
+
+def damage(path: Path) -> Iterator[bytes]:
+    """A file as it may be found: empty, cut off, no text, no end, twice, and something else altogether."""
+    whole = path.read_bytes()
+    yield from (
+        b"",
+        whole[: len(whole) // 2],
+        b"\xff\xfe" + whole,
+        whole + b'{"\n',
+        whole * 2,
+        bytes(1000),
+        b"[" * 100_000,
+    )
+
+
+BAD = ["bench/results/published/huggingface-2023.jsonl", "locales/glossary.toml", "mkdocs.yml", "docs/index.md"]
+
+
+def test_bad_data_of_any_kind_is_told_or_passed_over(server: Server, survived: Survived) -> None:
+    say(server, "before bad data")
+    times = 0
+    for name in BAD if THOROUGH else BAD[:1]:
+        path = server.project / name
+        whole = path.read_bytes()
+        for content in damage(path):
+            path.write_bytes(content)
+            time.sleep(0.7)  # it is noticed, or with the next one
+            assert get(server)
+            times += 1
+        path.write_bytes(whole)
+    say(server, "after bad data")
+    page = await_page(server, lambda page: "after bad data" in page)
+    assert NOTICE not in page
+    survived("bad_input", "server", "kept_serving", times)
+
+
+REBUILDS = 500 if THOROUGH else 6
+SETTLED = REBUILDS // 3
+"""Rebuilds after which whatever is kept is kept."""
+
+GROWTH_MB = 48.0
+"""What the allocator may hold on to: a page kept for each of 500 rebuilds would be several times that."""
+
+
+def test_memory_is_flat_over_many_rebuilds(server: Server, survived: Survived) -> None:
+    memory = []
+    for number in range(REBUILDS):
+        say(server, f"rebuild {number}")
+        await_page(server, re.compile(rf"rebuild {number}\.").search)
+        memory.append(resident_mb(server.process.pid))
+    growth = max(memory[-3:]) - max(memory[: SETTLED + 1])
+    assert growth < GROWTH_MB, memory
+    survived("many_rebuilds", "server", "flat_memory", REBUILDS)
+
+
+def resident_mb(pid: int) -> float:
+    text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) / 1024  # type: ignore[index]
+
+
+def test_it_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither when it ends nor of builds in between."""
+    project = small_project(tmp_path / "project")
+    settings = project / "mkdocs.yml"
+    settings.write_text(settings.read_text("utf-8").replace("\nextra:\n", "\nextra:\n  editions: [en, ar]\n"), "utf-8")
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    with serving(project) as server:
+        say(server, "built again")
+        await_page(server, lambda page: "built again" in page)
+    assert [path.name for path in (tmp_path / "tmp").iterdir()] == []
+    shutil.rmtree(project)
