@@ -8,14 +8,15 @@ Each command imports what it needs, so that `--help` and `list` answer at once; 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, cast, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 import msgspec
 
@@ -28,6 +29,12 @@ from bench.models import MODELS, find
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES, PROFILES, Profile
 from bench.record import RESULTS, Task
 
+if TYPE_CHECKING:
+    from bench.cluster import Node
+    from bench.fleet import Site
+    from bench.job import Machine
+    from bench.plan import Plan
+
 MEASURED, PUBLISHED = RESULTS / "measured", RESULTS / "published"
 
 OK, NOTHING_MEASURED, FOUND_FAULTS, REGRESSED, BAD_INPUT, INTERRUPTED = 0, 1, 1, 1, 2, 130
@@ -36,8 +43,13 @@ ARMS, FORMATS = ("compiled", "eager"), ("table", "markdown", "json")
 
 DYNAMIC = {"true": True, "false": False, "auto": None}
 
+EXECUTORS = ("local", "ray")
+
 LARGEST_BATCH = 4096
 LARGEST_COUNT = 100  # of processes
+LARGEST_TABLE = 200  # cells
+
+Tell = Callable[[str], None]
 
 HUB_ID = re.compile(r"[\w][\w.-]*/[\w][\w.-]*")
 
@@ -99,6 +111,13 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument("--allow-busy", action="store_true", help="although other processes compute on the device")
     how.add_argument("--processes", metavar="N", help="fresh processes for each cell")
     how.add_argument("--time-budget", metavar="TIME", help="stop in time, to be resumed later: 90s, 9m, 1h30m")
+    many = run.add_argument_group("on many machines")
+    many.add_argument("--executor", default="local", metavar="NAME", help="local (default), or ray: see recipes/")
+    many.add_argument(
+        "--address", metavar="HOST:PORT", help="of a cluster, or auto on a node of it (default: a new one)"
+    )
+    many.add_argument("--accelerator", nargs="+", action="extend", metavar="TYPE", help="measure once on each: T4 A100")
+    many.add_argument("--cluster", type=Path, metavar="FILE", help="with --dry-run: a cluster that is only described")
     where = run.add_argument_group("where to")
     where.add_argument(
         "--out", type=Path, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
@@ -207,6 +226,9 @@ def _add_tools(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if pick("executor", options.executor, EXECUTORS) == "ray":
+        return _run_fleet(options)
+    _refuse_options_of_fleets(options)
     from rich.console import Console
 
     from bench.compare import replicate
@@ -226,12 +248,11 @@ def _run(options: argparse.Namespace) -> int:
     machine = survey(executor, device, recipes, allow_busy=profile.allow_busy)
     environment = machine.environment
     plan = make_plan(profile, recipes, machine.device)
-    ordinary = make_plan(PROFILES[profile.name], _table_recipes(PROFILES[profile.name].models), machine.device)
     run_file = find_run(
         plan,
         machine,
         options.out,
-        is_ordinary=plan == ordinary,
+        is_ordinary=_is_ordinary(plan, machine),
         fresh=options.fresh,
         reopen=options.retry_failed,
     )
@@ -281,6 +302,142 @@ def _run(options: argparse.Namespace) -> int:
             f"{time_is_up(unmeasured, pace, len(records) - len(run_file.records))} To go on: {_again(options)}"
         )
     return OK if any(record.measurement for record in records) else NOTHING_MEASURED
+
+
+def _is_ordinary(plan: Plan, machine: Machine) -> bool:
+    """Whether the plan is just what the name of its profile promises."""
+    from bench.plan import make_plan
+
+    profile = PROFILES[plan.profile.name]
+    return plan == make_plan(profile, _table_recipes(profile.models), machine.device)
+
+
+def _refuse_options_of_fleets(options: argparse.Namespace) -> None:
+    for name in ("address", "accelerator", "cluster"):
+        if getattr(options, name):
+            remedy = "add --executor ray, or leave it out"
+            raise AtlasError("is for a fleet", where=f"--{name}", remedy=remedy)
+
+
+def _run_fleet(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from bench.cluster import choose, look_around
+    from bench.fleet import PATIENCE_S, measure_on
+    from bench.fleet_progress import FleetLines, forecast_lines
+    from bench.ray_engine import RayEngine
+    from bench.simulation import described, forecast
+    from bench.sweep import SURVEY_TIMEOUT_S, survey_of
+
+    if options.cluster and not options.dry_run:
+        remedy = "add --dry-run, or give the --address of one that exists"
+        raise AtlasError("a described cluster cannot measure", where="--cluster", remedy=remedy)
+    budget_s = None if options.time_budget is None else _seconds(options.time_budget)
+    start = time.monotonic()
+    profile, contributor = _profile(options), _contributor(options.by)
+    device = None if options.device is None else pick("device", options.device, DEVICES)
+    accelerators = [name for text in options.accelerator or () for name in text.split(",") if name]
+    request = survey_of(device, _recipes(options), allow_busy=profile.allow_busy)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+
+    if options.cluster:
+        on_paper = described(options.cluster)
+        chosen = choose(on_paper, accelerators, device)
+        machines = {name: {node: on_paper[node] for node in nodes} for name, nodes in chosen.items()}
+        engine = None
+    else:
+        engine = RayEngine(options.address)
+        chosen = choose(engine.nodes(), accelerators, device)
+        console.print(f"Looking at {sum(map(len, chosen.values()))} nodes …")
+        machines = look_around(engine, chosen, request, SURVEY_TIMEOUT_S + PATIENCE_S, console.print)
+    try:
+        sites = [_site(name, found, options, console.print) for name, found in machines.items()]
+        if len({site.run_file.path for site in sites}) < len(sites):
+            remedy = "name one of them"
+            raise AtlasError("these are the same kind of machine", where="--accelerator", remedy=remedy)
+        if options.dry_run or engine is None:
+            console.print("\n".join(forecast_lines(forecast(sites, math.inf if budget_s is None else budget_s))))
+            return OK
+        for site in sites:
+            verb = f"going on with {len(site.run_file.records)} records in" if site.run_file.records else "into"
+            name = site.machine.environment.device_name
+            console.print(
+                f"{site.name} ({name}, {len(site.nodes)} nodes): "
+                f"{site.agenda.left} processes, {verb} {_shown(site.run_file.path)}"
+            )
+        deadline = math.inf if budget_s is None else engine.clock() + budget_s - (time.monotonic() - start)
+        with FleetLines(console, sites) as reporter:
+            measure_on(
+                sites,
+                engine,
+                reporter,
+                request=request,
+                deadline=deadline,
+                contributor=contributor,
+                retry_failed=options.retry_failed,
+            )
+        for site in sites:
+            if not site.agenda.left:
+                engine.clean(list(site.nodes), site.run_file.name)
+    except KeyboardInterrupt:
+        console.print(f"Stopped; what was measured is on disk. To go on: {_again(options)}")
+        return INTERRUPTED
+    finally:
+        if engine:
+            engine.close()
+    console.print("\n".join(reporter.by_node()))
+    return _conclude(sites, options, console.print)
+
+
+def _site(
+    name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, tell: Callable[[str], None]
+) -> Site:
+    """What one kind of machine has to do."""
+    from bench.checkout import commit
+    from bench.cluster import CPU, alike
+    from bench.fleet import Site
+    from bench.pace import Pace
+    from bench.plan import make_plan
+    from bench.sweep import earlier, find_run
+
+    code = commit()
+
+    def known(machine: Machine) -> Machine:
+        environment = msgspec.structs.replace(machine.environment, commit=machine.environment.commit or code)
+        device = "cpu" if name == CPU else machine.device
+        return msgspec.structs.replace(machine, device=device, environment=environment)
+
+    nodes = {node: known(machine) for node, machine in alike(machines, name, tell).items()}
+    machine, profile = next(iter(nodes.values())), _profile(options)
+    plan = make_plan(profile, _recipes(options), machine.device)
+    run_file = find_run(
+        plan,
+        machine,
+        options.out,
+        is_ordinary=_is_ordinary(plan, machine),
+        fresh=options.fresh,
+        reopen=options.retry_failed,
+    )
+    pace = Pace.learned(profile, earlier(machine, {options.out, MEASURED}))
+    return Site(name, plan, run_file, pace, machine, nodes, in_haste=options.time_budget is not None)
+
+
+def _conclude(sites: Sequence[Site], options: argparse.Namespace, tell: Tell) -> int:
+    """Show what was measured; of long runs only how it ended."""
+    from bench.progress import results_table
+    from bench.record import read
+
+    measured = False
+    for site in sites:
+        records = list(read(site.run_file.path)) if site.run_file.path.exists() else []
+        measured = measured or any(record.measurement for record in records)
+        if records and len(site.plan.planned) <= LARGEST_TABLE:
+            tell(f"{site.name}\n{results_table(records)}")
+        statuses = Counter(record.status.value for record in records).most_common()
+        tell(f"{', '.join(f'{count} {status}' for status, count in statuses)}: {_shown(site.run_file.path)}")
+    if left := sum(site.agenda.left for site in sites):
+        tell(f"{left} processes are left. To go on: {_again(options)}")
+    return OK if measured else NOTHING_MEASURED
 
 
 def _profile(options: argparse.Namespace) -> Profile:

@@ -19,6 +19,7 @@ from typing import Self
 
 import torch
 
+from bench.checkout import commit
 from bench.errors import AtlasError
 from bench.profiles import DEVICES
 from bench.record import Environment, as_name
@@ -70,7 +71,7 @@ def describe(device: torch.device) -> Environment:
         accelerator=_accelerator(device),
         driver=Sensors(device).read("driver"),
         triton=_version("triton"),
-        commit=_commit(),
+        commit=commit(),
         settings=_settings(device),
     )
 
@@ -127,16 +128,6 @@ def _settings(device: torch.device) -> dict[str, str]:
         settings["cudnn_benchmark"] = str(torch.backends.cudnn.benchmark)
         settings["cudnn"] = str(torch.backends.cudnn.version())  # type: ignore[no-untyped-call]
     return settings
-
-
-def _commit() -> str | None:
-    """Short hash of this project's checkout, "-dirty" where the tree (records apart) has changes."""
-    root = Path(__file__).resolve().parents[1]
-    if _output("git", "-C", str(root), "rev-parse", "--show-toplevel") != str(root):
-        return None
-    commit = _output("git", "-C", str(root), "rev-parse", "--short=12", "HEAD")
-    changes = _output("git", "-C", str(root), "status", "--porcelain", "--", ":!bench/results")
-    return f"{commit}-dirty" if commit and changes else commit
 
 
 def _version(package: str) -> str | None:

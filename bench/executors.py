@@ -57,6 +57,7 @@ class Ended:
     nonsense: str = ""  # what is wrong with a message that cannot be read
     returncode: int | None = None
     out_of_memory: bool = False  # the kernel killed something for memory meanwhile
+    is_lost: bool = False  # with the machine it ran on, or for what went wrong before it could be started there
     last_words: str = ""
 
     @property
@@ -64,6 +65,8 @@ class Ended:
         """Why there is no answer, in words."""
         if self.timed_out:
             return f"no answer within {self.seconds:.0f} s"
+        if self.is_lost:
+            return "its machine was lost"
         if self.nonsense:
             return f"its answer cannot be read: {self.nonsense}"
         if self.returncode is not None and self.returncode < 0:

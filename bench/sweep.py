@@ -32,6 +32,7 @@ from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
 from bench.pace import Pace
 from bench.plan import Plan, Step, duration_s, fitting, gave_nothing, pending
+from bench.profiles import Profile
 from bench.record import (
     DOCTOR,
     RESULTS,
@@ -129,12 +130,12 @@ def _hardware(machine: Machine) -> str:
 def is_same_kind(records: Sequence[Record], plan: Plan, environment: Environment) -> bool:
     """Whether records of this plan and environment may join those: the same device, versions, threads and settings, and
     the same constants, which a profile may have changed since."""
-    ignored = {"commit": None, "memory_gb": None}
-    wanted = msgspec.structs.replace(environment, **ignored)
-    return all(
-        record.plan == plan.digest and msgspec.structs.replace(record.environment, **ignored) == wanted
-        for record in records[-1:]
-    )
+    return all(record.plan == plan.digest and kind(record.environment) == kind(environment) for record in records[-1:])
+
+
+def kind(environment: Environment) -> Environment:
+    """What machines must share to measure into one run: all but the commit, and the last bytes of memory."""
+    return msgspec.structs.replace(environment, commit=None, memory_gb=None)
 
 
 def slug(name: str) -> str:
@@ -143,7 +144,7 @@ def slug(name: str) -> str:
 
 
 @contextmanager
-def _owned(path: Path) -> Iterator[None]:
+def owned(path: Path) -> Iterator[None]:
     """Nobody else writes to the run meanwhile. Raises `AtlasError` when somebody does, or when nobody can."""
     try:
         durable.make_folder(path.parent)
@@ -180,7 +181,7 @@ def _locked(path: Path) -> IO[bytes]:
         file.close()  # its last owner had removed it for being empty: we own what nobody finds any more
 
 
-def _append(path: Path, record: Record) -> None:
+def write(path: Path, record: Record) -> None:
     try:
         append(path, [record])
     except OSError as error:
@@ -218,9 +219,22 @@ def survey(
 ) -> Machine:
     """The machine that a worker finds itself on. Raises `AtlasError` for a missing or busy device, or a missing
     checkpoint."""
-    wanted = tuple(recipe for recipe in recipes if recipe.needs_hub)
-    request = Survey(device=device, recipes=wanted, allow_busy=allow_busy)
-    ended = executor.run(request, variables=_offline(wanted), timeout_s=SURVEY_TIMEOUT_S, on_phase=lambda _: None)
+    return surveyed(look_at(executor, survey_of(device, recipes, allow_busy=allow_busy)))
+
+
+def survey_of(device: str | None, recipes: Sequence[Recipe], *, allow_busy: bool) -> Survey:
+    """What to ask of a machine before it measures these."""
+    return Survey(device=device, recipes=tuple(each for each in recipes if each.needs_hub), allow_busy=allow_busy)
+
+
+def look_at(executor: Executor, request: Survey) -> Ended:
+    """The answer of a worker of this executor."""
+    variables = _offline(request.recipes)
+    return executor.run(request, variables=variables, timeout_s=SURVEY_TIMEOUT_S, on_phase=lambda _: None)
+
+
+def surveyed(ended: Ended) -> Machine:
+    """The machine that was found. Raises `AtlasError` where there was none to be found."""
     match ended.answer:
         case Machine() as machine:
             return machine
@@ -259,7 +273,7 @@ def run(
             told.add(complaint.check)
 
     forgotten = run_file.failed if retry_failed else ()
-    with _owned(run_file.path), _interruptible() as held:
+    with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to it since it was found
         while steps := pending(plan, records, forgotten=forgotten, pace=None if deadline is None else pace):
             left_s = math.inf if deadline is None else deadline - time.monotonic()
@@ -268,14 +282,23 @@ def run(
             step, complaints = steps[0], list(examine())
             warn(complaints)
             reporter.begin(step, len(records), len(steps), duration_s(steps, pace))
-            ended = _measure(step, plan, run_file, executor, reporter, deadline)
+            left_s = math.inf if deadline is None else deadline - time.monotonic()
+            ended = measure(
+                step,
+                plan.profile,
+                _cache(run_file),
+                executor,
+                timeout_s=min(plan.profile.timeout_s, left_s),
+                on_phase=reporter.phase,
+                on_second=reporter.on_second,
+            )
             if ended.timed_out and ended.seconds < plan.profile.timeout_s:
                 break  # the budget ended, not the cell
-            record = _record(step, plan, machine, run_file, ended, contributor)
+            record = record_of(step, plan.digest, plan.profile.name, machine.environment, run_file.name, ended)
             complaints += _clock(record, records)
-            record = msgspec.structs.replace(record, flags=tuple(f"{DOCTOR}{each.check}" for each in complaints))
+            record = msgspec.structs.replace(record, contributor=contributor, flags=flags(complaints))
             with held():
-                _append(run_file.path, record)
+                write(run_file.path, record)
             records.append(record)
             pace.note(step.planned.cell, step.is_first, ended.seconds)
             reporter.end(record, ended.seconds)
@@ -311,19 +334,32 @@ def _boot() -> str:
         return ""
 
 
-def _measure(
-    step: Step, plan: Plan, run_file: RunFile, executor: Executor, reporter: Reporter, deadline: float | None
+def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
+    """What a record keeps of them."""
+    return tuple(f"{DOCTOR}{each.check}" for each in complaints)
+
+
+def measure(
+    step: Step,
+    profile: Profile,
+    caches: Path,
+    executor: Executor,
+    *,
+    timeout_s: float,
+    on_phase: Callable[[Phase], None],
+    on_second: Callable[[], None] | None = None,
 ) -> Ended:
+    """One process of a cell. Its compile cache is below `caches`, which belongs to the run and to this machine."""
     planned = step.planned
-    cache = _cache(run_file) / hashlib.sha256(msgspec.json.encode((planned.cell, _boot()))).hexdigest()[:12]
+    cache = caches / hashlib.sha256(msgspec.json.encode((planned.cell, _boot()))).hexdigest()[:12]
     if step.is_first:
         shutil.rmtree(cache, ignore_errors=True)
     job = Job(
         cell=planned.cell,
         recipe=planned.recipe,
-        sampling=plan.profile.sampling,
+        sampling=profile.sampling,
         warm=cache.exists(),
-        allow_busy=plan.profile.allow_busy,
+        allow_busy=profile.allow_busy,
     )
     folders = {"TORCHINDUCTOR_CACHE_DIR": cache / "inductor", "TRITON_CACHE_DIR": cache / "triton"}
     try:
@@ -331,13 +367,12 @@ def _measure(
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(cache, error, elsewhere="there") from None
-    left = math.inf if deadline is None else deadline - time.monotonic()
     return executor.run(
         job,
         variables={name: str(folder) for name, folder in folders.items()} | _offline([planned.recipe]),
-        timeout_s=min(plan.profile.timeout_s, left),
-        on_phase=reporter.phase,
-        on_second=reporter.on_second,
+        timeout_s=timeout_s,
+        on_phase=on_phase,
+        on_second=on_second,
     )
 
 
@@ -346,27 +381,25 @@ def _offline(recipes: Sequence[Recipe]) -> dict[str, str]:
     return {} if any(recipe.needs_hub for recipe in recipes) else {"HF_HUB_OFFLINE": "1"}
 
 
-def _record(
-    step: Step, plan: Plan, machine: Machine, run_file: RunFile, ended: Ended, contributor: str | None
-) -> Record:
+def record_of(step: Step, plan: str, profile: str, environment: Environment, run: str, ended: Ended) -> Record:
+    """What is kept of a process that has ended so. `plan` is its digest, which takes a while to work out."""
     finding = _finding(ended)
     cell = step.planned.cell
     return Record(
         schema=SCHEMA,
-        run=run_file.name,
+        run=run,
         origin="measured",
-        profile=plan.profile.name,
+        profile=profile,
         process=step.process,
         status=finding.status,
         cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
-        environment=machine.environment,
+        environment=environment,
         measured_at=datetime.now(UTC).replace(microsecond=0),
         reason=finding.reason,
         measurement=finding.measurement,
         seconds=round(ended.seconds, 1),
         command=step.planned.command,
-        contributor=contributor,
-        plan=plan.digest,
+        plan=plan,
     )
 
 
@@ -388,7 +421,7 @@ def _finding(ended: Ended) -> Finding:
 
 
 @contextmanager
-def _interruptible() -> Iterator[Callable[[], AbstractContextManager[None]]]:
+def interruptible() -> Iterator[Callable[[], AbstractContextManager[None]]]:
     """SIGINT and SIGTERM raise `KeyboardInterrupt`, but inside the given context only at its end."""
     is_held, is_wanted = False, False
 

@@ -29,7 +29,8 @@ def answer(request: Request, tell: Tell) -> Answer:
     if isinstance(request, Survey):
         if request.device == "cuda":
             return Refusal(what="no cuda device here", where="--device", remedy="present: cpu")
-        return Machine(device="cpu", environment=ENVIRONMENT)
+        name = os.environ.get("STUB_DEVICE", ENVIRONMENT.device_name)
+        return Machine(device="cpu", environment=msgspec.structs.replace(ENVIRONMENT, device_name=name))
     assert isinstance(request, Job)
     tell(Phase(name="building"))
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))

@@ -285,7 +285,7 @@ def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
 def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path, survived: Survived) -> None:
     made = plan("ViT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    with sweep._owned(found.path), pytest.raises(AtlasError, match="another process"):
+    with sweep.owned(found.path), pytest.raises(AtlasError, match="another process"):
         run(made, MACHINE, found, Scripted(), Silent())
     survived("two_runs", "results", "refused")
 
@@ -312,9 +312,9 @@ def test_a_file_that_its_owner_has_removed_is_owned_by_nobody(tmp_path: Path, mo
         locked(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with sweep._owned(path):
+    with sweep.owned(path):
         assert path.exists()
-        with pytest.raises(AtlasError, match="another process"), sweep._owned(path):
+        with pytest.raises(AtlasError, match="another process"), sweep.owned(path):
             pass
 
 

@@ -1,0 +1,162 @@
+"""A real Ray cluster of four nodes on this machine: what measures is killed, a node is lost, the driver dies.
+
+It takes a minute, so it is for the night, and for whoever has Ray: `pip install -e ".[ray]"`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from conftest import ROOT, THOROUGH
+from test_executors import wait_until
+from test_sweep import plan, sweep_with
+
+from bench import cli, sweep
+from bench.check import check
+from bench.record import Record, Status, read
+
+MODELS, PROCESSES = ("ViT", "BeiT", "ResNet"), 2
+
+DRIVER = """
+import functools, sys
+from bench import cli, fleet, ray_engine
+fleet.LOOK_EVERY_S = 3.0
+ray_engine.RayEngine = functools.partial(ray_engine.RayEngine, command=(sys.executable, sys.argv[1]), with_doctor=False)
+cli.main(["run", "--executor", "ray", *sys.argv[2:]])
+"""
+"""`python -m bench run --executor ray` with the stub for a worker."""
+
+
+def test_without_ray_the_remedy_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["run", "--executor", "ray"])
+    assert ended.value.code == 2
+    assert 'pip install -e ".[ray]"' in capsys.readouterr().err
+
+
+def test_importing_the_command_line_does_not_import_ray() -> None:
+    code = "import sys; from bench import cli, fleet, ray_engine; sys.exit('ray' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head that measures nothing, two nodes with a T4 each, and one with an A100; none of them real."""
+    if not THOROUGH:
+        pytest.skip("a real cluster is for the night: ATLAS_THOROUGH=1")
+    pytest.importorskip("ray", reason='pip install -e ".[ray]"')
+    from ray.cluster_utils import Cluster
+
+    small = {"object_store_memory": 80 << 20}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **small})
+    cluster.t4s = [
+        cluster.add_node(
+            num_cpus=1,
+            num_gpus=1,
+            resources={f"accelerator_type:{kind}": 1},
+            env_vars={"STUB_DEVICE": f"Test {kind}", "STUB_SECONDS": "1.5"},
+            **small,
+        )
+        for kind in ("A100", "T4", "T4")
+    ][1:]
+    yield cluster
+    cluster.shutdown()
+
+
+def driver(cluster: Any, out: Path, *arguments: str) -> subprocess.Popen[str]:
+    stub = str(Path(__file__).with_name("stub_worker.py"))
+    command = [sys.executable, "-u", "-c", DRIVER, stub, "--address", cluster.address, "--out", str(out), *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def until(process: subprocess.Popen[str], pattern: str) -> list[str]:
+    """What it says, up to a line with the pattern."""
+    assert process.stdout is not None
+    said: list[str] = []
+    for line in process.stdout:
+        said.append(line)
+        if re.search(pattern, line):
+            return said
+    pytest.fail(f"it never said {pattern!r}, but:\n{''.join(said)}")
+
+
+def workers(device: str) -> list[int]:
+    """Worker processes at work on this kind of node."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"stub_worker" in (folder / "cmdline").read_bytes().split(b"\0")[1] and (
+                f"STUB_DEVICE={device}".encode() in (folder / "environ").read_bytes()
+            ):
+                found.append(int(folder.name))
+        except (OSError, IndexError):
+            continue
+    return found
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_a_type_that_the_cluster_lacks_is_said_at_once(cluster: Any, tmp_path: Path) -> None:
+    with driver(cluster, tmp_path, "--accelerator", "H100") as process:
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "'H100' is not known" in said
+    assert "1 × A100, 1 × CPU, 2 × T4" in said
+
+
+def test_workers_a_node_and_the_driver_are_killed_and_no_cell_is_lost_or_doubled(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["--accelerator", "T4,A100", "--model", *MODELS, "--processes", str(PROCESSES)]
+    with driver(cluster, tmp_path / "ray", *arguments) as process:
+        until(process, r"^\[1/12\]")
+        wait_until(lambda: workers("Test A100"))
+        os.kill(workers("Test A100")[0], signal.SIGKILL)  # what measures
+        until(process, "ended by SIGKILL; .* is measured again")
+        process.kill()
+    with driver(cluster, tmp_path / "ray", *arguments) as process:
+        until(process, r"going on with|into")
+        wait_until(lambda: workers("Test T4"))
+        os.kill(parent(workers("Test T4")[0]), signal.SIGKILL)  # Ray's own process above it
+        until(process, "its machine was lost; .* is measured again")
+        cluster.remove_node(cluster.t4s[0], allow_graceful=False)
+        said, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, said
+    runs = {path: list(read(path)) for path in sorted((tmp_path / "ray").glob("*.jsonl"))}
+    everything = {(model, number): 1 for model in MODELS for number in range(PROCESSES)}
+    assert [records[0].environment.device_name for records in runs.values()] == ["Test A100", "Test T4"]
+    for records in runs.values():
+        assert Counter((each.cell.model, each.process) for each in records) == everything
+        assert {each.status for each in records} == {Status.PASS}
+        assert all(re.fullmatch(r"node-[0-9a-f]{8}", str(each.node)) for each in records)
+    assert list(check([tmp_path / "ray"], atlas=tmp_path / "none")) == []
+
+    monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
+    from test_executors import STUB
+
+    alone = sweep_with(STUB, plan(*MODELS, processes=PROCESSES), tmp_path / "alone")
+    for records in runs.values():
+        assert {each.cell for each in records} == {each.cell for each in alone}
+        assert {shape(each) for each in records} == {shape(each) for each in alone}
+        assert {each.environment.torch for each in records} == {each.environment.torch for each in alone}
+
+
+def shape(record: Record) -> frozenset[str]:
+    """The fields that a record has, but for those that a fleet adds, and for whether this process compiled first."""
+    found = {name for name, value in msgspec.to_builtins(record).items() if value is not None}
+    return frozenset(found - {"node"})
