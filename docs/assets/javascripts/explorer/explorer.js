@@ -1,4 +1,4 @@
-// Starts the explorer of a page. Stands in the content, so that instant navigation runs it whenever such a page comes.
+// Starts the explorer. It stands in the content, where instant navigation runs it.
 for (const root of document.querySelectorAll("[data-explorer]:not([data-ready])")) {
   root.dataset.ready = ""
   root.querySelector("[data-loading]").hidden = false

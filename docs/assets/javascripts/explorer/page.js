@@ -5,7 +5,7 @@ import { makeDetails } from "./details.js"
 import { makeTable } from "./table.js"
 import { element, figures, isolated } from "./words.js"
 
-// Figures of the table, and how each is written; in the chart, what has a logarithmic scale and what changes nothing.
+// Figures, how each is written, and in the chart what is logarithmic and what changes nothing.
 const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => ({
   eager_ms: { show: ms, tick: three, log: true },
   compiled_ms: { show: ms, tick: three, log: true, same: "x" },
@@ -71,13 +71,9 @@ export const start = (root, columns) => {
     versus,
     oldField,
   )
-  const button = (text, act) => {
-    const made = element("button", { type: "button", className: "md-button" }, text)
-    made.addEventListener("click", act)
-    return made
-  }
+  const button = (text, onclick) => element("button", { type: "button", className: "md-button", onclick }, text)
 
-  // ── State: the form and the order of the table; only what is not as at the start is in the address ──
+  // ── State: what is not as at the start is in the address ──
 
   let sort = null
   measure.value = shown.includes("speedup") ? "speedup" : measure.value
@@ -174,7 +170,7 @@ export const start = (root, columns) => {
   let current
 
   const axis = id => ({ id, label: headings[id], show: known[id].tick, log: known[id].log, same: known[id].same })
-  // After the table is painted: what was asked for is seen at once, and of several changes only the last is drawn.
+  // After the table is painted; of several changes only the last is drawn.
   const later = act => {
     cancelAnimationFrame(waitingFrame)
     waitingFrame = requestAnimationFrame(() => setTimeout(act))
@@ -261,9 +257,13 @@ export const start = (root, columns) => {
   root.replaceChildren(form, tools, picture, where)
   read()
   update()
-  import("./chart.js").then(({ makeChart }) => {
+  // The chart comes when it is seen: on a phone, it takes long.
+  new IntersectionObserver(async ([{ isIntersecting }], observer) => {
+    if (!isIntersecting) return
+    observer.disconnect()
+    const { makeChart } = await import("./chart.js")
     chart = makeChart(texts)
     picture.append(chart.element)
     plot()
-  })
+  }).observe(picture)
 }
