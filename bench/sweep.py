@@ -41,9 +41,12 @@ from bench.record import (
     Record,
     Status,
     append,
+    decode,
+    encode,
     file_slug,
     read,
 )
+from bench.scrub import one_line
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
 """Compile caches of unfinished runs, a folder a run and one below it a cell; removed when the run is finished."""
@@ -182,6 +185,7 @@ def _locked(path: Path) -> IO[bytes]:
 
 
 def write(path: Path, record: Record) -> None:
+    decode(encode(record), str(path))  # what could not be read again is not written
     try:
         append(path, [record])
     except OSError as error:
@@ -395,7 +399,7 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
         cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
         environment=environment,
         measured_at=datetime.now(UTC).replace(microsecond=0),
-        reason=finding.reason,
+        reason=finding.reason and one_line(finding.reason),
         measurement=finding.measurement,
         seconds=round(ended.seconds, 1),
         command=step.planned.command,

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +23,25 @@ EVERY_S = 0.5
 
 def on_serve(server: LiveReloadServer, **_: Any) -> LiveReloadServer:
     """Look after what the server watches, until it ends."""
-    threading.Thread(target=_look_after, args=(server,), daemon=True).start()
+    threading.Thread(target=_look_after, args=(server, list(server._watched_paths)), daemon=True).start()  # noqa: SLF001
     return server
 
 
-def _look_after(server: LiveReloadServer) -> None:
-    seen: dict[str, tuple[int, int] | None] = {}
+def _look_after(server: LiveReloadServer, paths: Sequence[str]) -> None:
+    seen = {path: _identity(path) for path in paths}
     pause = threading.Event()
     while not server._shutdown:  # noqa: SLF001  # MkDocs offers no other way to ask, nor to build again
-        for path in list(server._watched_paths):  # noqa: SLF001
+        for path in paths:
             now = _identity(path)
-            if seen.setdefault(path, now) != now:
-                seen[path] = now
+            if seen[path] == now:
+                continue
+            with suppress(OSError):  # gone again: looked for again
                 if now:
                     _watch_again(server, path)
-                with server._rebuild_cond:  # noqa: SLF001
-                    server._want_rebuild = True  # noqa: SLF001
-                    server._rebuild_cond.notify_all()  # noqa: SLF001
+                seen[path] = now
+            with server._rebuild_cond:  # noqa: SLF001
+                server._want_rebuild = True  # noqa: SLF001
+                server._rebuild_cond.notify_all()  # noqa: SLF001
         pause.wait(EVERY_S)
 
 
@@ -51,7 +55,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _watch_again(server: LiveReloadServer, path: str) -> None:
-    count = server._watched_paths.pop(path)  # noqa: SLF001
-    server.observer.unschedule(server._watch_refs.pop(path))  # noqa: SLF001
+    server._watched_paths.pop(path, None)  # noqa: SLF001
+    if watch := server._watch_refs.pop(path, None):  # noqa: SLF001
+        server.observer.unschedule(watch)
     server.watch(path)
-    server._watched_paths[path] = count  # noqa: SLF001

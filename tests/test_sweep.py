@@ -362,6 +362,23 @@ def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
     survived("clock_back", "run", "flagged")
 
 
+def test_a_reason_in_colours_and_lines_can_be_read_again(tmp_path: Path) -> None:
+    failed = Finding(status=Status.FAIL_TO_RUN, reason="\x1b[31mtoo\nlarge\x00\u202e\x1b[0m" + "!" * 5000)
+    (record_,) = sweep_with(Scripted(Ended(seconds=1.0, answer=failed)), plan("ViT"), tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    assert list(read(path)) == [record_]
+    assert "too large" in (record_.reason or "")
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    append(path, [record(plan("ViT").planned[0])])
+    before = path.read_bytes()
+    with pytest.raises(AtlasError, match="not a record"):
+        sweep.write(path, msgspec.structs.replace(record(plan("ViT").planned[0]), process="1"))
+    assert path.read_bytes() == before
+
+
 def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
     answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
