@@ -5,10 +5,14 @@ A small guide is published by the command behind `make publish`, and built again
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
 import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +20,7 @@ import pytest
 from browser.hosting import hosted
 from browser.visit import visit
 from conftest import ROOT, in_project, small_project
+from faults import Survived
 from playwright.sync_api import Browser
 
 from generator.publishing import address, pages_address
@@ -147,22 +152,74 @@ def test_a_domain_of_ones_own_goes_before_the_remote(tmp_path: Path) -> None:
 # ── Byte by byte ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_who_builds_it_again_elsewhere_gets_the_same_bytes(published: Published, tmp_path: Path) -> None:
-    """Another folder, user, place, language and order of hashes; charts and fonts are made anew."""
-    project = guide(tmp_path / "another folder, ünd longer")
+LATER = """
+import time
+
+real, shift = (time.time, time.time_ns, time.localtime, time.gmtime), 5 * 365 * 86_400
+time.time = lambda: real[0]() + shift
+time.time_ns = lambda: real[1]() + shift * 10**9
+time.localtime = lambda seconds=None: real[2](time.time() if seconds is None else seconds)
+time.gmtime = lambda seconds=None: real[3](time.time() if seconds is None else seconds)
+"""
+"""Python runs it before all else: for whoever asks this module, it is five years later."""
+
+CIRCUMSTANCES = {
+    "PYTHONHASHSEED": "4711",
+    "TZ": "Asia/Kathmandu",
+    "LC_ALL": "C",
+    "LANG": "ar_EG",
+    "LANGUAGE": "ar",
+    "PYTHONCOERCECLOCALE": "0",
+    "SOURCE_DATE_EPOCH": "1234567890",
+    "COLUMNS": "40",
+}
+
+
+def elsewhere(published: Published, folder: Path) -> Path:
+    """The same guide in another folder, with files of another time, made by others; nothing is cached."""
+    project = guide(folder / "another folder, ünd longer")
     shutil.copy(published.project / "docs" / "CNAME", project / "docs")
     (project / ".cache").unlink()
-    circumstances = {"PYTHONHASHSEED": "4711", "TZ": "Asia/Kathmandu", "LC_ALL": "C", "HOME": str(tmp_path)}
-    umask = os.umask(0o077)
+    (project / "sitecustomize.py").write_text(LATER)
+    for path in project.rglob("*"):
+        if path.suffix not in (".pyc", ".py"):  # Python would compile these anew
+            os.utime(path, (1e9, 1e9))
+    return project
+
+
+@contextlib.contextmanager
+def under_other_circumstances() -> Iterator[None]:
+    """One core, and files that nobody else may read."""
+    cores, umask = os.sched_getaffinity(0), os.umask(0o077)
+    os.sched_setaffinity(0, {min(cores)})
     try:
-        done = in_project(project, "mkdocs", "build", "--strict", SITE_URL=published.address, **circumstances)
+        yield
     finally:
+        os.sched_setaffinity(0, cores)
         os.umask(umask)
+
+
+def test_who_builds_it_again_elsewhere_gets_the_same_bytes(
+    published: Published, tmp_path: Path, survived: Survived
+) -> None:
+    """Another folder, user, year, place, language, order of hashes and number of cores, and after a build that was
+    killed on its way; charts and fonts are made anew."""
+    project = elsewhere(published, tmp_path)
+    variables = {**CIRCUMSTANCES, "HOME": str(tmp_path), "SITE_URL": published.address}
+    with under_other_circumstances():
+        command = [sys.executable, "-m", "mkdocs", "build"]
+        environment = {**os.environ, "PYTHONPATH": str(project), **variables}
+        with subprocess.Popen(command, cwd=project, env=environment, stderr=subprocess.DEVNULL) as killed:
+            while killed.poll() is None and not (project / "site" / "index.html").exists():
+                time.sleep(0.02)
+            killed.kill()
+        done = in_project(project, "mkdocs", "build", "--strict", **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     here, there = files(published.folder), files(project / "site")
     del here[".nojekyll"]  # for the host, by gh-deploy
     assert here.keys() == there.keys()
     assert [name for name in here if here[name] != there[name]] == []
+    survived("kill", "site", "same_bytes")
 
 
 def test_nothing_tells_when_it_was_built(published: Published) -> None:
