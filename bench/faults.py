@@ -92,7 +92,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
         return sum(each.times for each in self.injected)
 
 
-def gathered(environment: Environment, injected: Iterable[Injected]) -> Faults:
+def gathered(environment: Environment, injected: Iterable[Injected], command: str = COMMAND) -> Faults:
     """The document of these, the same ones counted together."""
     times: Counter[tuple[Kind, Place, Outcome]] = Counter()
     for each in injected:
@@ -101,7 +101,7 @@ def gathered(environment: Environment, injected: Iterable[Injected]) -> Faults:
         schema=SCHEMA,
         taken_at=datetime.now(UTC).replace(microsecond=0),
         environment=environment,
-        command=COMMAND,
+        command=command,
         injected=tuple(
             Injected(kind=kind, place=place, outcome=outcome, times=count)
             for (kind, place, outcome), count in sorted(times.items())

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -102,7 +103,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
     from bench.environment import describe
 
-    write(gathered(describe(torch.device("cpu")), _injected), folder)
+    command = shlex.join(["python", "-m", "pytest", *map(str, session.config.invocation_params.args)])
+    write(gathered(describe(torch.device("cpu")), _injected, command), folder)
 
 
 @pytest.fixture
