@@ -8,6 +8,7 @@ worked out when a page first asks for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +18,12 @@ from typing import Any
 from generator import tables
 from generator.language import Language
 from generator.load import Results, Rows, comparisons, grouped, mode_order, slugify, version_order
+from generator.load import Row as LoadedRow
 from generator.words import Words
+
+FEW = 60
+"""Models up to which pages list them one by one. More are listed by family, each on a page of its own: a page with all
+of a thousand would be read by nobody, and a navigation with all of them would stand on every page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +171,12 @@ class Device(_Selection):
         return tuple(self.atlas.model[slug] for slug in _distinct(self.cells, "model"))
 
     @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """Families with rows on this device, where models are listed by family."""
+        known = {model.family.slug for model in self.models if model.family}
+        return tuple(family for family in self.atlas.families if family.slug in known)
+
+    @cached_property
     def origins(self) -> tuple[str, ...]:
         """measured, published, or both."""
         return tuple(sorted(_distinct(self.cells, "origin")))
@@ -235,6 +247,11 @@ class Model(_Selection):
         return tuple(self.atlas.device[slug] for slug in _distinct(self.cells, "device"))
 
     @cached_property
+    def family(self) -> Family | None:
+        """Its family, where models are listed by family."""
+        return self.atlas.family.get(family_of(self.label))
+
+    @cached_property
     def auto_class(self) -> str:
         """The class of transformers that loads the checkpoint."""
         for part, auto_class in _AUTO_CLASS_OF_FAMILY.items():
@@ -255,6 +272,38 @@ _AUTO_CLASS_OF_FAMILY = {
     "maskformer": "AutoModelForUniversalSegmentation",
     "oneformer": "AutoModelForUniversalSegmentation",
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Family(_Selection):
+    """Models whose names begin alike: what precedes the first number or underscore, and the version before it."""
+
+    slug: str
+    label: str
+
+    @cached_property
+    def compared(self) -> Rows:
+        """All comparisons: those of several devices are ranked, and never averaged."""
+        return comparisons(self.cells)
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """Its models."""
+        return tuple(self.atlas.model[slug] for slug in _distinct(self.cells, "model"))
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """Devices with rows of this family."""
+        return tuple(self.atlas.device[slug] for slug in _distinct(self.cells, "device"))
+
+
+_FAMILY = re.compile(r"[^\W\d_]+?(?=v?\d|[\W_]|$)")
+
+
+def family_of(label: str) -> str:
+    """The slug of the family of a model: ``vit`` for vit_base_patch16_224, ``mobilenet`` for mobilenetv3_small_100."""
+    found = _FAMILY.match(label.lower())
+    return slugify(found[0] if found else label) or "others"
 
 
 class Atlas(_Known):
@@ -281,6 +330,21 @@ class Atlas(_Known):
         """Models by slug, by task."""
         by_task = sorted(self.cells, key=lambda row: (row["task"], row["model"]))
         return {slug: self._model(slug, group) for (slug,), group in grouped(by_task, "model").items()}
+
+    @cached_property
+    def family(self) -> Mapping[str, Family]:
+        """Families by slug; none where the models are few."""
+        if len(self.model) <= FEW:
+            return {}
+        cells: dict[str, list[LoadedRow]] = {}
+        for model in sorted(self.model.values(), key=lambda model: model.slug):
+            cells.setdefault(family_of(model.label), []).extend(model.cells)
+        return {slug: Family(self, cells[slug], slug, slug) for slug in sorted(cells)}
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Every family, by name; none where the models are few."""
+        return tuple(self.family.values())
 
     def _device(self, slug: str, group: Rows) -> Device:
         row = group[0]

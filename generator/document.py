@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Protocol
 
 from bench.record import Environment
-from generator.load import short_name
 from generator.markup import Cell, Line, Table
+from generator.pooling import short_name
 from generator.words import Words
 
 

@@ -22,7 +22,7 @@ from generator.blocks import has_words
 TRANSLATED = ("title", "description")
 """Keys whose values are messages."""
 
-EACH = {"devices": "device", "models": "model"}
+EACH = {"devices": "device", "models": "model", "families": "family"}
 """What a page can be rendered for each of, and the name of one in its expressions."""
 
 
@@ -45,7 +45,7 @@ class FrontMatter:
 
     @property
     def for_each(self) -> str | None:
-        """``devices`` or ``models``, where the page is rendered once for each."""
+        """``devices``, ``models`` or ``families``, where the page is rendered once for each."""
         return self.values.get("for_each")
 
     @property

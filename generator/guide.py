@@ -63,7 +63,17 @@ class Edition:
         if not entry.endswith("/"):
             return entry
         pages = [page.uri for page in self.pages if page.uri.startswith(entry)]
-        return sorted(pages, key=lambda uri: uri != f"{entry}index.md")  # the section's own page first
+        groups = [uri for uri in pages if uri.count("/") > entry.count("/")]
+        index = f"{entry}index.md"
+        # Where the pages are grouped, those of the groups lead to the others: a navigation stands on every page.
+        listed = [uri for uri in pages if uri == index or uri in groups] if groups else pages
+        return sorted(listed, key=lambda uri: uri != index)  # the section's own page first
+
+    @property
+    def unlisted(self) -> list[str]:
+        """Patterns, as in a .gitignore, of the pages that the navigation leaves to those of their groups."""
+        folders = {page.uri.rsplit("/", 2)[0] for page in self.pages if page.uri.count("/") == 2}
+        return [pattern for each in sorted(folders) for pattern in (f"/{each}/*", f"!/{each}/*/", f"!/{each}/index.md")]
 
 
 class Guide:

@@ -1,7 +1,8 @@
 """The only reader of results: run files enter, one tidy table leaves, with one row per cell and run.
 
-The processes of a cell are pooled here by `bench.statistics`; whoever comes after sees medians, intervals and
-statuses, never a record. A failure is a row like any other: it has a status and a reason, and no figures.
+The processes of a cell are pooled (`generator.pooling`, once for each content of a file: `generator.pool_cache`);
+whoever comes after sees medians, intervals and statuses, never a record. A failure is a row like any other: it has a
+status and a reason, and no figures.
 
     python -c "from generator.load import load; print(load().cells)"
 """
@@ -9,13 +10,11 @@ statuses, never a record. A failure is a row like any other: it has a status and
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,18 @@ import numpy as np
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
-from bench import cause, record, statistics
 from bench.errors import AtlasError
 from bench.faults import Faults
 from bench.faults import newest as newest_faults
 from bench.quality import Quality
 from bench.quality import newest as newest_quality
-from bench.record import COMPARABLE, RESULTS, Arm, Measurement, Record, Telemetry, worst
-from bench.statistics import Estimate
+from bench.record import COMPARABLE, RESULTS
 from bench.tour import Tour
 from bench.tour import newest as newest_tour
+from generator.cache import CACHE
 from generator.lint import Finding, lint
+from generator.pool_cache import look_at, read_part, write_part
+from generator.pooling import Pooled, Ragged, coded
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -91,8 +91,6 @@ TEXTS = (
 )
 """Text, empty where unknown. `flags` are separated by spaces; `settings`, `causes`, and ``_reasons`` are JSON."""
 
-ARMS: tuple[cause.ArmName, ...] = ("eager", "compiled")
-
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 """Modes of torch.compile in the order of what they try. Pages may name them before anything was measured with them."""
 
@@ -108,6 +106,9 @@ COLUMNS: dict[str, str] = {
 }
 """Every column of `Results.cells` with its type."""
 
+HISTORY = 5_000
+"""Rows up to which pages have those of former runs beside the newest."""
+
 Row = Mapping[str, Any]
 """One row of the table by column, with its label as ``row``. What is unknown is None."""
 
@@ -117,16 +118,24 @@ Rows = Sequence[Row]
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that pages can show. `cells` has `COLUMNS`; nobody changes it."""
+    """All that pages can show. `cells` has `COLUMNS`; nobody changes it. It holds every run's row of a cell, or, where
+    these are more than `HISTORY`, that of the newest run alone: so no page grows with the years."""
 
     cells: pd.DataFrame
     records: int
+    runs: tuple[str, ...]  # by name
+    superseded: int = 0  # rows that `cells` leaves out, since a newer run has their cell
     tour: Tour | None = None  # the newest
     quality: Quality | None = None  # likewise
     faults: Faults | None = None  # likewise
-    rounds_ms: Sequence[Mapping[str, Sequence[float]]] = ()
-    """By label, for each arm of a measured row the median of each round, in the order of time, one process after the
-    other; empty for a row without."""
+    rounds: Mapping[str, Ragged] = field(default_factory=dict)  # see `rounds_ms`
+
+    @cached_property
+    def rounds_ms(self) -> Sequence[Mapping[str, Sequence[float]]]:
+        """By label, for each arm of a measured row the median of each round, in the order of time, one process after
+        the other; empty for a row without."""
+        arms = {arm: lists.lists() for arm, lists in self.rounds.items()}
+        return [{arm: lists[row] for arm, lists in arms.items() if lists[row]} for row in range(len(self.cells))]
 
     @cached_property
     def rows(self) -> Rows:
@@ -158,11 +167,6 @@ class Results:
             for row in finding.doubtful:
                 doubts.setdefault(row, []).append(finding)
         return doubts
-
-    @cached_property
-    def runs(self) -> tuple[str, ...]:
-        """Names of the runs, by name."""
-        return tuple(sorted(self.cells["run"].unique()))
 
 
 def comparisons(rows: Rows) -> list[Row]:
@@ -205,339 +209,162 @@ def _known(column: pd.Series[Any]) -> list[Any]:
 # ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def load(results: Path = RESULTS) -> Results:
-    """Read every run file below `results`.
+def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
+    """Read every run file below `results`: those that have changed since they are in the `cache`.
 
     Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
     duplicate of another line of its run.
     """
-    rows: list[dict[str, Any]] = []
-    records = 0
-    owner: dict[str, Path] = {}
-    for path in record.run_files(results):
-        stat = path.stat()
-        of_file = _read(path, stat.st_mtime_ns, stat.st_size)
-        for run in sorted({row["run"] for row in of_file}):
-            if run in owner:
-                raise AtlasError(
-                    f"the run {run!r} is already in {owner[run]}",
-                    where=f"{path}: $.run",
-                    remedy="remove one of the two files, or give its records another run",
-                )
-            owner[run] = path
-        rows += of_file
-        records += sum(row["attempts"] for row in of_file)
-    table = _table(rows)
-    rounds_ms = tuple(rows[position]["rounds_ms"] for position in table.index)
-    documents = newest_tour(results), newest_quality(results), newest_faults(results)
-    return Results(table.reset_index(drop=True), records, *documents, rounds_ms)
-
-
-@lru_cache(maxsize=256)
-def _read(path: Path, _modified_ns: int, _size: int) -> list[dict[str, Any]]:
-    """The pooled rows of one file. While pages are served, only the file that has grown is read again."""
-    groups: defaultdict[tuple[Any, ...], list[Record]] = defaultdict(list)
-    seen: dict[tuple[Any, ...], int] = {}
-    for index, each in enumerate(record.read(path)):
-        key = (each.run, each.key)
-        if key in seen:
-            raise AtlasError(
-                f"process {each.process} of {_cell_name(each)} is already in line {_line(path, seen[key])}",
-                where=f"{path}:{_line(path, index)}: $.cell, $.environment, $.process",
-                remedy="remove one of the two lines",
-            )
-        if field := _impossible(each.measurement):
-            raise AtlasError(
-                "a latency is not a positive number",
-                where=f"{path}:{_line(path, index)}: $.measurement.{field}",
-                remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
-            )
-        seen[key] = index
-        groups[(each.run, *each.key[:-1])].append(each)
-    return [_pool(group) for group in groups.values()]
-
-
-def _line(path: Path, index: int) -> int:
-    """The line number of the record `index`: blank lines hold none."""
-    return next(number for at, (number, _) in enumerate(record.lines(path)) if at == index)
-
-
-def _cell_name(each: Record) -> str:
-    cell, environment = each.cell, each.environment
-    return (
-        f"{cell.model} on {environment.device_name} "
-        f"(batch size {cell.batch_size}, {cell.compile_mode}, {cell.dtype}, torch {environment.torch})"
+    archive = look_at(results, cache)
+    kept = archive.folder and archive.folder / f"{_digest(_version() + archive.key)}.npz"
+    shown = read_part(kept) if kept else None
+    if shown is None:
+        shown = _shown(archive.pooled(), archive.paths)
+        if kept:
+            write_part(kept, shown)
+    return Results(
+        _typed(shown.columns),
+        records=shown.facts["records"],
+        runs=tuple(shown.facts["runs"]),
+        superseded=shown.facts["superseded"],
+        tour=newest_tour(results),
+        quality=newest_quality(results),
+        faults=newest_faults(results),
+        rounds=shown.rounds,
     )
 
 
-SHORTEST_MS, LONGEST_MS = 1e-9, 1e12
-"""Between these a figure can be a latency or a throughput: a picosecond, and thirty years."""
+@cache
+def _version() -> str:
+    """What the table depends on besides the pooled rows."""
+    return _digest(Path(__file__).read_text(encoding="utf-8"))
 
 
-def _impossible(measurement: Measurement | None) -> str | None:
-    for name in ("eager", "compiled"):
-        arm: Arm | None = getattr(measurement, name, None)
-        if arm and any(not SHORTEST_MS <= call < LONGEST_MS for calls in arm.rounds_ms for call in calls):
-            return f"{name}.rounds_ms"
-        for field in ("published_mean_ms", "published_median_ms", "published_images_s"):
-            figure = getattr(arm, field, None)
-            if figure is not None and not SHORTEST_MS <= figure < LONGEST_MS:
-                return f"{name}.{field}"
-    return None
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-# ── Pooling ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _pool(group: Sequence[Record]) -> dict[str, Any]:
-    """One row of the table from the processes of a cell."""
-    group = sorted(group, key=lambda each: each.process)
-    standing = worst(group)
-    newest = max(group, key=lambda each: each.measured_at.timestamp() if each.measured_at else 0.0)
-    measurements = [each.measurement for each in group if each.measurement]
-    return {
-        "run": standing.run,
-        "profile": standing.profile,
-        "origin": standing.origin,
-        "status": standing.status.value,
-        "reason": standing.reason or "",
-        "flags": " ".join(sorted({flag for each in group for flag in each.flags})),
-        "attempts": len(group),
-        "measured_at": newest.measured_at,
-        "command": standing.command or "",
-        "contributor": standing.contributor or "",
-        **_cell(standing),
-        **_environment(standing),
-        **_source(standing),
-        **_figures(measurements, standing.cell.batch_size),
-        "rounds_ms": _rounds(measurements),
-    }
-
-
-def _rounds(measurements: Sequence[Measurement]) -> dict[str, list[float]]:
-    arms = {name: [one for each in measurements if (one := getattr(each, name))] for name in ("eager", "compiled")}
-    medians = {name: [statistics.round_medians(arm) for arm in each] for name, each in arms.items()}
-    return {name: ms for name, each in medians.items() if each and (ms := np.concatenate(each).tolist())}
-
-
-def _cell(each: Record) -> dict[str, Any]:
-    cell = each.cell
-    return {
-        "model_label": cell.model,
-        "checkpoint": cell.checkpoint,
-        "task": cell.task,
-        "device_type": cell.device,
-        "dtype": f"autocast {cell.dtype}" if cell.autocast else cell.dtype,
-        "batch_size": cell.batch_size,
-        "compile_mode": cell.compile_mode,
-        "dynamic": "auto" if cell.dynamic is None else str(cell.dynamic).lower(),
-        "weights": cell.weights,
-        "input_size": "×".join(map(str, cell.input_size)) if cell.input_size else "",
-        "layout": "channels_last" if cell.channels_last else "",
-    }
-
-
-def _environment(each: Record) -> dict[str, Any]:
-    environment, on_cpu = each.environment, each.cell.device == "cpu"
-    texts = ("transformers", "python", "platform", "accelerator", "driver", "triton", "commit")
-    return {
-        "device_name": short_name(environment.device_name),
-        "torch": environment.torch,
-        "cores": environment.cores,
-        "threads": environment.threads if on_cpu else None,
-        "memory_gb": environment.memory_gb,
-        "settings": json.dumps(environment.settings, sort_keys=True, ensure_ascii=False),
-        **{name: getattr(environment, name) or "" for name in texts},
-    }
-
-
-def _source(each: Record) -> dict[str, str]:
-    names = ("title", "url", "date", "licence", "note")
-    files = " ".join(each.source.files) if each.source else ""
-    return {f"source_{name}": getattr(each.source, name, None) or "" for name in names} | {"source_files": files}
-
-
-def _figures(measurements: Sequence[Measurement], batch_size: int) -> dict[str, Any]:
-    if not measurements:
-        return {"processes": 0}
-    figures: dict[str, Any] = {"processes": len(measurements), "verdict": statistics.verdict(measurements)}
-    figures["causes"] = _json_of([each.cause.value, each.figure] for each in cause.explain(measurements))
-    for arm in ARMS:
-        figures |= _arm(arm, [one for each in measurements if (one := getattr(each, arm))], batch_size)
-    ratio = statistics.speedup(measurements)
-    figures |= _estimate("speedup", ratio)
-    figures |= {"change": 1 / ratio.value - 1, "change_low": 1 / ratio.high - 1, "change_high": 1 / ratio.low - 1}
-    eager_gb, compiled_gb = (figures.get(f"{arm}_peak_memory_gb", math.nan) for arm in ARMS)
-    if eager_gb and all(each.is_comparable for each in measurements):
-        figures |= {"memory_change": compiled_gb / eager_gb - 1}
-    return figures | _compilation(measurements) | _graphs(measurements) | _efficiency(measurements, batch_size)
-
-
-def _arm(name: str, arms: Sequence[Arm], batch_size: int) -> dict[str, Any]:
-    if not arms:
-        return {}
-    summary = statistics.summarize(arms)
-    own_batch = _median(arm.batch_size for arm in arms)
-    images = batch_size if math.isnan(own_batch) else own_batch
-    # A row tells one batch size: the latency of another would be taken for one of it. Images a second fit any.
-    latency = (
-        {}
-        if images != batch_size
-        else {
-            f"{name}_ms": summary.latency_ms,
-            f"{name}_low_ms": summary.low_ms,
-            f"{name}_high_ms": summary.high_ms,
-        }
-    )
-    printed = _median(arm.published_images_s for arm in arms)
-    return latency | {
-        f"{name}_images_s": images / summary.latency_ms * 1e3 if math.isnan(printed) else printed,
-        f"{name}_samples": summary.n or None,
-        f"{name}_peak_memory_gb": _most(arm.peak_memory_gb for arm in arms),
-        f"{name}_peak_reserved_gb": _most(arm.peak_reserved_gb for arm in arms),
-        f"{name}_minor_faults_per_call": _median(arm.minor_faults_per_call for arm in arms),
-        f"{name}_device_ms": _median(_median(arm.device_ms) for arm in arms if arm.device_ms),
-    }
-
-
-def _compilation(measurements: Sequence[Measurement]) -> dict[str, Any]:
-    compilations = [each.compilation for each in measurements if each.compilation]
-    if not compilations:
-        return {}
-    cold, warm = (statistics.break_even_calls(measurements, warm=warm) for warm in (False, True))
-    return {
-        "compile_cold_s": _median(each.cold_s for each in compilations),
-        "compile_warm_s": _median(each.warm_s for each in compilations),
-        **_estimate("break_even_calls", cold),
-        **_estimate("break_even_warm_calls", warm),
-    }
-
-
-def _estimate(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-
-
-def _graphs(measurements: Sequence[Measurement]) -> dict[str, Any]:
-    """The worst that any process saw: a break in one process is a break."""
-    graphs = [each.graphs for each in measurements if each.graphs]
-    errors = [each.accuracy.max_relative_error for each in measurements if each.accuracy]
-    found: dict[str, Any] = {"max_relative_error": max(errors)} if errors else {}
-    if graphs:
-        found |= {
-            "graphs": max(each.graphs for each in graphs),
-            "graph_breaks": max(len(each.breaks) for each in graphs),
-            "recompiles": max(each.recompiles for each in graphs),
-            "cudagraph_skips": max(len(each.cudagraph_skips) for each in graphs),
-            "batch_size_recompiles": max(
-                (each.batch_size_recompiles for each in graphs if each.batch_size_recompiles is not None), default=None
-            ),
-            "graph_break_reasons": _json_of(
-                {"reason": one.reason, "location": one.location or ""} for each in graphs for one in each.breaks
-            ),
-            "cudagraph_skip_reasons": _json_of(reason for each in graphs for reason in each.cudagraph_skips),
-        }
-    return found
-
-
-def _efficiency(measurements: Sequence[Measurement], batch_size: int) -> dict[str, Any]:
-    """What a call has to do, at what rate each arm does it, and what the device says of itself meanwhile."""
-    work, peaks = cause.work_of(measurements), cause.peaks_of(measurements)
-    found: dict[str, Any] = {}
-    if work:
-        found |= {"flop": work.flop, "traffic_bytes": work.traffic_bytes}
-    if peaks:
-        found |= {"matmul_flop_s": peaks.matmul_flop_s, "copy_bytes_s": peaks.copy_bytes_s}
-    for arm in ARMS:
-        found |= {
-            f"{arm}_host_bound": cause.host_bound(measurements, arm),
-            f"{arm}_flop_s": cause.achieved_flop_s(measurements, arm),
-            f"{arm}_matmul_share": cause.peak_share(measurements, arm),
-            f"{arm}_copy_share": cause.bandwidth_share(measurements, arm),
-            f"{arm}_image_j": cause.energy_per_image_j(measurements, arm, batch_size),
-        }
-    return found | _telemetry([each.telemetry for each in measurements if each.telemetry])
-
-
-def _telemetry(told: Sequence[Telemetry]) -> dict[str, Any]:
-    if not told:
-        return {}
-    reasons = Counter[str]()
-    for each in told:
-        reasons.update(each.throttle_reasons)
-    return {
-        "clock_mhz": _median(mhz for each in told for mhz in each.clock_mhz),
-        "temperature_c": _most(celsius for each in told for celsius in each.temperature_c),
-        "power_w": _median(watts for each in told for watts in each.power_w),
-        "repeated_rounds": sum(each.repeated_rounds for each in told),
-        "throttled_rounds": sum(each.throttled_rounds for each in told),
-        "throttle_reasons": json.dumps(reasons, sort_keys=True) if reasons else "",
-    }
-
-
-def _json_of(values: Iterable[Any]) -> str:
-    """Distinct values as a JSON list, in the order in which they first occur; nothing for none."""
-    distinct = list({json.dumps(value, sort_keys=True): value for value in values}.values())
-    return json.dumps(distinct, ensure_ascii=False) if distinct else ""
-
-
-def _most(values: Iterable[float | None]) -> float:
-    return max((value for value in values if value is not None), default=math.nan)
-
-
-def _median(values: Iterable[float | None]) -> float:
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else math.nan
+def _refuse_shared_runs(rows: pd.DataFrame, paths: Sequence[Path]) -> None:
+    """A run belongs to one file: else nobody could tell which of two lines of a process is the newer one."""
+    owner: dict[int, int] = {}
+    runs = rows["run"]
+    for run, file in rows.assign(run=runs.cat.codes)[["run", "file"]].drop_duplicates().itertuples(index=False):
+        if owner.setdefault(run, file) != file:
+            raise AtlasError(
+                f"the run {runs.cat.categories[run]!r} is already in {paths[owner[run]]}",
+                where=f"{paths[file]}: $.run",
+                remedy="remove one of the two files, or give its records another run",
+            )
 
 
 # ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """The table in the order of pages; its index still says which of `rows` each row was."""
-    table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name not in {"device", "model", "newest"}])
+def _shown(pooled: Pooled, paths: Sequence[Path]) -> Pooled:
+    """The rows that `Results` has, in the order of pages and with the names of devices and models: all of them, or the
+    newest of each cell where there are more than `HISTORY`."""
+    rows = pooled.columns
+    if rows.empty:
+        return Pooled(rows, pooled.rounds, {"records": 0, "superseded": 0, "runs": []})
+    _refuse_shared_runs(rows, paths)
+    age = np.lexsort((_ranks(rows["run"]), _ranks(rows["source_date"]), rows["measured_at"]))
     # The cores tell CPUs apart; beside an accelerator they are its host's, and it stays the same device.
-    own_cores = table.assign(cores=table["cores"].where(table["device_type"] == "cpu"))
-    table["device"] = _slugs(own_cores, ["device_type", "device_name", "cores"], _device_slug)
-    table["model"] = _slugs(table, ["model_label", "checkpoint"], lambda row: slugify(row["model_label"]))
-    table["model_label"] = _distinct_labels(table)
-    table["newest"] = False
-    for name in (*TEXTS, *(name for name, kind in COORDINATES.items() if kind == "str")):
-        table[name] = table[name].astype("str").fillna("")
-    table = table[list(COLUMNS)].astype(COLUMNS)
-    oldest_first = table.sort_values(["measured_at", "source_date", "run"], na_position="first", kind="stable")
-    newest = oldest_first.drop_duplicates(list(COORDINATES), keep="last").index
-    table.loc[newest, "newest"] = True
-    return table.take(_in_order(table))
+    own_cores = rows["cores"].where(rows["device_type"] == "cpu")
+    machines = pd.DataFrame(
+        {"device_type": rows["device_type"], "device_name": rows["device_name"], "cores": own_cores}
+    )
+    checkpoints = rows[["model_label", "checkpoint"]]
+    names = {
+        "device": _slugs(machines, age, _device_slug),
+        "model": _slugs(checkpoints, age, lambda row: slugify(row["model_label"])),
+        "model_label": _distinct_labels(checkpoints),
+    }
+    rows = rows.assign(**names)
+    cells = _numbers(rows, list(COORDINATES))
+    newest = np.zeros(len(rows), dtype=bool)
+    newest[_last(cells, age)] = True
+    facts = {
+        "records": int(rows["attempts"].sum()),
+        "runs": sorted(rows["run"].cat.remove_unused_categories().cat.categories),
+        "superseded": int((~newest).sum()) if len(rows) > HISTORY else 0,
+    }
+    kept = np.flatnonzero(newest) if facts["superseded"] else np.arange(len(rows))
+    table = rows.assign(newest=newest.astype(np.float64)).take(kept)
+    order = _in_order(table)
+    rounds = {arm: lists.take(kept[order]) for arm, lists in pooled.rounds.items()}
+    columns = [name for name in COLUMNS if name in table]
+    return Pooled(table.take(order)[columns].reset_index(drop=True), rounds, facts)
+
+
+def _typed(rows: pd.DataFrame) -> pd.DataFrame:
+    """The table with all columns, as they are declared."""
+    columns: dict[str, Any] = {}
+    kind: Any
+    for name, kind in COLUMNS.items():
+        column = rows.get(name)
+        if name == "measured_at":
+            times = np.empty(0, np.int64) if column is None else column.to_numpy()
+            columns[name] = pd.Series(times.view("datetime64[us]")).dt.tz_localize("UTC")
+        elif column is None:
+            columns[name] = pd.Series([""] * len(rows) if kind == "str" else [np.nan] * len(rows)).astype(kind)
+        elif isinstance(column.dtype, pd.CategoricalDtype):
+            texts = column.cat.categories.to_numpy(dtype=object)
+            columns[name] = pd.Series(texts[column.cat.codes.to_numpy()], dtype="str")
+        else:
+            columns[name] = column.astype(kind)
+    return pd.DataFrame(columns)
 
 
 def _in_order(table: pd.DataFrame) -> Any:
     """Positions of the rows as pages show them: accelerators before CPUs, old versions before new, models by name."""
     keys = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run"]
-    ranked = {column: _rank(table[column], order) for column, order in ORDERS.items()}
-    return np.lexsort([*(ranked.get(key, table[key]) for key in reversed(keys)), table["device_type"] == "cpu"])
+    ranked = [table[key] if key == "batch_size" else _ranks(table[key], ORDERS.get(key)) for key in reversed(keys)]
+    return np.lexsort([*ranked, (table["device_type"] == "cpu").to_numpy()])
 
 
-def _rank(column: pd.Series[Any], order: Callable[[str], Any]) -> pd.Series[Any]:
-    ranks = {value: rank for rank, value in enumerate(sorted(column.unique(), key=order))}
-    return column.map(ranks).astype("int64")
+def _ranks(column: pd.Series[Any], order: Callable[[str], Any] | None = None) -> Any:
+    """The place of each row's text among the texts of the column, sorted."""
+    texts = list(column.cat.categories)
+    ranks = np.empty(len(texts), dtype=np.int64)
+    ranks[sorted(range(len(texts)), key=lambda at: order(texts[at]) if order else texts[at])] = np.arange(len(texts))
+    return ranks[column.cat.codes.to_numpy()]
 
 
-def _slugs(table: pd.DataFrame, identity: list[str], slug: Callable[[Mapping[Any, Any]], str]) -> pd.Series[str]:
+def _numbers(table: pd.DataFrame, columns: Sequence[str]) -> Any:
+    """A number for each row: the same for rows that agree in all columns."""
+    numbers = np.zeros(len(table), dtype=np.int64)
+    for name in columns:
+        column = table[name]
+        codes = column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else pd.factorize(column)[0]
+        own = np.asarray(codes, dtype=np.int64) + 1  # 0 where unknown
+        numbers = pd.factorize(numbers * (own.max(initial=0) + 1) + own)[0]
+    return numbers
+
+
+def _last(numbers: Any, order: Any) -> Any:
+    """For each number, ascending, the row that comes last in `order`."""
+    last = np.empty(numbers.max() + 1, dtype=np.int64)
+    last[numbers[order]] = order  # of several values for one place the last stays
+    return last
+
+
+def _slugs(identity: pd.DataFrame, age: Any, slug: Callable[[Mapping[Any, Any]], str]) -> Any:
     """One slug for each distinct `identity`. Of those that would share one the oldest keeps it: links stay valid."""
-    known = table.sort_values(["measured_at", "source_date", "run"], na_position="first", kind="stable")
-    known = known[identity].drop_duplicates()
+    numbers = _numbers(identity, identity.columns.to_list())
+    place = np.empty(len(age), dtype=np.int64)
+    place[age] = np.arange(len(age))
+    oldest = _last(numbers, age[::-1])
+    slugs = np.empty(len(oldest), dtype=object)
     taken: set[str] = set()
-    slugs: dict[tuple[Any, ...], str] = {}
-    for row in known.to_dict("records"):
-        key = tuple(None if pd.isna(row[name]) else row[name] for name in identity)
+    by_age = np.argsort(place[oldest])
+    for number, row in zip(by_age, identity.iloc[oldest[by_age]].to_dict("records"), strict=True):
         name = slug(row)
         if name in taken or name in _RESERVED or not name:
+            key = tuple(None if pd.isna(part) else part for part in row.values())
             name = "-".join(filter(None, (name, hashlib.sha256(repr(key).encode()).hexdigest()[:8])))
         taken.add(name)
-        slugs[key] = name
-    keys = zip(*(table[name] for name in identity), strict=True)
-    values = [slugs[tuple(None if pd.isna(part) else part for part in key)] for key in keys]
-    return pd.Series(values, index=table.index, dtype="str")
+        slugs[number] = name
+    return coded(numbers, slugs)
 
 
 # Names of pages that are there anyway, and names that Windows keeps for itself.
@@ -557,22 +384,15 @@ def _device_slug(row: Mapping[Any, Any]) -> str:
     return slugify(f"cpu {row['device_name']}{cores}")
 
 
-def _distinct_labels(table: pd.DataFrame) -> pd.Series[str]:
+def _distinct_labels(pairs: pd.DataFrame) -> Any:
     """The label of each model, with its checkpoint where several checkpoints go by one label."""
-    pairs = table[["model_label", "checkpoint"]].drop_duplicates()
-    shared = {label for label, count in Counter(pairs["model_label"]).items() if count > 1}
+    numbers = _numbers(pairs, pairs.columns.to_list())
+    distinct = pairs.iloc[_last(numbers, np.arange(len(pairs)))].astype(str)
+    shared = {label for label, count in Counter(distinct["model_label"]).items() if count > 1}
     labels = [
         f"{label} ({checkpoint})" if label in shared else label
-        for label, checkpoint in zip(table["model_label"], table["checkpoint"], strict=True)
+        for label, checkpoint in distinct.itertuples(index=False)
     ]
-    return pd.Series(labels, index=table.index, dtype="str")
-
-
-_NOISE = re.compile(r"\((?:R|TM|C)\)|\b(?:NVIDIA|Tesla|GeForce|CPU|Processor|\d+-Core)\b|[®™@]", re.IGNORECASE)
-
-
-def short_name(device_name: str) -> str:
-    """What people call a device: ``A100`` for "NVIDIA A100", ``T4`` for "Tesla T4", ``Intel Xeon 2.50 GHz`` for
-    "Intel(R) Xeon(R) Processor @ 2.50GHz". Only brands and filler go, so different products stay different."""
-    name = re.sub(r"(?<=\d)GHz", " GHz", _NOISE.sub(" ", device_name))
-    return " ".join(name.split()) or device_name.strip() or "?"
+    known = list(dict.fromkeys(labels))
+    codes = np.array([known.index(label) for label in labels], dtype=np.int64)
+    return coded(codes[numbers], known)

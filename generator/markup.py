@@ -245,6 +245,7 @@ class Tables:
             "commit": self._code,
             "licence": self._plain,
             "date": self._date,
+            "family": self._family,
             "device_names": self._devices,
             "run": self._run,
             "fault": self._fault,
@@ -255,6 +256,9 @@ class Tables:
         text = self.words.coordinate(column, row)
         address = self.link(column, row[column]) if column in {"device", "model"} else None
         return Markup('<a href="{}">{}</a>').format(address, text) if address else text
+
+    def _family(self, slug: str, _row: Row) -> Cell:
+        return Cell(Markup('<a href="{}">{}</a>').format(self.link("family", slug), self.words.value(slug)))
 
     def _latency(self, column: str, value: float | None, row: Row) -> Cell:
         """A latency to the digit; in its place, or beside it, the status of a cell that did not pass."""

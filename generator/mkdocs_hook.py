@@ -35,6 +35,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import CountHandler
 from mkdocs.utils.templates import url_filter
+from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError
 from generator.desk import Desk
@@ -95,6 +96,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     config.extra["scope"] = urlsplit(_root_url(config)).path or "/"  # a choice of dark or light holds for all languages
     config.extra_css.insert(0, STYLESHEET)
     config.nav = edition.navigation(config.nav or [])
+    config.not_in_nav = GitIgnoreSpec.from_lines(edition.unlisted)
     config.site_name = str(language.gettext(config.site_name))
     config.site_description = str(language.gettext(config.site_description))
     config.mdx_configs["toc"]["permalink_title"] = str(language.gettext("Link to this section"))

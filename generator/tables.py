@@ -182,7 +182,8 @@ def _text(name: str) -> Callable[[Any], str]:
 
 def _shown(rows: Rows, *columns: str) -> Lines:
     """A line per row: what tells the rows apart, and `columns`."""
-    return [{column: row[column] for column in ("row", *_coordinates(rows), *columns)} for row in rows]
+    shown = ("row", *_coordinates(rows), *columns)
+    return [{column: row[column] for column in shown} for row in rows]
 
 
 def _any(rows: Rows, column: str) -> bool:
@@ -288,6 +289,26 @@ def models(rows: Rows, doubtful: Collection[int] = ()) -> Lines:
         comparisons=lambda group: len(comparisons(group)),
         best_device=lambda group: best_row(group, doubtful),
     )
+
+
+def families(rows: Rows, family_of: Callable[[Row], str], doubtful: Collection[int] = ()) -> Lines:
+    """One line per family of models; the median where all rows are of one device and origin."""
+    by_family: dict[str, list[Row]] = {}
+    for row in rows:
+        by_family.setdefault(family_of(row), []).append(row)
+    averaged = len({(row["device"], row["origin"]) for row in rows}) == 1
+    return [
+        {
+            "row": group[0]["row"],
+            "family": family,
+            "models": _distinct("model")(group),
+            "comparisons": len(comparisons(group)),
+            **({"median_change": median_change(group)} if averaged else {}),
+            "best_model": best_row(group, doubtful),
+            "slower": len(slower_rows(group)),
+        }
+        for family, group in sorted(by_family.items())
+    ]
 
 
 def environment(rows: Rows) -> Lines:

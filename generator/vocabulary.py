@@ -31,11 +31,11 @@ from bench.errors import AtlasError
 from bench.quality import COMMAND, QUALITY
 from bench.tour import TOURS, Tour
 from generator import causes, charts, decision, downloads, explorer, faults, quality, tables, tour, typography
-from generator.atlas import Atlas
+from generator.atlas import Atlas, family_of
 from generator.charts import Chart
 from generator.curves import CurvesChart
 from generator.language import Language
-from generator.load import COORDINATES, MODES, Results, Rows, slugify
+from generator.load import COORDINATES, MODES, Results, Row, Rows, comparisons, slugify
 from generator.markup import Tables, figure, status_notes
 from generator.site_file import CHARTS, DATA, SiteFile
 from generator.tables import Lines
@@ -47,6 +47,12 @@ DECISIONS = f"{DATA}/should-i-compile.json"
 EXPLORER = f"{DATA}/explorer.json"
 LOSSES = f"{DATA}/losses.csv"
 ROUNDS = f"{DATA}/rounds/"
+
+MOST_LINES = 400
+"""Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
+
+MOST_BARS = 120
+"""Rows of a chart. More are shown as a distribution."""
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
@@ -144,6 +150,7 @@ class _Functions:
         """Each public method as Jinja calls it: without its context on pages' side."""
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
+            "families_table",
             *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
             *("breaks_table", "skips_table", "recompiles_table"),
             *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
@@ -168,7 +175,8 @@ class _Functions:
         rows = self._select(selection)
         if not rows:
             return self._nothing()
-        return self._tables(page).latency(tables.latency(rows), self.language.gettext("Latency, eager and compiled"))
+        headline = self.language.gettext("Latency, eager and compiled")
+        return self._limited(page, tables.latency(rows), rows, headline, selection)
 
     def slower_table(self, page: str) -> str:
         """The clearest cases in which compiling costs time."""
@@ -185,10 +193,18 @@ class _Functions:
         """What was measured on each device."""
         return self._table(page, tables.devices(self.atlas.cells), self.language.gettext("All devices"))
 
-    def models_table(self, page: str) -> str:
-        """All models with their largest gain."""
-        lines = tables.models(self.atlas.cells, self.atlas.doubtful)
-        return self._table(page, lines, self.language.gettext("All models"))
+    def models_table(self, page: str, **selection: Any) -> str:
+        """All models, or the selected ones, with their largest gain."""
+        lines = tables.models(self._select(selection), self.atlas.doubtful)
+        return self._table(
+            page, lines, self.language.gettext("Models") if selection else self.language.gettext("All models")
+        )
+
+    def families_table(self, page: str, **selection: Any) -> str:
+        """The families of many models, with what compiling does to them."""
+        rows = self._select(selection)
+        lines = tables.families(rows, self._family_of, self.atlas.doubtful)
+        return self._table(page, lines, self.language.gettext("Models by family"))
 
     def compile_cost_table(self, page: str, **selection: Any) -> str:
         """What compiling costs, and when it has paid."""
@@ -248,7 +264,14 @@ class _Functions:
 
     def runs_table(self, page: str) -> str:
         """Where the figures come from."""
-        return self._table(page, tables.runs(self.atlas.results.rows), self.language.gettext("Runs"))
+        results = self.atlas.results
+        table = self._table(page, tables.runs(results.rows), self.language.gettext("Runs"))
+        if not results.superseded:
+            return table
+        message = self.language.gettext(
+            "Rows of former runs that newer runs have replaced, not listed here: %(count)s."
+        )
+        return f"{table}\n{self._paragraph(self.words.say(message, count=self.language.number(results.superseded)))}"
 
     def problems_table(self, page: str) -> str:
         """What the data lint found."""
@@ -295,7 +318,7 @@ class _Functions:
             return self._nothing()
         self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
         headline = self.language.gettext("Every record: latency, time to ready, and the calls that pay for it")
-        table = self._tables(page).rows(decision.lines(rows), rows, headline)
+        table = self._limited(page, decision.lines(rows), rows, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
         return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{every}"
@@ -376,7 +399,7 @@ class _Functions:
         """The newest rows with the given values of coordinates."""
         labels: set[int] | None = None
         for coordinate, value in selection.items():
-            by_value = self._index(_known("selection", coordinate, COORDINATES))
+            by_value = self._index(_known("selection", coordinate, (*COORDINATES, "family")))
             name = _known(coordinate.replace("_", " "), str(getattr(value, "slug", value)), by_value)
             labels = by_value[name] if labels is None else labels & by_value[name]
         return self.atlas.cells if labels is None else [self.atlas.results.rows[label] for label in sorted(labels)]
@@ -386,11 +409,15 @@ class _Functions:
         """Labels of the newest rows by the value of a coordinate."""
         labels: dict[str, set[int]] = {value: set() for value in FORESEEN.get(coordinate, ())}
         for row in self.atlas.cells:
-            labels.setdefault(str(row[coordinate]), set()).add(row["row"])
+            value = self._family_of(row) if coordinate == "family" else str(row[coordinate])
+            labels.setdefault(value, set()).add(row["row"])
         return labels
 
+    def _family_of(self, row: Row) -> str:
+        return family_of(row["model_label"])
+
     def _tables(self, page: str) -> Tables:
-        return Tables(self.words, self.atlas.results, lambda kind, slug: _address(page, f"{kind}s/{slug}.md"))
+        return Tables(self.words, self.atlas.results, lambda kind, slug: _address(page, _page_of(kind, slug)))
 
     def _of_rows(
         self,
@@ -402,20 +429,47 @@ class _Functions:
     ) -> str:
         """A table of those of the selected rows that `choose` leaves."""
         rows = choose(self._select(selection))
-        return self._tables(page).rows(lines(rows), rows, headline) if rows else self._nothing()
+        return self._limited(page, lines(rows), rows, headline, selection) if rows else self._nothing()
+
+    def _limited(self, page: str, lines: Lines, rows: Rows, headline: str, selection: Mapping[str, Any]) -> str:
+        """A table of the first lines, which says so where there are more."""
+        first = lines[:MOST_LINES]
+        shown = {line["row"] for line in first}
+        about = rows if len(first) == len(lines) else [row for row in rows if row["row"] in shown]
+        return self._tables(page).rows(first, about, headline) + self._rest(page, len(lines), selection)
+
+    def _rest(self, page: str, count: int, selection: Mapping[str, Any]) -> str:
+        """What a table leaves out, "" where it has all its lines."""
+        if count <= MOST_LINES:
+            return ""
+        message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
+        numbers = {"shown": self.language.number(MOST_LINES), "count": self.language.number(count)}
+        address, label = self._in_explorer(page, selection)
+        told = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
+        return f"\n{told.format(self.words.say(message, **numbers), address, label)}"
 
     def _table(self, page: str, lines: Lines, caption: str) -> str:
-        return self._tables(page).table(lines, escape(caption)) if lines else self._nothing()
+        if not lines:
+            return self._nothing()
+        return self._tables(page).table(lines[:MOST_LINES], escape(caption)) + self._rest(page, len(lines), {})
 
     def _chart(self, page: str, kind: str, draw: Draw, selection: Mapping[str, Any]) -> str:
         rows = self._select(selection)
         if not rows:
             return self._nothing()
-        chosen = {coordinate: str(getattr(value, "slug", value)) for coordinate, value in sorted(selection.items())}
-        name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in chosen.items()))))
-        data = f"{_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
-        link = data, self.language.gettext("Open these records in the explorer")
+        if len(rows) > MOST_BARS and draw is not charts.overview:
+            # A bar for each would be a wall. The distribution says it once, in place of the changes.
+            is_shown = draw is charts.change and comparisons(rows)
+            return self._chart(page, "overview", charts.overview, selection) if is_shown else ""
+        name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
+        link = self._in_explorer(page, selection)
         return self._figure(page, name, draw(rows, self.language, self.atlas.doubtful), link)
+
+    def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
+        """The address of these records in the explorer, and what to call it. It knows no families."""
+        chosen = [each for each in _chosen(selection) if each[0] != "family"]
+        address = f"{_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
+        return address, self.language.gettext("Open these records in the explorer")
 
     def _figure(self, page: str, name: str, chart: Chart | CurvesChart, data: tuple[str, str]) -> str:
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
@@ -428,6 +482,15 @@ class _Functions:
 
     def _paragraph(self, text: str) -> str:
         return str(Markup('<p class="no-records">{}</p>').format(text))
+
+
+def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(coordinate, str(getattr(value, "slug", value))) for coordinate, value in sorted(selection.items())]
+
+
+def _page_of(kind: str, slug: str) -> str:
+    """The page of a device, model or family."""
+    return f"models/families/{slug}.md" if kind == "family" else f"{kind}s/{slug}.md"
 
 
 def _with_page(function: Callable[..., str]) -> Callable[..., str]:

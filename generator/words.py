@@ -201,6 +201,7 @@ class Words:
         return {
             "model": gettext("Model"),
             "device": gettext("Device"),
+            "family": gettext("Family"),
             "torch": "PyTorch",
             "transformers": "Transformers",
             "compile_mode": gettext("Mode"),

@@ -12,7 +12,8 @@ from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, telling, 
 
 from bench.errors import AtlasError
 from bench.record import Arm, Measurement, Status
-from generator.load import COLUMNS, Results, comparisons, load, short_name, slugify, version_order
+from generator.load import COLUMNS, Results, comparisons, load, slugify, version_order
+from generator.pooling import short_name
 
 
 def loaded(tmp_path: Path, *records: object) -> Results:

@@ -1,0 +1,387 @@
+"""Rows of run files, pooled once: what was worked out from a file is kept by its content, and read back in columns.
+
+Run files enter, their rows leave, in the order of the files. Below one folder of the cache lie parts, each with the
+rows of some files, and an index, which knows the files by size and time and the parts by the content of their files. A
+file that has changed is pooled again, alone; many files are pooled by one process a core.
+
+Safe to delete at any moment. Whatever is damaged, of another version or gone is made again without a word: each part
+has checksums, and its key names the program that made it. Safe with several builds at once: a file appears whole or not
+at all, and of two indexes the later one wins, which costs the other build's work and nothing else. NumPy's own format
+serves because it needs no further dependency and notices every flipped bit.
+
+    rm -rf .cache
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from bench import cause, record, statistics
+from generator import pooling
+from generator.cache import CACHE
+from generator.pooling import ARMS, Pooled, Ragged, coded, pool
+
+WORTH_KEEPING = 2_000_000
+"""Bytes of run files from which a cache pays: fewer are pooled sooner than their stamps are compared."""
+
+WORTH_SHARING = 48_000_000
+"""Bytes of new run files from which further processes pay: each takes half a second to start."""
+
+BATCH = 24_000_000
+"""Bytes of run files that become one part: so much is in memory at once, with what it decodes to."""
+
+BLOCK = 1_000_000
+"""Bytes of a file that are read at once."""
+
+FEW_ROWS, FEW_PARTS = 2_000, 16
+"""Parts with fewer rows are joined when there are more of them: a file that grows all day leaves one each time."""
+
+SETTLED_NS = 2_000_000_000
+"""A file that changed less than this before it was looked at may change again within the same tick of its clock."""
+
+UNUSED_S = 3600
+"""How long a part that the index does not name stays: another build may be about to read it."""
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@cache
+def version() -> str:
+    """What pooled rows depend on besides the run files."""
+    modules = (record, statistics, cause, pooling)
+    sources = [Path(str(module.__file__)).read_bytes() for module in modules] + [Path(__file__).read_bytes()]
+    made_by = f"{sys.version_info[:2]} {np.__version__} {pd.__version__}".encode()
+    return _digest(b"\0".join([made_by, *(_digest(each).encode() for each in sources)]))
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
+    """A file as it was when its content was read."""
+
+    size: int
+    modified_ns: int
+    digest: str
+
+
+class _Index(msgspec.Struct, frozen=True):
+    version: str = ""
+    stamps: dict[str, Stamp] = {}
+    parts: dict[str, list[str]] = {}  # name of a part → digests of the files whose rows it has, in their order
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """Run files with their content, for who keeps what was made from all of them."""
+
+    paths: Sequence[Path]
+    stamps: Sequence[Stamp]
+    folder: Path | None  # of the cache; None where the files are too few
+    index: _Index
+
+    @property
+    def key(self) -> str:
+        """The same for the same files with the same content, read by the same program."""
+        names = (f"{path} {stamp.digest}" for path, stamp in zip(self.paths, self.stamps, strict=True))
+        return _digest("\n".join([version(), *names]).encode())
+
+    def pooled(self) -> Pooled:
+        """The rows of all files. Raises `AtlasError` for the first line that is wrong."""
+        if self.folder is None:
+            return pool(self.paths)
+        return _pooled(self)
+
+
+def look_at(results: Path, root: Path = CACHE) -> Archive:
+    """The run files below `results`. Only those that have changed are read."""
+    paths = record.run_files(results)
+    seen = [_seen(path) for path in paths]
+    if sum(size for size, _ in seen) < WORTH_KEEPING:
+        return Archive(paths, (), None, _Index())
+    folder = root / "records" / _digest(str(results.resolve()).encode())
+    index = _read_index(folder)
+    stamps = {path: index.stamps.get(str(path)) for path in paths}
+    new = [
+        (path, *at)
+        for path, at in zip(paths, seen, strict=True)
+        if not (known := stamps[path]) or (known.size, known.modified_ns) != at
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        stamps |= dict(zip((path for path, *_ in new), threads.map(lambda each: _stamp(*each), new), strict=True))
+    return Archive(paths, [stamp for stamp in stamps.values() if stamp], folder, index)
+
+
+def _seen(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:  # gone, or not readable: reading it says why
+        return 0, 0
+    return status.st_size, status.st_mtime_ns
+
+
+def _stamp(path: Path, size: int, modified_ns: int) -> Stamp:
+    settled = time.time_ns() - modified_ns > SETTLED_NS
+    digest = hashlib.blake2b(digest_size=16)
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return Stamp(size, modified_ns if settled else 0, digest.hexdigest())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+# ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _pooled(archive: Archive) -> Pooled:
+    folder = archive.folder
+    assert folder is not None
+    wanted = {stamp.digest for stamp in archive.stamps}
+    parts = {name: digests for name, digests in archive.index.parts.items() if wanted.intersection(digests)}
+    rows = {name: part for name in parts if (part := read_part(folder / f"{name}.npz")) is not None}
+    known = {digest for name in rows for digest in parts[name]}
+    missing = {stamp.digest: path for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
+    for digest in known:
+        missing.pop(digest, None)
+    for batch, part in _pool_missing(missing, folder):
+        name = _name(batch)
+        parts[name], rows[name] = batch, part
+    parts = {name: parts[name] for name in rows}
+    pooled = _joined([stamp.digest for stamp in archive.stamps], parts, rows)
+    _write_index(folder, archive, _compacted(wanted, parts, rows, folder))
+    return pooled
+
+
+def _name(digests: Sequence[str]) -> str:
+    return _digest("\n".join([version(), *digests]).encode())
+
+
+def _joined(digests: Sequence[str], parts: Mapping[str, Sequence[str]], rows: Mapping[str, Pooled]) -> Pooled:
+    """The rows of these contents in their order, wherever they come from; one that is named twice is there twice."""
+    names = list(parts)
+    place = {digest: (at, file) for at, name in enumerate(names) for file, digest in enumerate(parts[name])}
+    whole = concatenated([rows[name] for name in names])
+    offsets = np.cumsum([0, *(len(rows[name].columns) for name in names)])
+    part = np.repeat(np.arange(len(names)), np.diff(offsets))
+    first = np.cumsum([0, *(len(parts[name]) for name in names)])
+    of_row = first[part] + whole.columns["file"].to_numpy()
+    starts, counts = _groups(of_row, int(first[-1]))
+    order = np.argsort(of_row, kind="stable")
+    files = [first[at] + file for at, file in (place[digest] for digest in digests)]
+    positions = [order[starts[file] : starts[file] + counts[file]] for file in files]
+    taken = np.concatenate(positions) if positions else np.empty(0, np.int64)
+    columns = whole.columns.take(taken).reset_index(drop=True)
+    columns["file"] = np.repeat(np.arange(len(files)), [len(each) for each in positions])
+    return Pooled(columns, {arm: whole.rounds[arm].take(taken) for arm in ARMS})
+
+
+def _groups(numbers: Any, count: int) -> tuple[Any, Any]:
+    counts = np.bincount(numbers, minlength=count)
+    return np.cumsum(counts) - counts, counts
+
+
+def concatenated(parts: Sequence[Pooled]) -> Pooled:
+    """The rows of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    columns = {str(name): _column([part.columns for part in parts], str(name)) for name in names}
+    frame = pd.DataFrame(columns) if columns else pd.DataFrame({"file": np.empty(0, np.int64)})
+    return Pooled(frame, {arm: Ragged.joined([part.rounds[arm] for part in parts]) for arm in ARMS})
+
+
+def _column(frames: Sequence[pd.DataFrame], name: str) -> Any:
+    found = [frame.get(name) for frame in frames]
+    if any(each is not None and isinstance(each.dtype, pd.CategoricalDtype) for each in found):
+        unknown = [
+            pd.Categorical([""] * len(frame)) if each is None else each.array
+            for each, frame in zip(found, frames, strict=True)
+        ]
+        return pd.api.types.union_categoricals(unknown)
+    blank = [
+        np.full(len(frame), np.nan) if each is None else each.to_numpy()
+        for each, frame in zip(found, frames, strict=True)
+    ]
+    return np.concatenate(blank)
+
+
+def _compacted(
+    wanted: Collection[str], parts: Mapping[str, Sequence[str]], rows: Mapping[str, Pooled], folder: Path
+) -> Mapping[str, Sequence[str]]:
+    """The parts, small ones joined where there are many, without what files held before."""
+    small = {name: parts[name] for name, part in rows.items() if len(part.columns) < FEW_ROWS}
+    if len(small) <= FEW_PARTS:
+        return parts
+    digests = list(dict.fromkeys(digest for name in small for digest in small[name] if digest in wanted))
+    name = _name(digests)
+    write_part(folder / f"{name}.npz", _joined(digests, small, {each: rows[each] for each in small}))
+    return {**{each: parts[each] for each in parts if each not in small}, name: digests}
+
+
+# ── Pooling what is new ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _pool_missing(missing: Mapping[str, Path], folder: Path) -> Iterator[tuple[list[str], Pooled]]:
+    """Digests and rows of each batch of new files."""
+    batches = list(_batches(missing))
+    if len(batches) > 1 and _bytes(missing) > WORTH_SHARING:
+        _by_others(batches, missing, folder)
+    for batch in batches:
+        path = folder / f"{_name(batch)}.npz"
+        part = read_part(path)  # written by one of the others, or before a mistake in another file was found
+        if part is None:
+            part = pool(missing[digest] for digest in batch)
+            write_part(path, part)
+        yield batch, part
+
+
+def _bytes(missing: Mapping[str, Path]) -> int:
+    return sum(_seen(path)[0] for path in missing.values())
+
+
+def _batches(missing: Mapping[str, Path]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for digest, path in missing.items():
+        batch.append(digest)
+        size += _seen(path)[0]
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _by_others(batches: Sequence[list[str]], missing: Mapping[str, Path], folder: Path) -> None:
+    """Let a process a core write the parts.
+
+    One that fails leaves its files to this process, which then says what is wrong with them.
+    """
+    workers = min(os.cpu_count() or 1, len(batches))
+    with contextlib.ExitStack() as stack:
+        running = []
+        for worker in range(workers):
+            work = [{digest: str(missing[digest]) for digest in batch} for batch in batches[worker::workers]]
+            told = stack.enter_context(tempfile.TemporaryFile())
+            told.write(json.dumps(work).encode())
+            told.seek(0)
+            command = [sys.executable, "-m", "generator.pool_cache", str(folder)]
+            nothing = subprocess.DEVNULL
+            running.append(subprocess.Popen(command, cwd=ROOT, stdin=told, stdout=nothing, stderr=nothing))
+        for process in running:
+            process.wait()
+
+
+def _work(folder: Path, batches: Iterable[Mapping[str, str]]) -> None:
+    """One of the others: write the part of each batch."""
+    for batch in batches:
+        write_part(folder / f"{_name(list(batch))}.npz", pool(Path(path) for path in batch.values()))
+
+
+# ── Files of the cache ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, struct.error, zlib.error, BadZipFile)
+"""What reading a file that was cut off or overwritten may raise."""
+
+
+def write_part(path: Path, part: Pooled) -> None:
+    """Keep some rows. What has no values takes no room."""
+    arrays: dict[str, Any] = {}
+    categories: dict[str, list[str]] = {}
+    for name, column in part.columns.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            categories[str(name)] = list(column.cat.categories)
+            arrays[f"column {name}"] = column.cat.codes.to_numpy()
+        elif column.dtype.kind != "f" or column.notna().any():
+            arrays[f"column {name}"] = column.to_numpy()
+    for arm, rounds in part.rounds.items():
+        arrays |= {f"{arm} flat": rounds.flat, f"{arm} lengths": rounds.lengths}
+    told = {
+        "known": list(arrays),
+        "columns": [str(name) for name in part.columns],
+        "categories": categories,
+        "rows": len(part.columns),
+        "facts": part.facts,
+    }
+    arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    _write(path, content.getbuffer())
+
+
+def read_part(path: Path) -> Pooled | None:
+    """The rows that were kept; None where they are gone or damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            told = json.loads(arrays["told"].tobytes())
+            unknown = np.full(told["rows"], np.nan)
+            known = set(told["known"])
+            columns = {
+                name: arrays[stored] if (stored := f"column {name}") in known else unknown for name in told["columns"]
+            }
+            rounds: dict[str, Ragged] = {arm: Ragged(arrays[f"{arm} flat"], arrays[f"{arm} lengths"]) for arm in ARMS}
+        for name, texts in told["categories"].items():
+            columns[name] = coded(columns[name], texts)
+        return Pooled(pd.DataFrame(columns), rounds, told["facts"])
+    except _DAMAGED:
+        return None
+
+
+def _read_index(folder: Path) -> _Index:
+    try:
+        index = msgspec.json.decode((folder / "index.json").read_bytes(), type=_Index)
+    except (OSError, msgspec.MsgspecError):
+        return _Index()
+    return index if index.version == version() else _Index()
+
+
+def _write_index(folder: Path, archive: Archive, parts: Mapping[str, Sequence[str]]) -> None:
+    stamps = {str(path): stamp for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
+    index = _Index(version(), stamps, {name: list(digests) for name, digests in parts.items()})
+    if index != archive.index:
+        _write(folder / "index.json", msgspec.json.encode(index))
+        _forget(folder, {f"{name}.npz" for name in parts})
+
+
+def _forget(folder: Path, named: set[str]) -> None:
+    """Remove what no index has named for a while."""
+    for path in folder.glob("*.npz"):
+        with contextlib.suppress(OSError):
+            if path.name not in named and time.time() - path.stat().st_mtime > UNUSED_S:
+                path.unlink()
+
+
+def _write(path: Path, content: Any) -> None:
+    """Whole or not at all. A folder that cannot be written costs time and nothing else."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)  # noqa: PTH105  # atomic, unlike a write in place
+
+
+if __name__ == "__main__":
+    _work(Path(sys.argv[1]), json.load(sys.stdin))

@@ -1,0 +1,943 @@
+"""Pooling: run files enter, columns leave, with one row per cell and run.
+
+What `bench.statistics` and `bench.cause` define for one cell is worked out here for thousands of cells at once, in
+arrays of shape (cells, processes): a million records take seconds instead of minutes, and `tests/test_pooling.py` holds
+both against each other. What the lines of a run have in common, cell and environment, is decoded once.
+
+    python -m pytest tests/test_pooling.py
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import re
+import typing
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from itertools import chain, islice
+from operator import attrgetter
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import msgspec
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bench import record
+from bench.cause import AT_THE_PEAK, EXPLAINS, HOST_BOUND, LESS_TRAFFIC, MEMORY_BOUND, ArmName, Cause
+from bench.errors import AtlasError
+from bench.record import (
+    SCHEMA,
+    WORST_FIRST,
+    Arm,
+    Cell,
+    Environment,
+    Graphs,
+    Measurement,
+    Moment,
+    Number,
+    Record,
+    Source,
+    Status,
+    Telemetry,
+    Whole,
+)
+from bench.statistics import CONFIDENCE, SAME, SMALLEST_SAMPLE, VERDICT_CONFIDENCE, student
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+ARMS: tuple[ArmName, ...] = ("eager", "compiled")
+
+TOGETHER = 4_000
+"""Lines from which arrays are made at once: of few, making them takes longer than reading."""
+
+UNKNOWN_TIME = np.iinfo(np.int64).min
+"""Where a record does not say when it was measured; pandas' own value for that."""
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A `Record` whose repeated parts are left as they are written, and whose texts are looked at once each: most lines
+    have them in common with others."""
+
+    schema: int
+    run: str
+    origin: str
+    profile: str
+    process: Whole
+    status: Status
+    cell: msgspec.Raw
+    environment: msgspec.Raw
+    measured_at: Moment | None = None
+    reason: str | None = None
+    measurement: Measurement | None = None
+    seconds: Number | None = None
+    source: msgspec.Raw = msgspec.Raw(b"null")
+    command: str | None = None
+    contributor: str | None = None
+    node: str | None = None
+    plan: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+# ── Lists of numbers ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Lists of numbers, one after the other in `flat`; `lengths` tells them apart, shape (lists,)."""
+
+    flat: Array
+    lengths: Indices
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[float]]) -> Ragged:
+        """Any lists of numbers."""
+        lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+        return cls(np.fromiter(chain.from_iterable(lists), np.float64, int(lengths.sum())), lengths)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ragged]) -> Ragged:
+        """The lists of all parts."""
+        if not parts:
+            return cls.of(())
+        return cls(np.concatenate([each.flat for each in parts]), np.concatenate([each.lengths for each in parts]))
+
+    @property
+    def starts(self) -> Indices:
+        """Where each list begins."""
+        starts: Indices = np.cumsum(self.lengths) - self.lengths
+        return starts
+
+    def take(self, positions: Indices) -> Ragged:
+        """The lists at these positions, in this order."""
+        lengths = self.lengths[positions]
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return Ragged(self.flat[np.repeat(self.starts[positions], lengths) + within], lengths)
+
+    def cut(self, lengths: Indices) -> Ragged:
+        """The beginning of each list, so long."""
+        if (lengths == self.lengths).all():
+            return self
+        within = np.arange(len(self.flat)) - np.repeat(self.starts, self.lengths)
+        return Ragged(self.flat[within < np.repeat(lengths, self.lengths)], lengths)
+
+    def merged(self, sizes: Indices) -> Ragged:
+        """Each `sizes` lists that follow each other as one list."""
+        return Ragged(self.flat, _sums(self.lengths, sizes))
+
+    def lists(self) -> list[list[float]]:
+        """Plain lists."""
+        values, ends = self.flat.tolist(), np.cumsum(self.lengths).tolist()
+        return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def medians(self) -> Array:
+        """The median of each list, nan of an empty one."""
+        found = np.full(len(self.lengths), np.nan)
+        for where, lists in self.by_length():
+            n = lists.shape[1]
+            if n > 1:
+                lists.sort(axis=1)
+            found[where] = (lists[:, (n - 1) // 2] + lists[:, n // 2]) / 2
+        return found
+
+    def median_intervals(self, confidence: float) -> tuple[Array, Array]:
+        """`bench.statistics.median_interval` of each list."""
+        low, high = np.full((2, len(self.lengths)), np.nan)
+        for where, lists in self.by_length():
+            n = lists.shape[1]
+            if n >= SMALLEST_SAMPLE:
+                lists.sort(axis=1)
+                reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
+                low[where], high[where] = _at_rank(lists, n / 2 - reach), _at_rank(lists, n / 2 + reach)
+        return low, high
+
+    def by_length(self) -> Iterator[tuple[Indices, Array]]:
+        """Positions of the lists of one length, and these as an array of shape (lists, length)."""
+        starts = self.starts
+        for length in np.unique(self.lengths[self.lengths > 0]):
+            where = np.flatnonzero(self.lengths == length)
+            yield where, self.flat[starts[where][:, None] + np.arange(length)]
+
+
+def _at_rank(ordered: Array, rank: float) -> Array:
+    """Each row at `rank`, between its values, the first of which has the rank ½."""
+    n = ordered.shape[1]
+    place = min(max(rank - 0.5, 0.0), n - 1.0)
+    below = min(int(place), n - 2)
+    found: Array = ordered[:, below] + (place - below) * (ordered[:, below + 1] - ordered[:, below])
+    return found
+
+
+def _sums(values: NDArray[Any], sizes: Indices) -> Indices:
+    """Sums over groups of so many values that follow each other; a group may be empty."""
+    ends = np.cumsum(sizes)
+    total = np.concatenate(([0], np.cumsum(values)))
+    sums: Indices = total[ends] - total[ends - sizes]
+    return sums
+
+
+# ── Reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Numbers(dict[Any, int]):
+    """Numbers values in the order in which they first occur."""
+
+    def __missing__(self, value: Any) -> int:
+        number = self[value] = len(self)
+        return number
+
+
+class _Checked(_Numbers):
+    """Numbers texts that a field of a record may hold."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, value: Any) -> int:
+        msgspec.convert(value, self._kind)
+        return super().__missing__(value)
+
+
+class _Decoded(dict[bytes, int]):
+    """Numbers JSON texts, each of which is decoded once."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self._decode = msgspec.json.Decoder(kind).decode
+        self.decoded: list[Any] = []
+
+    def __missing__(self, text: bytes) -> int:
+        value = self._decode(text)
+        if isinstance(value, Source):
+            date(*[*map(int, value.date.split("-")), 1, 1][:3])  # a ValueError for a day that no calendar has
+        self.decoded.append(value)
+        number = self[text] = len(self.decoded) - 1
+        return number
+
+
+_NO_ARM, _SILENT = Arm(), Telemetry()
+_RANK = {status: rank for rank, status in enumerate(WORST_FIRST)}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+_PARTS: Mapping[str, Sequence[str]] = {
+    "compilation": ("cold_s", "warm_s"),
+    "work": ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes"),
+    "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s"),
+    "graphs": ("graphs", "recompiles", "batch_size_recompiles"),
+    "accuracy": ("max_relative_error",),
+    "telemetry": ("repeated_rounds", "throttled_rounds"),
+}
+"""Figures of a measurement that are read as they are."""
+
+_PUBLISHED = ("published_mean_ms", "published_median_ms", "published_images_s")
+_OF_ARM = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call", "energy_j", *_PUBLISHED)
+_READINGS = ("clock_mhz", "temperature_c", "power_w")
+_TEXTS = ("run", "origin", "profile", "reason", "command", "contributor", "node", "plan", "flags")
+_KINDS = {name: typing.get_type_hints(Record, include_extras=True)[name] for name in _TEXTS}
+
+
+@dataclass
+class _Read:
+    """What was read so far: an array for each block of lines, by name. `figures` and `lists` are of measurements."""
+
+    paths: list[Path] = field(default_factory=list)
+    cells: _Decoded = field(default_factory=lambda: _Decoded(Cell))
+    environments: _Decoded = field(default_factory=lambda: _Decoded(Environment))
+    sources: _Decoded = field(default_factory=lambda: _Decoded(Source | None))
+    texts: dict[str, _Checked] = field(default_factory=lambda: {name: _Checked(_KINDS[name]) for name in _TEXTS})
+    records: defaultdict[str, list[Indices]] = field(default_factory=lambda: defaultdict(list))
+    figures: defaultdict[str, list[Array]] = field(default_factory=lambda: defaultdict(list))
+    lists: defaultdict[str, list[Ragged]] = field(default_factory=lambda: defaultdict(list))
+    graphs: list[Graphs | None] = field(default_factory=list)
+    throttled: list[Mapping[str, int]] = field(default_factory=list)
+    _waiting: list[tuple[_Line, int, int, int, int]] = field(default_factory=list)
+
+    def read(self, path: Path) -> None:
+        """One run file."""
+        self.paths.append(path)
+        for _, text in record.lines(path):
+            if text.endswith(b"\n"):  # the others are still being written
+                self._waiting.append(self._numbered(_decode(text)))
+                if len(self._waiting) >= TOGETHER:
+                    self.settle()
+
+    def _numbered(self, line: _Line) -> tuple[_Line, int, int, int, int]:
+        """The line with the numbers of its file and of what it shares with others."""
+        cell, environment = self.cells[bytes(line.cell)], self.environments[bytes(line.environment)]
+        return line, len(self.paths) - 1, cell, environment, self.sources[bytes(line.source)]
+
+    def settle(self) -> None:
+        """Make arrays of the lines that were read since the last time."""
+        if not self._waiting:
+            return
+        lines, *numbers = zip(*self._waiting, strict=True)
+        self._waiting = []
+        found: dict[str, Iterable[int]] = dict(zip(("file", "cell", "environment", "source"), numbers, strict=True))
+        found |= {
+            "process": [each.process for each in lines],
+            "status": [_RANK[each.status] for each in lines],
+            "measured_at": [_time(each.measured_at) for each in lines],
+            "is_measured": [each.measurement is not None for each in lines],
+        }
+        for name in _TEXTS:
+            own = self.texts[name]
+            found[name] = [own[value] for value in map(attrgetter(name), lines)]
+        for name, values in found.items():
+            self.records[name].append(np.fromiter(values, np.int64, len(lines)))
+        self._add_measurements([each.measurement for each in lines if each.measurement is not None])
+
+    def _add_measurements(self, measurements: Sequence[Measurement]) -> None:
+        for arm in ARMS:
+            self._add_arms(arm, [getattr(each, arm) for each in measurements])
+        for part, names in _PARTS.items():
+            self._add_figures("", names, [getattr(each, part) for each in measurements])
+        graphs = [each.graphs for each in measurements]
+        for name in ("breaks", "cudagraph_skips"):
+            counts = [math.nan if each is None else len(getattr(each, name)) for each in graphs]
+            self.figures[name].append(np.array(counts, dtype=np.float64))
+        telemetry = [each.telemetry or _SILENT for each in measurements]
+        for name in _READINGS:
+            self.lists[name].append(Ragged.of([getattr(each, name) for each in telemetry]))
+        self.graphs += graphs
+        self.throttled += [each.throttle_reasons for each in telemetry]
+
+    def _add_arms(self, name: str, arms: Sequence[Arm | None]) -> None:
+        self._add_figures(f"{name}_", _OF_ARM, arms)
+        known = [_NO_ARM if arm is None else arm for arm in arms]
+        rounds = np.fromiter((len(arm.rounds_ms) for arm in known), np.int64, len(known))
+        calls = Ragged.of([calls for arm in known for calls in arm.rounds_ms])
+        filled = calls.lengths > 0
+        odd = ~((calls.flat >= SHORTEST_MS) & (calls.flat < LONGEST_MS))
+        found = {
+            "is": np.array([arm is not None for arm in arms]),
+            "samples": calls.merged(rounds).lengths,
+            "odd_calls": _sums(_sums(odd, calls.lengths), rounds),
+        }
+        for column, values in found.items():
+            self.figures[f"{name}_{column}"].append(values.astype(np.float64))
+        self.lists[f"{name}_rounds"].append(Ragged(calls.medians()[filled], _sums(filled, rounds)))
+        self.lists[f"{name}_device"].append(Ragged.of([arm.device_ms for arm in known]))
+
+    def _add_figures(self, prefix: str, names: Iterable[str], values: Sequence[Any]) -> None:
+        """The attributes `names` of some values, nan where it or the whole value is None."""
+        known = [at for at, value in enumerate(values) if value is not None]
+        some = [values[at] for at in known]
+        for name in names:
+            found = list(map(attrgetter(name), some))
+            if found.count(None) == len(found):
+                figures = np.full(len(values), np.nan)
+            elif len(some) == len(values):
+                figures = np.array(found, dtype=np.float64)
+            else:
+                figures = np.full(len(values), np.nan)
+                figures[known] = np.array(found, dtype=np.float64)
+            self.figures[prefix + name].append(figures)
+
+
+class _NotReadableError(Exception):
+    """The quick way does not read this line: the slow one tells why."""
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+def _decode(text: bytes) -> _Line:
+    line = _decoder.decode(text)
+    if not 1 <= line.schema <= SCHEMA or (line.measured_at and not 2000 <= line.measured_at.year < 2200):
+        raise _NotReadableError
+    return line
+
+
+def _time(at: datetime | None) -> int:
+    return UNKNOWN_TIME if at is None else (at - _EPOCH) // _MICROSECOND
+
+
+# ── Pooling ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Rows of some run files. `columns` has those of `load.COLUMNS` that follow from the records of one cell, texts as
+    categories, and ``file``, the position of the file; `rounds` has for each arm the medians of the rounds of each row,
+    in the order of time, one process after the other.
+    """
+
+    columns: pd.DataFrame
+    rounds: Mapping[str, Ragged]
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what else is kept beside them
+
+
+def pool(paths: Iterable[Path]) -> Pooled:
+    """The rows of some run files.
+
+    Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
+    duplicate of another line of its run.
+    """
+    collecting = gc.isenabled()
+    gc.disable()  # what is decoded holds no cycles, and there is much of it
+    try:
+        return _pooled(_read(list(paths)))
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _read(paths: Sequence[Path]) -> _Read:
+    read = _Read()
+    try:
+        for path in paths:
+            read.read(path)
+        read.settle()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, _NotReadableError):
+        for path in paths:
+            for _ in record.read(path):  # says what is wrong with which line
+                pass
+        raise
+    return read
+
+
+def _pooled(read: _Read) -> Pooled:
+    records = {name: np.concatenate(blocks) for name, blocks in read.records.items()}
+    if not records or not len(records["file"]):
+        return Pooled(pd.DataFrame({"file": np.empty(0, np.int64)}), {arm: Ragged.of(()) for arm in ARMS})
+    figures = {name: np.concatenate(blocks) for name, blocks in read.figures.items()}
+    lists = {name: Ragged.joined(blocks) for name, blocks in read.lists.items()}
+    _refuse_impossible(read, records, figures)
+    group = _groups(read, records)
+    order = np.lexsort((records["process"], group))
+    _refuse_duplicates(read, records, group, order)
+    sizes = np.bincount(group)
+    columns = _described(read, records, order, sizes)
+    # Positions among the measurements, cell by cell and process by process.
+    number = np.cumsum(records["is_measured"]) - 1
+    measured = records["is_measured"].astype(bool)
+    at = number[order][measured[order]]
+    processes = np.bincount(group[measured], minlength=len(sizes))
+    with np.errstate(all="ignore"):
+        sample = _Measurements(read, figures, lists)
+    rounds: dict[str, Ragged] = {arm: lists[f"{arm}_rounds"].take(at).merged(processes) for arm in ARMS}
+    with np.errstate(all="ignore"):  # what is not known is nan, and so is what follows from it
+        frame = pd.DataFrame({**columns, **_figures(sample, at, processes, columns["batch_size"])})
+    return Pooled(frame, rounds)
+
+
+def _groups(read: _Read, records: Mapping[str, Indices]) -> Indices:
+    """For each record the number of its cell and run, in the order in which these first occur."""
+    numbers = _Numbers()
+    cells = np.array([numbers[each] for each in read.cells.decoded], dtype=np.int64)
+    numbers = _Numbers()
+    machines = np.array([numbers[each.device_name, each.torch] for each in read.environments.decoded], dtype=np.int64)
+    key = records["file"] * len(read.texts["run"]) + records["run"]
+    key = (key * len(cells) + cells[records["cell"]]) * len(machines) + machines[records["environment"]]
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    ranks = np.empty(len(first), dtype=np.int64)
+    ranks[np.argsort(first)] = np.arange(len(first))
+    found: Indices = ranks[group]
+    return found
+
+
+def _refuse_duplicates(read: _Read, records: Mapping[str, Indices], group: Indices, order: Indices) -> None:
+    same = (np.diff(group[order]) == 0) & (np.diff(records["process"][order]) == 0)
+    if same.any():
+        again = order[1:][same]
+        second = int(again.min())
+        earlier = order[:-1][same][np.argmin(again)]
+        path, index, each = _record(read, records, second)
+        _, first, _ = _record(read, records, int(earlier))
+        raise AtlasError(
+            f"process {each.process} of {_cell_name(each)} is already in line {_line(path, first)}",
+            where=f"{path}:{_line(path, index)}: $.cell, $.environment, $.process",
+            remedy="remove one of the two lines",
+        )
+
+
+def _refuse_impossible(read: _Read, records: Mapping[str, Indices], figures: Mapping[str, Array]) -> None:
+    wrong = np.zeros(int(records["is_measured"].sum()), dtype=bool)
+    for arm in ARMS:
+        wrong |= figures[f"{arm}_odd_calls"] > 0
+        for name in _PUBLISHED:
+            printed = figures[f"{arm}_{name}"]
+            wrong |= (printed < SHORTEST_MS) | (printed >= LONGEST_MS)
+    if wrong.any():
+        path, index, each = _record(read, records, int(np.flatnonzero(records["is_measured"])[wrong.argmax()]))
+        raise AtlasError(
+            "a latency is not a positive number",
+            where=f"{path}:{_line(path, index)}: $.measurement.{_impossible(each.measurement)}",
+            remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
+        )
+
+
+def _record(read: _Read, records: Mapping[str, Indices], position: int) -> tuple[Path, int, Record]:
+    """The file of a record, its place among the records of that file, and itself."""
+    file = records["file"][position]
+    index = position - int(np.searchsorted(records["file"], file))
+    path = read.paths[file]
+    return path, index, next(islice(record.read(path), index, None))
+
+
+def _line(path: Path, index: int) -> int:
+    """The line number of the record `index`: blank lines hold none."""
+    return next(number for at, (number, _) in enumerate(record.lines(path)) if at == index)
+
+
+def _cell_name(each: Record) -> str:
+    cell, environment = each.cell, each.environment
+    return (
+        f"{cell.model} on {environment.device_name} "
+        f"(batch size {cell.batch_size}, {cell.compile_mode}, {cell.dtype}, torch {environment.torch})"
+    )
+
+
+SHORTEST_MS, LONGEST_MS = 1e-9, 1e12
+"""Between these a figure can be a latency or a throughput: a picosecond, and thirty years."""
+
+
+def _impossible(measurement: Measurement | None) -> str:
+    for name in ARMS:
+        arm: Arm | None = getattr(measurement, name, None)
+        if arm and any(not SHORTEST_MS <= call < LONGEST_MS for calls in arm.rounds_ms for call in calls):
+            return f"{name}.rounds_ms"
+        for figure in _PUBLISHED:
+            value = getattr(arm, figure, None)
+            if value is not None and not SHORTEST_MS <= value < LONGEST_MS:
+                return f"{name}.{figure}"
+    return "eager"
+
+
+# ── What a row says of its cell ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _described(read: _Read, records: Mapping[str, Indices], order: Indices, sizes: Indices) -> dict[str, Any]:
+    """Names, statuses, environment and source: those of the record that stands for the cell."""
+    starts = np.cumsum(sizes) - sizes
+    standing = order[starts]
+    statuses = records["status"][order]
+    for row in np.flatnonzero(np.maximum.reduceat(statuses, starts) != np.minimum.reduceat(statuses, starts)):
+        members = order[starts[row] : starts[row] + sizes[row]]
+        processes: Any = [_Status(WORST_FIRST[records["status"][each]]) for each in members]
+        standing[row] = members[processes.index(record.worst(processes))]
+    columns: dict[str, Any] = {"file": records["file"][standing], "attempts": sizes.astype(np.float64)}
+    for name in _TEXTS:
+        if name not in {"flags", "node", "plan"}:
+            columns[name] = _categories(records[name][standing], [text or "" for text in read.texts[name]])
+    columns["status"] = _categories(records["status"][standing], [each.value for each in WORST_FIRST])
+    columns["flags"] = _flags(read, records["flags"][order], sizes)
+    columns["measured_at"] = np.maximum.reduceat(records["measured_at"][order], starts)
+    for name, decoded, describe in (
+        ("cell", read.cells.decoded, _cell),
+        ("environment", read.environments.decoded, _environment),
+        ("source", read.sources.decoded, _source),
+    ):
+        rows = [describe(each) for each in decoded]
+        for column in rows[0]:
+            columns[column] = _column(records[name][standing], [row[column] for row in rows])
+    columns["threads"] = np.where(columns["device_type"] == "cpu", columns["threads"], np.nan)
+    return columns
+
+
+@dataclass(eq=False)
+class _Status:
+    status: Status
+
+
+def _column(numbers: Indices, values: Sequence[Any]) -> Any:
+    """One of `values` for each of `numbers`: texts as categories, figures as floats."""
+    if isinstance(values[0], str):
+        return _categories(numbers, values)
+    return np.array(values, dtype=np.float64)[numbers]
+
+
+def coded(codes: Any, texts: Iterable[str]) -> Any:
+    """A column of texts, each of them held once."""
+    return pd.Categorical.from_codes(codes, pd.Index(list(texts)))
+
+
+def _categories(numbers: Indices, texts: Sequence[str]) -> Any:
+    distinct = _Numbers()
+    codes = np.array([distinct[text] for text in texts], dtype=np.int64)
+    return coded(codes[numbers], distinct)
+
+
+def _flags(read: _Read, numbers: Indices, sizes: Indices) -> Any:
+    """The flags of all processes."""
+    starts = np.cumsum(sizes) - sizes
+    known = list(read.texts["flags"])
+    texts = _Numbers()
+    codes = np.array([texts[_joined(flags)] for flags in known], dtype=np.int64)[numbers[starts]]
+    for row in np.flatnonzero(np.maximum.reduceat(numbers, starts) != np.minimum.reduceat(numbers, starts)):
+        members = numbers[starts[row] : starts[row] + sizes[row]]
+        codes[row] = texts[_joined(flag for each in members for flag in known[each])]
+    return coded(codes, texts)
+
+
+def _joined(flags: Iterable[str]) -> str:
+    return " ".join(sorted(set(flags)))
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "model_label": cell.model,
+        "checkpoint": cell.checkpoint,
+        "task": cell.task,
+        "device_type": cell.device,
+        "dtype": f"autocast {cell.dtype}" if cell.autocast else cell.dtype,
+        "batch_size": cell.batch_size,
+        "compile_mode": cell.compile_mode,
+        "dynamic": "auto" if cell.dynamic is None else str(cell.dynamic).lower(),
+        "weights": cell.weights,
+        "input_size": "×".join(map(str, cell.input_size)) if cell.input_size else "",
+        "layout": "channels_last" if cell.channels_last else "",
+    }
+
+
+def _environment(environment: Environment) -> dict[str, Any]:
+    texts = ("transformers", "python", "platform", "accelerator", "driver", "triton", "commit")
+    return {
+        "device_name": short_name(environment.device_name),
+        "torch": environment.torch,
+        "cores": _nan(environment.cores),
+        "threads": _nan(environment.threads),  # on a CPU only: see where it is used
+        "memory_gb": _nan(environment.memory_gb),
+        "settings": json.dumps(environment.settings, sort_keys=True, ensure_ascii=False),
+        **{name: getattr(environment, name) or "" for name in texts},
+    }
+
+
+def _source(source: Source | None) -> dict[str, str]:
+    names = ("title", "url", "date", "licence", "note")
+    files = " ".join(source.files) if source else ""
+    return {f"source_{name}": getattr(source, name, None) or "" for name in names} | {"source_files": files}
+
+
+def _nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+_NOISE = re.compile(r"\((?:R|TM|C)\)|\b(?:NVIDIA|Tesla|GeForce|CPU|Processor|\d+-Core)\b|[®™@]", re.IGNORECASE)
+
+
+def short_name(device_name: str) -> str:
+    """What people call a device: ``A100`` for "NVIDIA A100", ``T4`` for "Tesla T4", ``Intel Xeon 2.50 GHz`` for
+    "Intel(R) Xeon(R) Processor @ 2.50GHz". Only brands and filler go, so different products stay different."""
+    name = re.sub(r"(?<=\d)GHz", " GHz", _NOISE.sub(" ", device_name))
+    return " ".join(name.split()) or device_name.strip() or "?"
+
+
+# ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Measurements:
+    """All measurements of a batch, each figure an array of shape (measurements,)."""
+
+    def __init__(self, read: _Read, figures: dict[str, Array], lists: Mapping[str, Ragged]) -> None:
+        self.graphs, self.throttled = read.graphs, read.throttled
+        self.lists = dict(lists)
+        self.figures = figures
+        for arm in ARMS:
+            mean, printed = figures[f"{arm}_published_mean_ms"], figures[f"{arm}_published_median_ms"]
+            figures[f"{arm}_published_ms"] = np.where(np.isnan(printed), mean, printed)
+            figures[f"{arm}_latency"] = lists[f"{arm}_rounds"].medians()
+            figures[f"{arm}_device_ms"] = lists[f"{arm}_device"].medians()
+        eager, compiled = (figures[f"{arm}_batch_size"] for arm in ARMS)
+        alike = (eager == compiled) | (np.isnan(eager) & np.isnan(compiled))
+        self.comparable = (figures["compiled_is"] > 0) & alike
+        self._pair()
+
+    def _pair(self) -> None:
+        """What each round of both arms says: it was measured back to back."""
+        eager, compiled = (self.lists[f"{arm}_rounds"] for arm in ARMS)
+        common = np.where(self.comparable, np.minimum(eager.lengths, compiled.lengths), 0)
+        eager, compiled = eager.cut(common), compiled.cut(common)
+        self.lists["speedup"] = Ragged(eager.flat / compiled.flat, common)
+        self.lists["saving"] = Ragged(eager.flat - compiled.flat, common)
+        for name in ("speedup", "saving"):
+            self.figures[name] = self.lists[name].medians()
+
+
+def _figures(sample: _Measurements, at: Indices, processes: Indices, batch_sizes: Indices) -> dict[str, Any]:
+    """The columns of figures. `at` are the measurements, cell by cell; `processes` says how many each cell has."""
+    rows = len(processes)
+    found: dict[str, Array] = defaultdict(lambda: np.full(rows, np.nan))
+    texts: dict[str, list[str]] = defaultdict(lambda: [""] * rows)
+    starts = np.cumsum(processes) - processes
+    found["processes"] = processes.astype(np.float64)
+    for size in np.unique(processes[processes > 0]).tolist():
+        where = np.flatnonzero(processes == size)
+        cells = _Cells(sample, at[starts[where][:, None] + np.arange(size)], batch_sizes[where])
+        for name, values in cells.figures().items():
+            found[name][where] = values
+        for name, several in cells.texts().items():
+            column = texts[name]
+            for row, text in zip(where.tolist(), several, strict=True):
+                column[row] = text
+    return {**found, **{name: _as_categories(column) for name, column in texts.items()}}
+
+
+def _as_categories(texts: Sequence[str]) -> Any:
+    distinct = _Numbers()
+    return coded([distinct[text] for text in texts], distinct)
+
+
+Interval = tuple[Array, Array, Array]
+"""Values and the ends of their intervals, each of shape (cells,)."""
+
+
+class _Cells:
+    """Cells of equally many processes. `at` has the position of each process's measurement, (cells, processes)."""
+
+    def __init__(self, sample: _Measurements, at: Indices, batch_sizes: Indices) -> None:
+        self.sample, self.at, self.batch_sizes = sample, at, batch_sizes.astype(np.float64)
+        self.speedup = self._paired("speedup", np.divide, log=True)
+        self.saving = self._paired("saving", np.subtract, log=False)
+        work = self["flop"]
+        first = np.argmax(~np.isnan(work), axis=1)[:, None]
+        counted = ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes")
+        self.work = {name: np.take_along_axis(self[name], first, axis=1)[:, 0] for name in counted}
+        best = {"matmul_flop_s": np.fmax, "copy_bytes_s": np.fmax, "page_fault_s": np.fmin}
+        self.peaks = {name: choose.reduce(self[name], axis=1) for name, choose in best.items()}
+
+    def __getitem__(self, name: str) -> Array:
+        """A figure of every process, shape (cells, processes)."""
+        found: Array = self.sample.figures[name][self.at]
+        return found
+
+    def figures(self) -> dict[str, Array]:
+        """The columns of numbers."""
+        value, low, high = self.speedup
+        found = {"speedup": value, "speedup_low": low, "speedup_high": high}
+        found |= {"change": 1 / value - 1, "change_low": 1 / high - 1, "change_high": 1 / low - 1}
+        for arm in ARMS:
+            found |= self._arm(arm)
+        compared = self.sample.comparable[self.at].all(axis=1)
+        gigabytes = [found[f"{arm}_peak_memory_gb"] for arm in ARMS]
+        compared &= gigabytes[0] != 0
+        found["memory_change"] = np.where(compared, gigabytes[1] / gigabytes[0] - 1, np.nan)
+        names = {"graphs": "graphs", "graph_breaks": "breaks", "cudagraph_skips": "cudagraph_skips"}
+        names |= dict.fromkeys(("recompiles", "batch_size_recompiles", "max_relative_error"), "")
+        found |= {name: _most(self[own or name]) for name, own in names.items()}
+        return found | self._compilation() | self._efficiency() | self._telemetry()
+
+    def texts(self) -> dict[str, list[str]]:
+        """The columns of words."""
+        judged = _judged(*self._paired("speedup", np.divide, log=True, confidence=VERDICT_CONFIDENCE)[1:])
+        found = {"verdict": judged.tolist(), "causes": self._causes()}
+        graphs, throttled = self.sample.graphs, self.sample.throttled
+        told = {"graph_break_reasons": "breaks", "cudagraph_skip_reasons": "cudagraph_skips"}
+        for name, counted in told.items():
+            found[name] = [""] * len(self.at)
+            for row in np.flatnonzero((self[counted] > 0).any(axis=1)).tolist():
+                each = (graphs[at] for at in self.at[row])
+                found[name][row] = _json_of(reason for one in each if one for reason in _REASONS[name](one))
+        found["throttle_reasons"] = [""] * len(self.at)
+        if any(throttled):
+            for row, members in enumerate(self.at.tolist()):
+                reasons = Counter[str]()
+                for at in members:
+                    reasons.update(throttled[at])
+                found["throttle_reasons"][row] = json.dumps(reasons, sort_keys=True) if reasons else ""
+        return found
+
+    def _over_processes(self, name: str, medians: Array, *, log: bool, confidence: float) -> Interval:
+        """`bench.statistics.over_processes` of the lists of `name`, whose medians are given."""
+        known = ~np.isnan(medians)
+        n = known.sum(axis=1)
+        scale = np.log(medians) if log else medians
+        centre = np.nansum(scale, axis=1) / n
+        spread = np.sqrt(np.nansum((scale - centre[:, None]) ** 2, axis=1) / (n - 1))
+        quantile = np.array([math.nan, math.nan, *(student(each - 1, confidence) for each in range(2, n.max() + 1))])
+        reach = quantile[n] * spread / np.sqrt(n)
+        ends = np.stack((centre, centre - reach, centre + reach))
+        value, low, high = np.exp(ends) if log else ends
+        alone = np.flatnonzero(n == 1)
+        if alone.size:
+            only = self.at[alone, known[alone].argmax(axis=1)]
+            value[alone] = _most(medians[alone])
+            low[alone], high[alone] = self.sample.lists[name].take(only).median_intervals(confidence)
+        return value, low, high
+
+    def _paired(self, name: str, combine: Any, *, log: bool, confidence: float = CONFIDENCE) -> Interval:
+        """Over the pairs of rounds; where there are none, from what was published."""
+        value, low, high = self._over_processes(name, self[name], log=log, confidence=confidence)
+        comparable = self.sample.comparable[self.at]
+        eager, compiled = (_middle(np.where(comparable, self[f"{arm}_published_ms"], np.nan)) for arm in ARMS)
+        return np.where(np.isnan(value), combine(eager, compiled), value), low, high
+
+    def _arm(self, arm: str) -> dict[str, Array]:
+        name = f"{arm}_latency"
+        value, low, high = self._over_processes(f"{arm}_rounds", self[name], log=True, confidence=CONFIDENCE)
+        value = np.where(np.isnan(value), _middle(self[f"{arm}_published_ms"]), value)
+        own = _middle(self[f"{arm}_batch_size"])
+        images = np.where(np.isnan(own), self.batch_sizes, own)
+        # A row tells one batch size: the latency of another would be taken for one of it. Images a second fit any.
+        of_row = images == self.batch_sizes
+        printed, samples = _middle(self[f"{arm}_published_images_s"]), self[f"{arm}_samples"].sum(axis=1)
+        latencies = {"ms": value, "low_ms": low, "high_ms": high}
+        return {
+            **{f"{arm}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
+            f"{arm}_images_s": np.where(np.isnan(printed), images / value * 1e3, printed),
+            f"{arm}_samples": np.where(samples > 0, samples, np.nan),
+            f"{arm}_peak_memory_gb": _most(self[f"{arm}_peak_memory_gb"]),
+            f"{arm}_peak_reserved_gb": _most(self[f"{arm}_peak_reserved_gb"]),
+            f"{arm}_minor_faults_per_call": _middle(self[f"{arm}_minor_faults_per_call"]),
+            f"{arm}_device_ms": _middle(self[f"{arm}_device_ms"]),
+        }
+
+    def _compilation(self) -> dict[str, Array]:
+        value, low, high = self.saving
+        found: dict[str, Array] = {}
+        for cache, column in (("cold", "break_even_calls"), ("warm", "break_even_warm_calls")):
+            seconds = found[f"compile_{cache}_s"] = _middle(self[f"{cache}_s"])
+            cost_ms = np.where(np.isnan(value), np.nan, np.maximum(seconds * 1e3, 0.0))
+            for end, saving in (("", value), ("_low", high), ("_high", low)):
+                found[column + end] = _calls(cost_ms, saving)
+        return found
+
+    def _efficiency(self) -> dict[str, Array]:
+        """What a call has to do, at what rate each arm does it, and what the device says of itself meanwhile."""
+        work, peaks = self.work, self.peaks
+        found = {name: work[name] for name in ("flop", "traffic_bytes")}
+        found |= {name: peaks[name] for name in ("matmul_flop_s", "copy_bytes_s")}
+        for arm, moved in zip(ARMS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
+            latency_ms = _middle(self[f"{arm}_latency"])
+            bytes_moved = np.where(work[moved] > 0, work[moved], np.nan)
+            found |= {
+                f"{arm}_host_bound": self._host_bound(arm),
+                f"{arm}_flop_s": work["flop"] / latency_ms * 1e3,
+                f"{arm}_matmul_share": work["flop"] / latency_ms * 1e3 / peaks["matmul_flop_s"],
+                f"{arm}_copy_share": bytes_moved / latency_ms * 1e3 / peaks["copy_bytes_s"],
+                f"{arm}_image_j": _middle(self[f"{arm}_energy_j"])
+                / np.where(self.batch_sizes > 0, self.batch_sizes, np.nan),
+            }
+        return found
+
+    def _host_bound(self, arm: str) -> Array:
+        return _middle(np.maximum(1 - self[f"{arm}_device_ms"] / self[f"{arm}_latency"], 0.0))
+
+    def _host_ms(self, arm: str) -> Array:
+        return _middle(np.maximum(self[f"{arm}_latency"] - self[f"{arm}_device_ms"], 0.0))
+
+    def _telemetry(self) -> dict[str, Array]:
+        cells, size = self.at.shape
+        sizes = np.full(cells, size)
+        readings = {name: self.sample.lists[name].take(self.at.ravel()).merged(sizes) for name in _READINGS}
+        hottest = np.full(cells, np.nan)
+        for where, lists in readings["temperature_c"].by_length():
+            hottest[where] = lists.max(axis=1)
+        found = {"clock_mhz": readings["clock_mhz"].medians(), "power_w": readings["power_w"].medians()}
+        for name in ("repeated_rounds", "throttled_rounds"):
+            told = self[name]
+            found[name] = np.where(np.isnan(told).all(axis=1), np.nan, np.nansum(told, axis=1))
+        return {**found, "temperature_c": hottest}
+
+    # ── Causes, as `bench.cause` defines them ─────────────────────────────────────────────────────────────────────────
+
+    def _causes(self) -> list[str]:
+        ratio, low, high = self.speedup
+        judged = _judged(low, high)
+        gains = self._gains()
+        obstacles = self._obstacles()
+        never: list[tuple[Cause, Array, Any]] = [
+            (Cause.HOST_BOUND, self._host_bound("compiled"), self._host_bound("compiled") >= HOST_BOUND),
+            (Cause.NEVER_PAYS_BACK, ratio, np.ones(len(ratio), dtype=bool)),
+        ]
+        faster = judged == "faster"
+        lost = (judged == "slower") | (judged == "same")
+        found: list[list[tuple[float, str, float]]] = [[] for _ in ratio]
+        for cause, figures, ms in gains:
+            counts = faster & (ms >= EXPLAINS * self.saving[0])
+            for row in np.flatnonzero(counts & ~np.isnan(figures)).tolist():
+                found[row].append((-float(ms[row]), cause.value, float(figures[row])))
+        for row in {row for row, causes in enumerate(found) if len(causes) > 1}:
+            found[row].sort(key=lambda gain: gain[0])
+        for among, causes in ((np.ones(len(ratio), dtype=bool), obstacles), (lost, never)):
+            for cause, figures, holds in causes:
+                whole = cause in _COUNTED
+                for row in np.flatnonzero(among & holds).tolist():
+                    found[row].append((0.0, cause.value, int(figures[row]) if whole else float(figures[row])))
+        return [json.dumps([each[1:] for each in causes]) if causes else "" for causes in found]
+
+    def _gains(self) -> list[tuple[Cause, Array, Array]]:
+        """What a cause tells, and the milliseconds that it saves of a call; nan for none."""
+        work, peaks = self.work, self.peaks
+        waiting = self._host_bound("eager")
+        host_ms = self._host_ms("eager") - self._host_ms("compiled")
+        less = work["traffic_bytes"] - work["compiled_traffic_bytes"]
+        streaming_s, computing_s = work["streamed_bytes"] / peaks["copy_bytes_s"], work["flop"] / peaks["matmul_flop_s"]
+        streams = streaming_s / (streaming_s + computing_s) >= MEMORY_BOUND
+        moves_less = work["compiled_traffic_bytes"] <= LESS_TRAFFIC * work["traffic_bytes"]
+        faults = [_middle(self[f"{arm}_minor_faults_per_call"]) for arm in ARMS]
+        fewer = faults[0] - faults[1]
+        return [
+            (Cause.HOST_BOUND, np.where(waiting >= HOST_BOUND, waiting, np.nan), host_ms),
+            (
+                Cause.MEMORY_BOUND,
+                np.where(streams & moves_less, less / work["traffic_bytes"], np.nan),
+                less / peaks["copy_bytes_s"] * 1e3,
+            ),
+            (Cause.PAGE_FAULTS, fewer, fewer * peaks["page_fault_s"] * 1e3),
+        ]
+
+    def _obstacles(self) -> list[tuple[Cause, Array, Any]]:
+        counts = [
+            (Cause.CUDAGRAPH_SKIPS, _most(self["cudagraph_skips"])),
+            (Cause.GRAPH_BREAKS, _most(self["breaks"])),
+            (Cause.RECOMPILES, _most(self["recompiles"])),
+        ]
+        share = self.work["flop"] / _middle(self["eager_latency"]) * 1e3 / self.peaks["matmul_flop_s"]
+        obstacles: list[tuple[Cause, Array, Any]] = [(cause, most, most > 0) for cause, most in counts]
+        return [*obstacles, (Cause.AT_THE_PEAK, share, share >= AT_THE_PEAK)]
+
+
+_COUNTED = {Cause.CUDAGRAPH_SKIPS, Cause.GRAPH_BREAKS, Cause.RECOMPILES}
+
+_REASONS: Mapping[str, Callable[[Graphs], Iterable[Any]]] = {
+    "graph_break_reasons": lambda graphs: (
+        {"reason": each.reason, "location": each.location or ""} for each in graphs.breaks
+    ),
+    "cudagraph_skip_reasons": lambda graphs: graphs.cudagraph_skips,
+}
+
+
+def _judged(low: Array, high: Array) -> NDArray[Any]:
+    """`bench.statistics.judge` of each interval."""
+    unknown = np.isnan(low) | np.isnan(high)
+    same = (low >= 1 / (1 + SAME)) & (high <= 1 + SAME)
+    return np.select([unknown, same, low > 1, high < 1], ["unknown", "same", "faster", "slower"], "ambiguous")
+
+
+def _calls(cost_ms: Array, saving_ms: Array) -> Array:
+    """Calls until `cost_ms` is paid, inf for never, nan where either is unknown."""
+    unknown = np.isnan(cost_ms) | np.isnan(saving_ms)
+    found: Array = np.where(unknown, np.nan, np.where(saving_ms > 0, cost_ms / saving_ms, np.inf))
+    return found
+
+
+def _middle(figures: Array) -> Array:
+    """The median of each row over what is known, nan where nothing is."""
+    n = (~np.isnan(figures)).sum(axis=1)
+    ordered = np.sort(figures, axis=1)
+    rows = np.arange(len(figures))
+    last = np.maximum(n - 1, 0)
+    found: Array = (ordered[rows, last // 2] + ordered[rows, (last + 1) // 2]) / 2
+    return found
+
+
+def _most(figures: Array) -> Array:
+    """The largest of each row, nan where nothing is known."""
+    found: Array = np.fmax.reduce(figures, axis=1)
+    return found
+
+
+def _json_of(values: Iterable[Any]) -> str:
+    """Distinct values as a JSON list, in the order in which they first occur; nothing for none."""
+    distinct = list({json.dumps(value, sort_keys=True): value for value in values}.values())
+    return json.dumps(distinct, ensure_ascii=False) if distinct else ""

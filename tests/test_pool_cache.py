@@ -1,0 +1,158 @@
+"""The cache of pooled rows: what comes out never depends on what is in it."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from archive import write_archive
+from atlas_data import measured, write
+from conftest import THOROUGH
+
+from bench.errors import AtlasError
+from generator import load as loading
+from generator import pool_cache, pooling
+from generator.load import Results, load
+from generator.pool_cache import look_at
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few records count as many, and a file is settled as soon as it is written."""
+    monkeypatch.setattr(pool_cache, "WORTH_KEEPING", 1)
+    monkeypatch.setattr(pool_cache, "BATCH", 100_000)
+    monkeypatch.setattr(pool_cache, "SETTLED_NS", -(10**12))
+
+
+@pytest.fixture
+def pooled_files(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that are read, as they are read."""
+    read: list[Path] = []
+
+    def pool(paths: Sequence[Path]) -> pooling.Pooled:
+        read.extend(paths := list(paths))
+        return pooling.pool(paths)
+
+    monkeypatch.setattr(pool_cache, "pool", pool)
+    return read
+
+
+def plain(records: Path) -> Results:
+    """Without any cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool_cache, "WORTH_KEEPING", 10**12)
+        return load(records)
+
+
+def same(one: Results, other: Results) -> None:
+    pd.testing.assert_frame_equal(one.cells, other.cells)
+    assert (one.records, one.runs, one.superseded) == (other.records, other.runs, other.superseded)
+    assert one.rounds_ms == other.rounds_ms
+
+
+def test_a_cached_archive_is_the_same_and_reads_no_file(tmp_path: Path, pooled_files: list[Path]) -> None:
+    records = write_archive(tmp_path / "records", 100, models=1)
+    first = load(records, tmp_path / "cache")
+    assert sorted(pooled_files) == sorted(records.iterdir())
+    pooled_files.clear()
+    same(load(records, tmp_path / "cache"), first)
+    assert not pooled_files
+    same(plain(records), first)
+
+
+def test_a_new_record_reads_its_file_and_no_other(tmp_path: Path, pooled_files: list[Path]) -> None:
+    records = write_archive(tmp_path / "records", 100, models=1)
+    load(records, tmp_path / "cache")
+    pooled_files.clear()
+    run = sorted(records.iterdir())[2]
+    write(records, [measured(run=run.stem)])
+    after = load(records, tmp_path / "cache")
+    assert pooled_files == [run]
+    same(after, plain(records))
+
+
+def test_whatever_happens_to_files_and_cache_the_rows_are_those_of_the_files(tmp_path: Path) -> None:
+    """Files grow, go, come back and are renamed; parts of the cache are cut, overwritten and removed."""
+    dice = random.Random(5)
+    records, cache = write_archive(tmp_path / "records", 100, models=1), tmp_path / "cache"
+    away: dict[Path, bytes] = {}
+    for step in range(400 if THOROUGH else 8):
+        paths = sorted(records.iterdir())
+        match dice.randrange(6):
+            case 0:
+                write(records, [measured(run=dice.choice(paths).stem, checkpoint=f"c{step}")])
+            case 1 if len(paths) > 2:
+                path = dice.choice(paths)
+                away[path] = path.read_bytes()
+                path.unlink()
+            case 2 if away:
+                path, content = away.popitem()
+                path.write_bytes(content)
+            case 3:
+                path = dice.choice(paths)
+                path.rename(path.with_stem(f"{dice.randrange(10)}{path.stem}"))
+            case _:
+                kept = sorted(path for path in cache.rglob("*") if path.is_file())
+                for path in dice.sample(kept, min(2, len(kept))):
+                    flipped = bytearray(path.read_bytes())
+                    flipped[dice.randrange(len(flipped))] ^= 1 << dice.randrange(8)
+                    dice.choice((path.unlink, lambda: os.truncate(path, 99), lambda: path.write_bytes(flipped)))()  # noqa: B023
+        same(load(records, cache), plain(records))
+
+
+def test_several_processes_make_the_same_rows_as_one_and_tell_the_same_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pooled_files: list[Path]
+) -> None:
+    monkeypatch.setattr(pool_cache, "WORTH_SHARING", 1)
+    monkeypatch.setattr(pool_cache, "BATCH", 60_000)
+    records = write_archive(tmp_path / "records", 100, models=1)
+    broken = max(records.iterdir())
+    sound = broken.read_bytes()
+    broken.write_bytes(sound + b"{}\n")
+    with pytest.raises(AtlasError) as raised:
+        load(records, tmp_path / "cache")
+    assert raised.value.where.startswith(str(broken))
+    assert 0 < len(pooled_files) < len(list(records.iterdir())), "the others have read some"
+    broken.write_bytes(sound)
+    same(load(records, tmp_path / "cache"), plain(records))
+
+
+def test_another_program_makes_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pooled_files: list[Path]
+) -> None:
+    records = write_archive(tmp_path / "records", 20, models=1)
+    load(records, tmp_path / "cache")
+    pooled_files.clear()
+    monkeypatch.setattr(pool_cache, "version", lambda: "another")
+    load(records, tmp_path / "cache")
+    assert pooled_files
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
+    records = write_archive(tmp_path / "records", 20, models=1)
+    (tmp_path / "file").write_text("not a folder")
+    assert load(records, tmp_path / "file").records == 20
+
+
+def test_many_small_parts_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_cache, "FEW_PARTS", 3)
+    records = write_archive(tmp_path / "records", 100, models=1)
+    for step in range(5):
+        write(records, [measured(run="grows", checkpoint=f"c{step}")])
+        load(records, tmp_path / "cache")
+        assert len(look_at(records, tmp_path / "cache").index.parts) <= 4
+
+
+def test_a_long_history_leaves_the_newest_of_each_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = write_archive(tmp_path / "records", 250, models=1)
+    whole = plain(records)
+    monkeypatch.setattr(loading, "HISTORY", 60)
+    short = load(records, tmp_path / "cache")
+    assert short.cells["newest"].all()
+    assert short.superseded == len(whole.cells) - len(short.cells) > 0
+    assert (short.records, short.runs) == (whole.records, whole.runs)
+    pd.testing.assert_frame_equal(short.cells, whole.newest.reset_index(drop=True))

@@ -1,0 +1,169 @@
+"""A guide of a thousand models: no page and no navigation grows with them, and every model is found."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from archive import FAMILIES, write_archive
+from conftest import ROOT, THOROUGH, copy_of_project, in_project
+from test_importers_timm import REAL
+
+from bench.exchange import import_
+from bench.importers import Given
+from generator import atlas, vocabulary
+from generator.atlas import Atlas, family_of
+from generator.guide import Edition
+from generator.language import LANGUAGES, load_language
+from generator.load import Results, load
+from generator.pages import pages_of
+
+MODELS = 10
+"""Of the smaller of two guides that have many models. For them, more than eight are many, and so are forty lines."""
+
+NAV = [{"Models": "models/"}, {"Devices": "devices/"}]
+SEEN = ("models/index.md", "models/families/each.md", "devices/each.md", "devices/index.md")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(atlas, "FEW", 8)
+        patch.setattr(vocabulary, "MOST_LINES", 40)
+        patch.setattr(vocabulary, "MOST_BARS", 30)
+        yield
+
+
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages that list models, and models without their charts: there is one for each."""
+    folder = tmp_path_factory.mktemp("docs")
+    for uri in SEEN:
+        (folder / uri).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "docs" / uri, folder / uri)
+    page = (ROOT / "docs" / "models" / "each.md").read_text(encoding="utf-8")
+    (folder / "models" / "each.md").write_text(page.split("\n## ")[0], encoding="utf-8")
+    return folder
+
+
+def edition(results: Results, docs: Path, code: str = "en") -> Edition:
+    language = load_language(code)
+    return Edition(language, pages_of(language, results, docs), None, ())
+
+
+def pages(found: Edition) -> dict[str, str]:
+    return {page.uri: page.content for page in found.pages}
+
+
+def archive(folder: Path, models: int) -> Results:
+    return load(write_archive(folder, models * 36, models=models, devices=2), folder / "cache")
+
+
+@pytest.mark.parametrize(
+    ("label", "family"),
+    [
+        ("vit_base_patch16_224", "vit"),
+        ("resnet50", "resnet"),
+        ("resnetv2_50", "resnet"),
+        ("mobilenetv3_small_100", "mobilenet"),
+        ("levit_128", "levit"),
+        ("ViT", "vit"),
+        ("Conditional-DETR", "conditional"),
+        ("007", "007"),
+    ],
+)
+def test_the_family_of_a_model_is_how_its_name_begins(label: str, family: str) -> None:
+    assert family_of(label) == family
+
+
+def test_few_models_are_listed_one_by_one(tmp_path: Path, docs: Path) -> None:
+    results = archive(tmp_path, 3)
+    found = edition(results, docs)
+    assert not Atlas(results, found.language).families
+    models = {f"models/{slug}.md" for slug in results.cells["model"]}
+    ((_, listed),) = found.navigation(NAV[:1])[0].items()
+    assert listed[0] == "models/index.md"
+    assert set(listed[1:]) == models
+    assert not found.unlisted
+    assert not [uri for uri in pages(found) if "families" in uri]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory, docs: Path) -> Sequence[dict[str, str]]:
+    """The pages of two guides, the second of twice as many models."""
+    return [pages(edition(archive(tmp_path_factory.mktemp("r"), models), docs)) for models in (MODELS, 2 * MODELS)]
+
+
+def test_no_page_that_lists_grows_with_the_models(many: Sequence[dict[str, str]]) -> None:
+    small, large = many
+    for uri in ("models/index.md", "devices/index.md", "devices/gpu-0.md"):
+        assert len(large[uri]) < 1.1 * len(small[uri]), uri
+
+
+def test_every_model_is_linked_from_the_page_of_its_family_and_back(many: Sequence[dict[str, str]]) -> None:
+    large = many[1]
+    families = {uri for uri in large if uri.startswith("models/families/")}
+    assert families == {f"models/families/{family}.md" for family in FAMILIES}
+    index = re.findall(r'href="\.\./(models/families/[^"/]+)/"', large["models/index.md"])
+    assert {f"{uri}.md" for uri in index} == families
+    models = {uri for uri in large if re.fullmatch(r"models/[^/]+\.md", uri)} - {"models/index.md"}
+    links = (re.findall(r'href="\.\./\.\./\.\./(models/[^"/]+)/"', large[uri]) for uri in families)
+    linked = {f"{uri}.md" for each in links for uri in each}
+    assert linked == models
+    assert all(f"](families/{family_of(uri[7:-3])}.md)" in large[uri] for uri in models)
+
+
+def test_the_navigation_has_families_in_place_of_models(tmp_path: Path, docs: Path) -> None:
+    from pathspec.gitignore import GitIgnoreSpec
+
+    found = edition(archive(tmp_path, MODELS), docs)
+    ((_, listed),) = found.navigation(NAV[:1])[0].items()
+    assert listed == ["models/index.md", *(f"models/families/{family}.md" for family in sorted(FAMILIES))]
+    left_out = set(GitIgnoreSpec.from_lines(found.unlisted).match_files(pages(found)))
+    assert left_out == {uri for uri in pages(found) if re.fullmatch(r"models/(?!index)[^/]+\.md", uri)}
+
+
+# ── The 1,443 models of timm ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def timm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Their records; by day those of every sixteenth, or so."""
+    files = sorted(REAL.glob("*.csv"))
+    if not files:
+        pytest.skip(f"no result files of timm in {REAL}")
+    folder = tmp_path_factory.mktemp("timm")
+    for path in files:
+        head, *lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = lines if THOROUGH else [line for line in lines if hash_of(line) % 16 == 0]
+        (folder / path.name).write_text("".join([head, *kept]), encoding="utf-8")
+    import_("timm", Given(files=tuple(folder.glob("*.csv"))), folder / "records")
+    return folder / "records"
+
+
+def hash_of(line: str) -> int:
+    return sum(line.partition(",")[0].encode())
+
+
+@pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("ar",))
+def test_the_models_of_timm_make_pages_of_bearable_length(timm: Path, docs: Path, code: str) -> None:
+    found = edition(load(timm), docs, code)
+    longest = max(pages(found).values(), key=len)
+    assert longest.count("<tr>") <= 2 * vocabulary.MOST_LINES + 20
+    ((_, listed),) = found.navigation(NAV[:1])[0].items()
+    assert len(listed) < 300
+
+
+@pytest.mark.skipif(not THOROUGH, reason="takes long: 1,443 models in four languages (ATLAS_THOROUGH)")
+@pytest.mark.timeout(3600)
+def test_the_whole_of_timm_is_a_site_in_four_languages(timm: Path, tmp_path: Path) -> None:
+    project = copy_of_project(tmp_path / "project")
+    shutil.copytree(timm, project / "bench" / "results" / "timm")
+    done = in_project(project, "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    sizes = {path: path.stat().st_size for path in (tmp_path / "site").rglob("*.html")}
+    assert len(sizes) > 4 * 1443
+    assert max(sizes.values()) < 1_500_000, max(sizes, key=lambda path: sizes[path])
