@@ -25,12 +25,12 @@ from bench import cli, sweep
 from bench.check import check
 from bench.record import Record, Status, read
 
-MODELS, PROCESSES = ("ViT", "BeiT", "ResNet"), 2
+MODELS, PROCESSES = ("ViT", "BeiT"), 2
 
 DRIVER = """
 import functools, sys
 from bench import cli, fleet, ray_engine
-fleet.LOOK_EVERY_S = 3.0
+fleet.LOOK_EVERY_S = 2.0
 ray_engine.RayEngine = functools.partial(ray_engine.RayEngine, command=(sys.executable, sys.argv[1]), with_doctor=False)
 cli.main(["run", "--executor", "ray", *sys.argv[2:]])
 """
@@ -67,11 +67,13 @@ def cluster() -> Iterator[Any]:
             num_cpus=1,
             num_gpus=1,
             resources={f"accelerator_type:{kind}": 1},
-            env_vars={"STUB_DEVICE": f"Test {kind}", "STUB_SECONDS": "1.5"},
+            env_vars={"STUB_DEVICE": f"Test {kind}", "STUB_SECONDS": "0.7"},
+            wait=False,
             **small,
         )
         for kind in ("A100", "T4", "T4")
     ][1:]
+    cluster.wait_for_nodes()
     yield cluster
     cluster.shutdown()
 
@@ -124,7 +126,7 @@ def test_workers_a_node_and_the_driver_are_killed_and_no_cell_is_lost_or_doubled
 ) -> None:
     arguments = ["--accelerator", "T4,A100", "--model", *MODELS, "--processes", str(PROCESSES)]
     with driver(cluster, tmp_path / "ray", *arguments) as process:
-        until(process, r"^\[1/12\]")
+        until(process, r"^\[1/8\]")
         wait_until(lambda: workers("Test A100"))
         os.kill(workers("Test A100")[0], signal.SIGKILL)  # what measures
         until(process, "ended by SIGKILL; .* is measured again")
@@ -134,7 +136,7 @@ def test_workers_a_node_and_the_driver_are_killed_and_no_cell_is_lost_or_doubled
         wait_until(lambda: workers("Test T4"))
         os.kill(parent(workers("Test T4")[0]), signal.SIGKILL)  # Ray's own process above it
         until(process, "its machine was lost; .* is measured again")
-        cluster.remove_node(cluster.t4s[0], allow_graceful=False)
+        cluster.t4s[0].all_processes["raylet"][0].process.kill()  # as when the power goes
         said, _ = process.communicate(timeout=200)
     assert process.returncode == 0, said
     runs = {path: list(read(path)) for path in sorted((tmp_path / "ray").glob("*.jsonl"))}

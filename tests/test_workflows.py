@@ -103,6 +103,14 @@ def test_the_machine_that_measures_offers_every_profile() -> None:
     assert profile["options"] == list(PROFILES)
 
 
+def test_only_the_label_that_asks_for_it_measures_and_runs_wait_for_each_other() -> None:
+    measuring = workflow("benchmark")["jobs"]["measure"]
+    assert workflow("benchmark")["on"]["issues"] == {"types": ["labeled"]}
+    assert "github.event.label.name == 'measure'" in measuring["if"]
+    assert "concurrency" not in workflow("benchmark"), "a job that is skipped must not push one out that waits"
+    assert measuring["concurrency"]["cancel-in-progress"] is False
+
+
 def test_targets_of_make_and_scripts_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for place, step in steps():
@@ -291,7 +299,33 @@ def test_measuring_stops_in_time_and_starts_afresh_only_when_asked(clone: Path) 
     called = clone.parent / "called"
     (clone / ".venv/bin/python").write_text(f'#!/bin/sh\necho "$@" >> {called}\n')
     for fresh in ("false", "true"):
-        done = run_step("benchmark", "measure", "measure", clone, PROFILE="full", TIME_BUDGET="4h", FRESH=fresh)
+        done = run_step(
+            "benchmark", "measure", "measure", clone, PROFILE="full", TIME_BUDGET="4h", FRESH=fresh, OPTIONS="--by us"
+        )
         assert done.returncode == 0, done.stderr
-    run = "-m bench run --profile full --time-budget 4h"
+    run = "-m bench run --profile full --time-budget 4h --by us"
     assert called.read_text().splitlines() == [run, "-m bench check", f"{run} --fresh", "-m bench check"]
+
+
+# ── Recipes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_recipes_are_well_formed_and_ask_for_what_the_command_knows() -> None:
+    folder = ROOT / "recipes"
+    assert subprocess.run(["bash", "-n", folder / "slurm.sh"], check=False).returncode == 0
+    ray, claim = yaml.safe_load_all((folder / "kuberay.yaml").read_text(encoding="utf-8"))
+    assert (ray["kind"], claim["kind"]) == ("RayCluster", "PersistentVolumeClaim")
+    groups = ray["spec"]["workerGroupSpecs"]
+    assert {group["groupName"] for group in groups} == {"t4", "a100", "h100"}
+    for group in groups:
+        (container,) = group["template"]["spec"]["containers"]
+        assert container["resources"]["limits"]["nvidia.com/gpu"] == 1
+        assert group["replicas"] == group["minReplicas"] == group["maxReplicas"]
+    assert ray["spec"]["headGroupSpec"]["rayStartParams"] == {"num-cpus": "0"}
+    for path in folder.iterdir():
+        for words in re.findall(r"-m bench run ((?:[^\n\"`]|\\\n#?)*)", path.read_text(encoding="utf-8")):
+            given = [word for word in words.replace("\\\n#", " ").split() if word.startswith("--")]
+            assert set(given) <= OPTIONS, (path.name, given)
+
+
+OPTIONS = {"--executor", "--address", "--accelerator", "--profile", "--out", "--dry-run", "--cluster", "--time-budget"}
