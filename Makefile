@@ -6,7 +6,7 @@ BUDGET ?= 6m
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: guide serve site publish bench bench-quality check test messages lock clean
+.PHONY: guide serve site publish bench bench-quality check test messages lock audit sbom clean
 .DEFAULT_GOAL := guide
 
 guide: bench serve                ## measure the quick profile on this machine, then serve the guide
@@ -39,6 +39,12 @@ lock:                             ## pin the newest versions that pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q pyproject.toml requirements/build.in -o requirements/site.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/bench.in -o requirements/bench.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q --extra test -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
+
+audit:                            ## published vulnerabilities of what is pinned; asks the network (pipx install pip-audit)
+	pip-audit --progress-spinner off --disable-pip --no-deps -r requirements/site.txt -r requirements/bench.txt -r requirements/test.txt -r requirements/torch.txt
+
+sbom:                             ## what everything is made of, as CycloneDX, in site/
+	mkdir -p site && python3 .github/scripts/sbom.py > site/sbom.cdx.json
 
 clean:                            ## remove everything that can be made again; measured records stay
 	rm -rf .venv .cache site staged build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

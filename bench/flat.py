@@ -20,6 +20,9 @@ import msgspec
 from bench.errors import AtlasError
 from bench.record import SCHEMA, Record, no_record
 
+FORMULA = frozenset("\"=+-@'\t\r")
+"""Signs that a field of a CSV file may not begin with, as they are."""
+
 PRESENT = "{}"
 """Value of a structure of which nothing is known but that it is there."""
 
@@ -122,7 +125,9 @@ def to_text(value: Any) -> str:
     JSON."""
     if isinstance(value, datetime):
         return value.isoformat()
-    is_plain = isinstance(value, str) and value and value[0] != '"' and value == value.strip() and value.isprintable()
+    # What a spreadsheet would take for a formula is no plain text either: in quotes it is none.
+    begins_plain = isinstance(value, str) and value and value[0] not in FORMULA
+    is_plain = begins_plain and value == value.strip() and value.isprintable()
     return value if is_plain else msgspec.json.encode(value).decode()
 
 

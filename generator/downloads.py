@@ -20,11 +20,12 @@ from generator.load import COLUMNS, Results
 
 @lru_cache(maxsize=2)
 def as_csv(results: Results) -> str:
-    """Every row of every run. What is unknown is empty; a break-even point that is never reached is inf."""
+    """Every row of every run, no text of which is a formula. What is unknown is empty; a break-even point that is never
+    reached is inf."""
     content = StringIO()
     writer = csv.writer(content, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_plain(row[name]) for name in COLUMNS] for row in results.rows)
+    writer.writerows([_no_formula(_plain(row[name])) for name in COLUMNS] for row in results.rows)
     return content.getvalue()
 
 
@@ -33,6 +34,16 @@ def as_json(results: Results) -> str:
     """The same as a list of objects, one a line: what is unknown is null, never is the text "inf"."""
     rows = ({name: _plain(row[name]) for name in COLUMNS} for row in results.rows)
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows) + "\n]\n"
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Signs with which a spreadsheet takes a text for a formula, and runs it."""
+
+
+def _no_formula(value: Any) -> Any:
+    """A text that would be a formula gets an apostrophe before it, as spreadsheets themselves mark text; whoever reads
+    the file otherwise takes it off, or reads the JSON, where every text is as it is."""
+    return f"'{value}" if isinstance(value, str) and value.startswith((*FORMULA, "'")) else value
 
 
 def _plain(value: Any) -> Any:

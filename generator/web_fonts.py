@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from generator.fonts import CHINESE, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
+from generator.fonts import CHINESE, FONTS, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
 from generator.language import LANGUAGES, LOCALES, Language, name_of
 from generator.material import labels, labels_file
 from generator.site_file import SiteFile
@@ -74,6 +74,7 @@ def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFil
                 source = f'url({name}) format("woff2")'
                 rules.append(_rule(face, weight, source, characters if len(held) > 1 else ()))
     yield _stylesheet(language, rules)
+    yield SiteFile("fonts/OFL.txt", (FONTS / "OFL.txt").read_bytes)  # which it asks to accompany them
 
 
 def whole_fonts(language: Language) -> Iterator[SiteFile]:

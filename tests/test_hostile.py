@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 from atlas_data import measured, telling, write
-from conftest import ROOT
+from conftest import ROOT, THOROUGH
 from guide_figures import figures
 from hostile_values import CODE, NAMES, broken, changed
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_importers_optimum_benchmark import REPORT
 from test_importers_pytorch_oss_v3 import entry
@@ -43,6 +43,9 @@ RECORD: dict[str, Any] = json.loads(encode(measured(run="r", figures=telling()))
 PUBLISHED: dict[str, Any] = json.loads(
     (RESULTS / "published" / "huggingface-2023.jsonl").read_text(encoding="utf-8").splitlines()[0]
 )
+
+few = settings(max_examples=1000 if THOROUGH else 8)
+"""Each takes a moment. By day they show that the examples are still read or refused; the night looks for new ones."""
 
 
 @contextmanager
@@ -74,6 +77,7 @@ def with_(place: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str, 
     return copied
 
 
+@few
 @given(st.lists(changed(RECORD) | changed(PUBLISHED), min_size=1, max_size=2))
 @example([with_("measurement.eager.peak_memory_gb", 0)])
 @example([with_("cell.batch_size", 2**63)])
@@ -95,6 +99,7 @@ def test_whatever_a_record_says_it_is_read_or_refused(lines: list[Any]) -> None:
             read_all(results)
 
 
+@few
 @given(broken(encode(measured(run="r")) + encode(measured(run="r", process=1))))
 @example(b'{"schema":' + b"[" * 100_000 + b"\n")
 @example(b'{"schema":' + b"1" * 5000 + b"}\n")
@@ -145,6 +150,7 @@ def test_links_and_folders_in_the_place_of_a_file(tmp_path: Path) -> None:
 # ── Documents ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@few
 @given(broken(max(TOURS.glob("*.json")).read_bytes()[:6000]))
 @example(b"[" * 100_000)
 @example(b'{"schema": 1' + b"0" * 5000)
@@ -199,16 +205,19 @@ def imported(source: str, content: bytes) -> None:
         assert {each.name for each in place.glob("out/*")} <= {"records"}
 
 
+@few
 @given(broken(TIMM))
 def test_tables_of_timm(content: bytes) -> None:
     imported("timm", content)
 
 
+@few
 @given(broken(DYNAMO))
 def test_tables_of_the_dynamo_benchmarks(content: bytes) -> None:
     imported("pytorch-dynamo", content)
 
 
+@few
 @given(changed(REPORT))
 def test_reports_of_optimum_benchmark(report: Any) -> None:
     imported("optimum-benchmark", json.dumps(report).encode())
@@ -217,6 +226,7 @@ def test_reports_of_optimum_benchmark(report: Any) -> None:
 ENTRIES = [entry("speedup", 1.5), entry("abs_latency", 20.0)]
 
 
+@few
 @given(changed(ENTRIES))
 @example([{**ENTRIES[0], "timestamp": 10**15}, ENTRIES[1]])
 @example([{**each, "dependencies": {"pytorch": "2.9"}} for each in ENTRIES])
@@ -224,6 +234,7 @@ def test_entries_of_the_benchmark_database(entries: Any) -> None:
     imported("pytorch-oss-v3", json.dumps(entries).encode())
 
 
+@few
 @given(broken(json.dumps(ENTRIES).encode()))
 @example(b"[" * 100_000)
 @example(b"1" * 5000)
@@ -238,12 +249,14 @@ def exported(form: str) -> bytes:
         return (place / "out").read_bytes()
 
 
+@few
 @given(broken(exported("csv")))
 @example(exported("csv").replace(b"\n3,r,", b"\n3,../../r,"))
 def test_tables_of_records(content: bytes) -> None:
     imported("table", content)
 
 
+@few
 @given(changed(json.loads(exported("pytorch-oss-v3"))))
 def test_our_own_records_in_the_format_of_the_database(entries: Any) -> None:
     imported("pytorch-oss-v3", json.dumps(entries).encode())
@@ -311,6 +324,7 @@ MESSAGES = (
 )
 
 
+@few
 @given(broken(CATALOG, PO_PIECES))
 @example(CATALOG.replace(b"plural=0", b"plural=n/0"))
 @example(CATALOG.replace(b"plural=0", b"plural=" + b"(" * 500 + b"n" + b")" * 500))
@@ -328,6 +342,7 @@ def test_whatever_a_catalog_says_it_is_read_or_refused(content: bytes) -> None:
             list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", load_glossary(), "zh"))
 
 
+@few
 @given(
     broken("{{ x }} 的**页面**，见[此处](a.md)和 `code`。".encode(), PO_PIECES).map(
         lambda text: text.decode(errors="replace")
@@ -342,6 +357,7 @@ def test_whatever_a_translation_says_it_is_checked(translation: str) -> None:
         list(check_translation(MESSAGES[0].id, translation, code, load_glossary()))
 
 
+@few
 @given(broken((ROOT / "locales" / "glossary.toml").read_bytes()[:4000], (b"[[term]]\n", b"= 3\n", b"term = ['a']\n")))
 @example(b"term = ['a']\nkeep = []")
 @example(b"a = " + b"[" * 100_000)
@@ -414,6 +430,7 @@ PAGE_PIECES = (
 )
 
 
+@few
 @given(broken(PAGE, PAGE_PIECES))
 @example(b"---\ntitle: 2001-99-99\n---\n# A {#a}\n")
 @example(b"---\ntitle: \0\n---\n# A {#a}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -171,6 +172,24 @@ def test_pickled_weights_are_never_read(checkpoint: tuple[Path, torch.nn.Module]
     with pytest.raises(OSError, match="safetensors"):
         build(Recipe(task="image-segmentation", checkpoint=str(tmp_path), weights="pretrained"))
     assert not marker.exists()
+
+
+def test_weights_outside_of_the_directory_are_never_read(
+    checkpoint: tuple[Path, torch.nn.Module], tmp_path: Path
+) -> None:
+    folder, _ = checkpoint
+    for file in folder.iterdir():
+        if file.suffix == ".json":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    recipe = Recipe(task="image-segmentation", checkpoint=str(tmp_path), weights="pretrained")
+    (tmp_path / "model.safetensors").symlink_to(folder / "model.safetensors")
+    with pytest.raises(AtlasError, match="link to a file outside"):
+        build(recipe)
+    (tmp_path / "model.safetensors").unlink()
+    index = {"metadata": {}, "weight_map": {"a": f"../{folder.name}/model.safetensors"}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(AtlasError, match="part of the weights"):
+        architecture(recipe)
 
 
 def test_code_in_a_checkpoint_is_never_run(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from bench.errors import AtlasError
 from bench.record import Arm, GraphBreak, Graphs, Measurement, Status
+from generator import downloads
 from generator.language import load_language
 from generator.load import COLUMNS, Results, load
 from generator.pages import Page
@@ -464,3 +465,15 @@ def test_no_english_is_left_in_other_languages(tmp_path: Path) -> None:
         )
         english = set(re.findall(r"\b(?:the|of|on|is|with|has|mode|batch|size|eager|compiled|not)\b", text.striptags()))
         assert english == set(), call
+
+
+def test_no_text_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
+    formula = "=HYPERLINK(1)"
+    failed = measured(status=Status.OOM, reason=formula, model="@SUM", device_name="+1", batch_size=2)
+    results = load(write(tmp_path, [failed, measured(reason="'quoted", run="run-2")]))
+    fields = [field for row in csv.reader(StringIO(downloads.as_csv(results))) for field in row]
+    assert {f"'{formula}", "'@SUM", "'+1", "''quoted"} <= set(fields)
+    assert not [field for field in fields if re.match(r"[=+@\t\r]|-(?![\d.])", field)]
+    assert {formula, "@SUM", "'quoted"} <= {
+        str(value) for row in json.loads(downloads.as_json(results)) for value in row.values()
+    }

@@ -20,9 +20,10 @@ from bench.profiles import PROFILES
 from bench.record import Record, append
 
 FOLDER = ROOT / ".github" / "workflows"
-NAMES = ("benchmark", "publish", "records", "test")
+NAMES = ("audit", "benchmark", "publish", "records", "test")
 
 GRANTED = {
+    ("audit", "audit"): {"contents": "read"},
     ("test", "test"): {"contents": "read"},
     ("publish", "test"): {"contents": "read"},
     ("publish", "build"): {"contents": "read", "pages": "read"},
