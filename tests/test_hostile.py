@@ -17,7 +17,7 @@ import pytest
 from atlas_data import measured, telling, write
 from conftest import ROOT, THOROUGH
 from guide_figures import figures
-from hostile_values import CODE, NAMES, broken, changed
+from hostile_values import CODE, DEEP, NAMES, broken, changed
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_importers_optimum_benchmark import REPORT
@@ -100,7 +100,7 @@ def test_whatever_a_record_says_it_is_read_or_refused(lines: list[Any]) -> None:
 
 
 @few
-@given(broken(encode(measured(run="r")) + encode(measured(run="r", process=1))))
+@given(broken(encode(measured(run="r")) + encode(measured(run="r", process=1)), (DEEP,)))
 @example(b'{"schema":' + b"[" * 100_000 + b"\n")
 @example(b'{"schema":' + b"1" * 5000 + b"}\n")
 @example(b'{"schema":3,"run":"\\ud800"}\n')
@@ -151,7 +151,7 @@ def test_links_and_folders_in_the_place_of_a_file(tmp_path: Path) -> None:
 
 
 @few
-@given(broken(max(TOURS.glob("*.json")).read_bytes()[:6000]))
+@given(broken(max(TOURS.glob("*.json")).read_bytes()[:6000], (DEEP,)))
 @example(b"[" * 100_000)
 @example(b'{"schema": 1' + b"0" * 5000)
 @example(b"\xff")
@@ -235,7 +235,7 @@ def test_entries_of_the_benchmark_database(entries: Any) -> None:
 
 
 @few
-@given(broken(json.dumps(ENTRIES).encode()))
+@given(broken(json.dumps(ENTRIES).encode(), (DEEP,)))
 @example(b"[" * 100_000)
 @example(b"1" * 5000)
 def test_broken_json(content: bytes) -> None:
@@ -419,8 +419,8 @@ PAGE_PIECES = (
     *(
         b"2001-99-99",
         b"| " * 30,
-        b"> " * 200,
-        b"- " * 200,
+        b"> " * 60,
+        b"- " * 60,
         b"![a](b)" * 40,
         b'!!! note "',
         b"\t",
