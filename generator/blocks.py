@@ -90,14 +90,14 @@ def _place(block: Block, translate: Callable[[Block], str | None]) -> str:
 # --- Jinja ------------------------------------------------------------------------------------------------------------
 
 _STRING = r"\"[^\"\n]*\"|'[^'\n]*'"
-EXPRESSION = re.compile(rf"\{{\{{(?>{_STRING}|.)*?\}}\}}", re.DOTALL)
-"""A Jinja expression: a placeholder within a message. What was read as a string is not read as anything else, or a row
-of quotes would take forever."""
+EXPRESSION = re.compile(rf"\{{\{{(?>{_STRING}|(?!\{{\{{).)*?\}}\}}", re.DOTALL)
+"""A Jinja expression: a placeholder within a message. What was read as a string is not read as anything else, and none
+holds the beginning of another, or a row of quotes or braces would take forever."""
 
 ATTRIBUTES_WITH_ID = re.compile(r"\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")
 """``{#id}`` of Python-Markdown, which Jinja would take for a comment."""
 
-STATEMENT = re.compile(rf"\{{%(?>{_STRING}|.)*?%\}}|\{{#.*?#\}}", re.DOTALL)
+STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|\{{#.*?#\}}", re.DOTALL)
 """A Jinja statement or comment: it stands between messages, on lines of its own."""
 
 _JINJA = re.compile(

@@ -348,10 +348,10 @@ def test_whatever_a_catalog_says_it_is_read_or_refused(content: bytes) -> None:
         lambda text: text.decode(errors="replace")
     )
 )
-@example("`" * 5000)
+@example("`" * 600)
 @example("{{" + '""' * 60)
-@example("[" * 3000)
-@example("<" * 3000)
+@example("[" * 600)
+@example("<" * 600)
 def test_whatever_a_translation_says_it_is_checked(translation: str) -> None:
     for code in ("zh", "ar"):
         list(check_translation(MESSAGES[0].id, translation, code, load_glossary()))
