@@ -22,6 +22,9 @@ from generator.blocks import has_words
 TRANSLATED = ("title", "description")
 """Keys whose values are messages."""
 
+MOST_BRACKETS = 200
+"""Of a front matter: the parser's time grows with their square."""
+
 EACH = {"devices": "device", "models": "model", "families": "family"}
 """What a page can be rendered for each of, and the name of one in its expressions."""
 
@@ -89,7 +92,11 @@ def parse(front: str, where: str) -> FrontMatter:
 
 
 def _refuse_references(source: str, where: str) -> None:
-    """A text that refers to itself a few times is a text of gigabytes."""
+    """A text that refers to itself a few times is a text of gigabytes; one of nothing but brackets is read for minutes."""
+    if source.count("[") + source.count("{") > MOST_BRACKETS:
+        raise AtlasError(
+            f"the front matter opens more than {MOST_BRACKETS} brackets", where=f"{where}:2", remedy="take some out"
+        )
     for event in yaml.parse(source, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             line = event.start_mark.line if event.start_mark else 0

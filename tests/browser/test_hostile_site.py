@@ -26,7 +26,8 @@ TEXTS = [" ".join(code.split()) for code in CODE]
 NAME = "[a](javascript:window.ran=1) ![b](x) *c* =1+1"
 FOREIGN = """
     () => [...document.querySelectorAll("*")].flatMap(element => [...element.attributes]
-      .filter(({ name, value }) => name.startsWith("on") || /^\\s*javascript:/i.test(value))
+      .filter(({ name, value }) => name.startsWith("on")
+        || (!name.startsWith("data-") && /^\\s*javascript:/i.test(value)))
       .map(({ name, value }) => `${element.tagName} ${name}=${value}`))
       .concat([...document.querySelectorAll("script:not([src]):not([type='application/json'])")].map(each => each.text))
 """
