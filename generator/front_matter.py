@@ -92,7 +92,7 @@ def parse(front: str, where: str) -> FrontMatter:
 
 
 def _refuse_references(source: str, where: str) -> None:
-    """A text that refers to itself a few times is a text of gigabytes; one of nothing but brackets is read for minutes."""
+    """A text that refers to itself a few times is one of gigabytes; one of nothing but brackets is read for minutes."""
     if source.count("[") + source.count("{") > MOST_BRACKETS:
         raise AtlasError(
             f"the front matter opens more than {MOST_BRACKETS} brackets", where=f"{where}:2", remedy="take some out"
