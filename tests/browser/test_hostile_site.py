@@ -72,11 +72,11 @@ def test_nothing_runs(site: Path, browser: Browser, *, bypass: bool) -> None:
     page.on("dialog", lambda dialog: requests.append(f"dialog {dialog.message}"))
     with hosted(site) as address:
         devices = [f"devices/{path.name}/" for path in (site / "devices").iterdir() if path.is_dir()]
-        models = [f"models/{path.name}/" for path in sorted((site / "models").iterdir()) if path.is_dir()][:3]
+        models = [f"models/{path.name}/" for path in sorted((site / "models").iterdir()) if path.is_dir()][:1]
         shown = ""
-        for prefix in ("", "zh/", "ar/"):
+        for prefix in ("", "ar/"):
             for uri in (*VISITED, *devices, *models) if not prefix else ("", "explorer/", *devices):
-                page.goto(f"{address}{prefix}{uri}", wait_until="networkidle")
+                page.goto(f"{address}{prefix}{uri}", wait_until="networkidle" if uri == "explorer/" else "load")
                 assert page.evaluate(FOREIGN) == [], uri
                 assert page.evaluate("window.ran") is None
                 shown += page.locator("body").inner_text()
