@@ -6,7 +6,7 @@ BUDGET ?= 6m
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: guide serve site publish bench bench-quality check test messages lock audit sbom clean
+.PHONY: guide serve site publish bench bench-quality perf check test messages lock audit sbom clean
 .DEFAULT_GOAL := guide
 
 guide: bench serve                ## measure the quick profile on this machine, then serve the guide
@@ -32,6 +32,9 @@ test: .venv/test.done             ## lint, types, unit tests, a strict build, th
 bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other ways
 	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/test_protocol.py && $(BIN)/python -m bench quality
 
+perf: .venv/site.done .venv/peers.done ## how fast the guide is built and reloads, beside other builders: some hours
+	$(BIN)/python -m perf
+
 messages: .venv/site.done         ## refresh the translation catalogs from the pages
 	$(BIN)/python -m generator messages
 
@@ -39,6 +42,7 @@ lock:                             ## pin the newest versions that pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q pyproject.toml requirements/build.in -o requirements/site.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/bench.in -o requirements/bench.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q --extra test -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/peers.in -o requirements/peers.txt
 
 audit:                            ## published vulnerabilities of what is pinned; asks the network (pipx install pip-audit)
 	pip-audit --progress-spinner off --disable-pip --no-deps -r requirements/site.txt -r requirements/bench.txt -r requirements/test.txt -r requirements/torch.txt
@@ -57,6 +61,11 @@ clean:                            ## remove everything that can be made again; m
 .venv/site.done: .venv/bin/python requirements/site.txt pyproject.toml
 	$(PIP) --require-hashes -r requirements/site.txt
 	$(PIP) --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+.venv/peers.done: .venv/bin/python requirements/peers.txt
+	$(BIN)/python -m venv .venv/peers
+	.venv/peers/bin/python -m pip install --disable-pip-version-check --progress-bar on --require-hashes -r requirements/peers.txt
 	touch $@
 
 .venv/bench.done: .venv/site.done requirements/bench.txt requirements/torch.txt

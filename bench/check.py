@@ -20,11 +20,12 @@ from typing import Any, Self
 
 import msgspec
 
-from bench import faults, plausibility, quality, tour
+from bench import faults, performance, plausibility, quality, tour
 from bench.choices import existing
 from bench.errors import AtlasError
 from bench.faults import FAULTS
 from bench.models import BY_LABEL
+from bench.performance import PERFORMANCE
 from bench.plausibility import Fault
 from bench.profiles import COMPILE_MODES, DEVICES, DTYPES
 from bench.quality import QUALITY
@@ -42,6 +43,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     TOURS.name: tour.read,
     QUALITY.name: quality.read,
     FAULTS.name: faults.read,
+    PERFORMANCE.name: performance.read,
 }
 """How to read a document, by the name of its folder."""
 

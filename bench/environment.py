@@ -9,16 +9,15 @@ tell (no driver, no /proc) is None, never guessed.
 from __future__ import annotations
 
 import ctypes
-import importlib.metadata
 import os
 import platform
 import resource
-import subprocess
 from pathlib import Path
 from typing import Self
 
 import torch
 
+from bench import machine
 from bench.checkout import commit
 from bench.errors import AtlasError
 from bench.profiles import DEVICES
@@ -62,15 +61,15 @@ def describe(device: torch.device) -> Environment:
     return Environment(
         device_name=as_name(_device_name(device)),
         torch=str(torch.__version__),
-        transformers=_version("transformers"),
+        transformers=machine.version("transformers"),
         python=platform.python_version(),
-        platform=f"{platform.system()} {platform.machine()}",
+        platform=machine.system(),
         memory_gb=_memory_gb(device),
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        cores=machine.cores(),
         threads=torch.get_num_threads(),
         accelerator=_accelerator(device),
         driver=Sensors(device).read("driver"),
-        triton=_version("triton"),
+        triton=machine.version("triton"),
         commit=commit(),
         settings=_settings(device),
     )
@@ -78,26 +77,16 @@ def describe(device: torch.device) -> Environment:
 
 def _device_name(device: torch.device) -> str:
     if device.type == "cpu":
-        return _cpu_name()
+        return machine.cpu_name()
     if device.type in ("cuda", "xpu"):
         return str(getattr(torch, device.type).get_device_name(device))
-    return f"{_cpu_name()} ({device.type})"
-
-
-def _cpu_name() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    names = [line.partition(":")[2].strip() for line in _lines(cpuinfo) if line.startswith("model name")]
-    if names:
-        return names[0]
-    if platform.system() == "Darwin":
-        return _output("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
-    return platform.processor() or platform.machine()
+    return f"{machine.cpu_name()} ({device.type})"
 
 
 def _memory_gb(device: torch.device) -> float | None:
     if device.type in ("cuda", "xpu"):
         return round(int(torch.accelerator.get_memory_info(device)[1]) / 1e9, 1)
-    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+    return machine.memory_gb()
 
 
 def _accelerator(device: torch.device) -> str | None:
@@ -116,7 +105,7 @@ def _settings(device: torch.device) -> dict[str, str]:
             if name.startswith(ALLOCATOR_VARIABLES) and name not in PRIVATE_VARIABLES
         },
     }
-    huge_pages = "".join(_lines(Path("/sys/kernel/mm/transparent_hugepage/enabled")))
+    huge_pages = "".join(machine.lines(Path("/sys/kernel/mm/transparent_hugepage/enabled")))
     if "[" in huge_pages:
         settings["transparent_hugepage"] = huge_pages.partition("[")[2].partition("]")[0]
     if device.type == "cpu":
@@ -128,28 +117,6 @@ def _settings(device: torch.device) -> dict[str, str]:
         settings["cudnn_benchmark"] = str(torch.backends.cudnn.benchmark)
         settings["cudnn"] = str(torch.backends.cudnn.version())  # type: ignore[no-untyped-call]
     return settings
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-
-
-def _output(*command: str) -> str | None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() or None
 
 
 # ── While measuring ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -204,5 +171,5 @@ def _reset_peak_resident() -> bool:
 
 
 def _peak_resident_gb() -> float | None:
-    peaks = [line.split() for line in _lines(Path("/proc/self/status")) if line.startswith("VmHWM")]
+    peaks = [line.split() for line in machine.lines(Path("/proc/self/status")) if line.startswith("VmHWM")]
     return int(peaks[0][1]) * 1024 / 1e9 if peaks else None

@@ -2,7 +2,7 @@
 
 Cells and the words of a language enter; HTML leaves, with a caption that says on what the document was made, and when.
 
-    python -m pytest tests/test_tour_page.py tests/test_quality_table.py
+    python -m pytest tests/test_tour_page.py tests/test_quality_table.py tests/test_performance_table.py
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from bench.performance import Machine
 from bench.record import Environment
 from generator.markup import Cell, Line, Table
 from generator.pooling import short_name
@@ -21,7 +22,7 @@ class Document(Protocol):
     """Where and when something was recorded."""
 
     @property
-    def environment(self) -> Environment:
+    def environment(self) -> Environment | Machine:
         """On what."""
 
     @property
@@ -44,8 +45,8 @@ def facts(document: Document, words: Words) -> list[str]:
     """What it was recorded with, for a caption."""
     language, environment = words.language, document.environment
     taken = words.say(language.gettext("recorded on %(date)s"), date=language.date(document.taken_at))
-    return [
-        words.value(short_name(environment.device_name)),
-        words.value(f"PyTorch {environment.torch.partition('+')[0]}"),
-        taken,
-    ]
+    if isinstance(environment, Environment):
+        versions = [f"PyTorch {environment.torch.partition('+')[0]}"]
+    else:
+        versions = [f"{name} {version}" for name, version in environment.versions.items()]
+    return [*map(words.value, (short_name(environment.device_name), *versions)), taken]

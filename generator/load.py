@@ -25,6 +25,8 @@ from packaging.version import InvalidVersion, Version
 from bench.errors import AtlasError
 from bench.faults import Faults
 from bench.faults import newest as newest_faults
+from bench.performance import Performance
+from bench.performance import newest as newest_performance
 from bench.quality import Quality
 from bench.quality import newest as newest_quality
 from bench.record import COMPARABLE, RESULTS
@@ -128,6 +130,7 @@ class Results:
     tour: Tour | None = None  # the newest
     quality: Quality | None = None  # likewise
     faults: Faults | None = None  # likewise
+    performance: Performance | None = None  # likewise
     rounds: Mapping[str, Ragged] = field(default_factory=dict)  # see `rounds_ms`
 
     @cached_property
@@ -230,6 +233,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
         tour=newest_tour(results),
         quality=newest_quality(results),
         faults=newest_faults(results),
+        performance=newest_performance(results),
         rounds=shown.rounds,
     )
 

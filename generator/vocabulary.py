@@ -28,9 +28,23 @@ from markupsafe import Markup, escape
 
 from bench import faults as fault_documents
 from bench.errors import AtlasError
+from bench.performance import COMMAND as TIME_BUILDS
+from bench.performance import PERFORMANCE, Figure, Performance
 from bench.quality import COMMAND, QUALITY
 from bench.tour import TOURS, Tour
-from generator import causes, charts, decision, downloads, explorer, faults, quality, tables, tour, typography
+from generator import (
+    causes,
+    charts,
+    decision,
+    downloads,
+    explorer,
+    faults,
+    performance,
+    quality,
+    tables,
+    tour,
+    typography,
+)
 from generator.atlas import Atlas, family_of
 from generator.charts import Chart
 from generator.curves import CurvesChart
@@ -64,8 +78,14 @@ Draw = Callable[[Rows, Language, Collection[int]], Chart]
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
     """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
     atlas = Atlas(results, language)
-    objects = {"atlas": atlas, "tour": results.tour, "quality": results.quality, "faults": results.faults}
-    return {**objects, **_filters(language), **_Functions(atlas, emit).names(), **translators(language)}
+    documents = {name: getattr(results, name) for name in ("tour", "quality", "faults", "performance")}
+    return {
+        "atlas": atlas,
+        **documents,
+        **_filters(language),
+        **_Functions(atlas, emit).names(),
+        **translators(language),
+    }
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -163,6 +183,8 @@ class _Functions:
                 "tour_scores_table",
                 "loss_chart",
                 "quality_table",
+                "building_table",
+                "loading_table",
                 "faults_table",
             ),
         }
@@ -363,6 +385,20 @@ class _Functions:
         if self.atlas.results.quality is None:
             raise AtlasError("there is no comparison of ways of timing yet", where=str(QUALITY), remedy=COMMAND)
         return quality.table(self.atlas.results.quality, self.words)
+
+    def building_table(self, _page: str, figure: Figure = "wall_s") -> str:
+        """What it takes to build the guide and to show an edit, beside other builders: ``cpu_s`` or ``memory_gb``."""
+        return performance.builds(self._performance, self.words, figure)
+
+    def loading_table(self, _page: str) -> str:
+        """What it takes to read the records."""
+        return performance.loads(self._performance, self.words)
+
+    @property
+    def _performance(self) -> Performance:
+        if self.atlas.results.performance is None:
+            raise AtlasError("nobody has timed the guide yet", where=str(PERFORMANCE), remedy=TIME_BUILDS)
+        return self.atlas.results.performance
 
     # Contributors
 

@@ -1,0 +1,132 @@
+"""The builders that are compared: how each lays out the pages, builds them, serves them and forgets what it knew.
+
+A project grown by `perf.content` and its pages as finished Markdown enter; a `Builder` leaves. To be fair, all get the
+same pages and navigation, Material's features and a search; the others find charts drawn and figures filled in, and
+each runs in the way its documentation recommends for several languages.
+
+    make perf
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench.performance import OURS
+from generator.language import LANGUAGES, name_of
+from perf import edits
+from perf.cost import Command
+from perf.served import Edit, LongPoll, Tab, WebSocket
+
+STATIC_I18N, ZENSICAL = "static-i18n", "zensical"
+PEERS: Mapping[str, str] = {STATIC_I18N: "mkdocs", ZENSICAL: "zensical"}
+"""The builders that are not ours, with the program that each needs."""
+
+
+@dataclass(frozen=True)
+class Builder:
+    """One builder with its pages in `folder`."""
+
+    name: str
+    folder: Path
+    builds: Sequence[Command]
+    serve: Callable[[Sequence[int]], Sequence[Command]]  # by their ports
+    ports: int
+    open_tab: Callable[[str], Tab]
+    edits: Mapping[str, Edit]
+    caches: bool = True  # below .cache in its folder
+    env: Mapping[str, str] = field(default_factory=lambda: {**os.environ})
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether it has caches, and they are empty."""
+        return self.caches and not (self.folder / ".cache").exists()
+
+    def forget(self, *, caches: bool) -> None:
+        """Remove the site, and the caches with it."""
+        shutil.rmtree(self.folder / "site", ignore_errors=True)
+        if caches:
+            shutil.rmtree(self.folder / ".cache", ignore_errors=True)
+
+
+def ours(project: Path) -> Builder:
+    """This project, as `make site` and `make serve` run it."""
+    mkdocs = (sys.executable, "-m", "mkdocs")
+    return Builder(
+        name=OURS,
+        folder=project,
+        builds=[(*mkdocs, "build", "--strict")],
+        serve=lambda ports: [(*mkdocs, "serve", "--dev-addr", _address(ports[0]))],
+        ports=1,
+        open_tab=LongPoll,
+        edits=edits.of_project(project),
+        env=environment_of(project),
+    )
+
+
+def environment_of(project: Path) -> dict[str, str]:
+    """Variables with which Python finds the code of a copy of the project."""
+    return {**os.environ, "PYTHONPATH": str(project)}
+
+
+def static_i18n(staged: Path, folder: Path, programs: Path) -> Builder:
+    """Material for MkDocs with the plugin static-i18n: a folder for each language, all of them in one build."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for code in LANGUAGES:
+        shutil.copytree(staged / code, folder / "docs" / code)
+    settings = yaml.safe_load((staged / f"{LANGUAGES[0]}.yml").read_text(encoding="utf-8"))
+    languages = [_language(code, staged) for code in LANGUAGES]
+    plugin = {"docs_structure": "folder", "languages": languages}
+    settings |= {"docs_dir": "docs", "site_dir": "site", "extra": {}, "plugins": ["search", {"i18n": plugin}]}
+    _write(settings, folder / "mkdocs.yml")
+    mkdocs = str(programs / PEERS[STATIC_I18N])
+    return Builder(
+        name=STATIC_I18N,
+        folder=folder,
+        builds=[(mkdocs, "build")],
+        serve=lambda ports: [(mkdocs, "serve", "--dev-addr", _address(ports[0]))],
+        ports=1,
+        open_tab=LongPoll,
+        edits=edits.of_markdown(folder / "docs" / LANGUAGES[0]),
+        caches=False,
+    )
+
+
+def _language(code: str, staged: Path) -> dict[str, Any]:
+    settings = yaml.safe_load((staged / f"{code}.yml").read_text(encoding="utf-8"))
+    kept = {name: settings[name] for name in ("site_name", "site_description", "copyright", "nav")}
+    return {"locale": code, "name": name_of(code), "default": code == LANGUAGES[0], "build": True, **kept}
+
+
+def zensical(staged: Path, folder: Path, programs: Path) -> Builder:
+    """Zensical: a project for each language, built one after the other, and a server for each."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(staged, folder)
+    program = str(programs / PEERS[ZENSICAL])
+    return Builder(
+        name=ZENSICAL,
+        folder=folder,
+        builds=[(program, "build", "--config-file", f"{code}.yml") for code in LANGUAGES],
+        serve=lambda ports: [
+            (program, "serve", "--config-file", f"{code}.yml", "--dev-addr", _address(port))
+            for code, port in zip(LANGUAGES, ports, strict=True)
+        ],
+        ports=len(LANGUAGES),
+        open_tab=WebSocket,
+        edits=edits.of_markdown(folder / LANGUAGES[0]),
+    )
+
+
+def _address(port: int) -> str:
+    return f"127.0.0.1:{port}"
+
+
+def _write(settings: Mapping[str, Any], path: Path) -> None:
+    path.write_text(yaml.safe_dump(dict(settings), allow_unicode=True, sort_keys=False), encoding="utf-8")

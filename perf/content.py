@@ -1,0 +1,138 @@
+"""The atlas, grown to any number of pages: copies of its records under other names, beside its own authored pages.
+
+In: a folder with the project, and a number of pages in all languages together. Out: a folder with a copy of the
+project that has so many, and the same pages as finished Markdown, charts drawn, for builders that know no records.
+
+    python -m pytest tests/test_perf.py
+"""
+
+from __future__ import annotations
+
+import compileall
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from bench.errors import AtlasError
+from bench.record import Arm, Record, encode, read, run_files
+from generator.language import LANGUAGES
+from generator.pages import EACH_PAGE, NO_PAGES
+
+PARTS = ("bench", "docs", "generator", "locales", "mkdocs.yml", "babel.cfg")
+"""What a build reads."""
+
+DEVICES_OF_A_MODEL = 4
+"""Models and devices come in groups, each model on all devices of its group: so a page has as much on it as in the
+atlas today, however many pages there are."""
+
+PAGES_OF_A_DEVICE = 4
+"""One page of four is that of a device, and three are of models, as in the atlas today."""
+
+
+def grow(project: Path, folder: Path, pages: int) -> Path:
+    """A copy of `project` with `pages` pages in `folder`, which is made anew; and `folder`.
+
+    Raises `AtlasError` when the authored pages alone are more than that.
+    """
+    entities = _entities(project / "docs", pages)
+    records = [record for path in run_files(project / "bench" / "results") for record in read(path)]
+    copy(project, folder)
+    write(grown(records, entities), folder / "bench" / "results")
+    return folder
+
+
+def copy(project: Path, folder: Path) -> Path:
+    """The project without records, in `folder`, which is made anew; and `folder`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in PARTS:
+        source = project / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.jsonl", "performance"))
+        else:
+            shutil.copy(source, folder)
+    for name in ("bench", "generator"):  # that Python compiles them is no cost of a build
+        compileall.compile_dir(folder / name, quiet=2)
+    return folder
+
+
+def _entities(docs: Path, pages: int) -> int:
+    """How many devices and models it takes."""
+    authored = [path for path in docs.rglob("*.md") if path.relative_to(docs).parts[0] not in NO_PAGES]
+    fixed = sum(path.name != EACH_PAGE for path in authored)
+    entities = pages // len(LANGUAGES) - fixed
+    if pages % len(LANGUAGES) or entities < 2:
+        raise AtlasError(
+            f"the atlas cannot have {pages} pages",
+            where="--pages",
+            remedy=f"give a multiple of {len(LANGUAGES)} from {(fixed + 2) * len(LANGUAGES)} on",
+        )
+    return entities
+
+
+def grown(records: Sequence[Record], entities: int) -> Iterator[Record]:
+    """Records of so many devices and models together: the given ones, then copies of them under other names."""
+    by_pair: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        by_pair[record.cell.model, record.environment.device_name].append(record)
+    models, devices = (_by_partners(by_pair, position) for position in (0, 1))
+    number = max(1, entities // PAGES_OF_A_DEVICE)
+    others = entities - number
+    for model in range(others):
+        first = model * number // others // DEVICES_OF_A_MODEL * DEVICES_OF_A_MODEL
+        for device in range(first, min(first + DEVICES_OF_A_MODEL, number)):
+            for record in by_pair[models[model % len(models)], devices[device % len(devices)]]:
+                yield _copied(record, model // len(models), device // len(devices))
+
+
+def _by_partners(pairs: Iterable[tuple[str, str]], position: int) -> list[str]:
+    """Models or devices, those with the most of the other first: a few of each then still have records together."""
+    partners: defaultdict[str, int] = defaultdict(int)
+    for pair in pairs:
+        partners[pair[position]] += 1
+    return sorted(partners, key=lambda name: -partners[name])
+
+
+def _copied(record: Record, model: int, device: int) -> Record:
+    """The record under other names, and a little slower: copies of number 0 are the record itself."""
+    if not model and not device:
+        return record
+    cell = msgspec.structs.replace(record.cell, model=_numbered(record.cell.model, model))
+    environment = msgspec.structs.replace(
+        record.environment, device_name=_numbered(record.environment.device_name, device)
+    )
+    measurement = record.measurement
+    if measurement:
+        factor = 1 + (7 * model + 3 * device) % 97 / 1000
+        arms = {name: _slower(arm, factor) for name in ("eager", "compiled") if (arm := getattr(measurement, name))}
+        measurement = msgspec.structs.replace(measurement, **arms)
+    return msgspec.structs.replace(record, cell=cell, environment=environment, measurement=measurement)
+
+
+def _numbered(name: str, number: int) -> str:
+    return f"{name} v{number + 1}" if number else name
+
+
+def _slower(arm: Arm, factor: float) -> Arm:
+    rounds = tuple(tuple(round(call * factor, 6) for call in calls) for calls in arm.rounds_ms)
+    mean = arm.published_mean_ms and round(arm.published_mean_ms * factor, 3)
+    return msgspec.structs.replace(arm, rounds_ms=rounds, published_mean_ms=mean)
+
+
+def write(records: Iterable[Record], results: Path) -> None:
+    """One file for each run."""
+    runs: defaultdict[tuple[str, str], list[bytes]] = defaultdict(list)
+    for record in records:
+        runs[record.origin, record.run].append(encode(record))
+    for (origin, run), lines in runs.items():
+        path = results / origin / f"{run}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"".join(lines))
+
+
+def count(staged: Path) -> int:
+    """The pages of a folder of finished Markdown, in all languages."""
+    return sum(1 for code in LANGUAGES for _ in (staged / code).rglob("*.md"))

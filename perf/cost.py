@@ -1,0 +1,138 @@
+"""What a command costs: wall time, CPU time and peak memory of it and of every process that it starts.
+
+python -m pytest tests/test_perf.py
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import AtlasError
+from bench.machine import lines
+
+INTERVAL_S = 0.2
+"""Between two looks at the memory of several processes. A look takes a millisecond: half a percent of a core."""
+
+Command = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds on the wall, seconds of CPU, and the peak of resident memory in GB (1e9 bytes)."""
+
+    wall_s: float
+    cpu_s: float
+    memory_gb: float
+
+
+def cost_of(commands: Sequence[Command], folder: Path, env: Mapping[str, str], log: Path, limit_s: float) -> Cost:
+    """Run the commands one after the other: their times add up, and the peak is that of the largest.
+
+    Raises `AtlasError` with the last line that a command wrote when it fails, or takes longer than `limit_s` seconds.
+    """
+    costs = [_cost(command, folder, env, log, limit_s) for command in commands]
+    wall_s, cpu_s = (sum(getattr(each, name) for each in costs) for name in ("wall_s", "cpu_s"))
+    return Cost(wall_s, cpu_s, max(each.memory_gb for each in costs))
+
+
+def _cost(command: Command, folder: Path, env: Mapping[str, str], log: Path, limit_s: float) -> Cost:
+    with log.open("wb") as file:
+        start = time.perf_counter()
+        child = subprocess.Popen(command, cwd=folder, env=env, stdout=file, stderr=file, start_new_session=True)
+        watch = _Watch(child.pid, limit_s)
+        try:
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:  # interrupted: nothing stays behind
+            kill(child.pid)
+            raise
+        wall_s = time.perf_counter() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+    peak_gb = max(watch.stop(), usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9)
+    if child.returncode:
+        raise failure(command, log, f"exit status {child.returncode}" if wall_s < limit_s else f"over {limit_s:g} s")
+    return Cost(wall_s, usage.ru_utime + usage.ru_stime, peak_gb)
+
+
+def failure(command: Command, log: Path, what: str) -> AtlasError:
+    """What a command wrote last, as the error that it is."""
+    last = [line.strip() for line in lines(log) if line.strip()][-1:]
+    name = " ".join([Path(command[0]).name, *command[1:3]])
+    return AtlasError(": ".join([what, *last]), where=name, remedy=f"read {log}")
+
+
+class _Watch:
+    """Looks at a group of processes meanwhile: ends it at its limit, and keeps the most memory that it had at once.
+
+    The kernel keeps the peak of each single process, but not of several together. Pages that processes share count
+    once (PSS).
+    """
+
+    def __init__(self, group: int, limit_s: float) -> None:
+        self._peak_gb = 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, args=(group, time.monotonic() + limit_s), daemon=True)
+        self._thread.start()
+
+    def _look(self, group: int, end: float) -> None:
+        while not self._over.wait(INTERVAL_S):
+            members = list(group_of(group))
+            if len(members) > 1:
+                self._peak_gb = max(self._peak_gb, sum(map(_shared_out_gb, members)))
+            if time.monotonic() > end:
+                kill(group)
+
+    def stop(self) -> float:
+        self._over.set()
+        self._thread.join()
+        return self._peak_gb
+
+
+# ── Groups of processes ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def group_of(leader: int) -> Iterator[Path]:
+    """The folders below /proc of the processes in the group of `leader`; none where there is no /proc."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        fields = _fields(status)
+        if len(fields) > 2 and int(fields[2]) == leader:
+            yield status.parent
+
+
+def cpu_s(leader: int) -> float | None:
+    """CPU time that the group and its ended children have used; None where the system does not tell."""
+    ticks = [sum(map(int, fields[11:15])) for each in group_of(leader) if (fields := _fields(each / "stat"))]
+    return sum(ticks) / os.sysconf("SC_CLK_TCK") if ticks else None
+
+
+def peak_gb(leader: int) -> float | None:
+    """The peaks of the group's processes together; None where the system does not tell."""
+    peaks = [_kilobytes(each / "status", "VmHWM:") for each in group_of(leader)]
+    return sum(peaks) * 1024 / 1e9 if peaks else None
+
+
+def kill(group: int, number: int = signal.SIGKILL) -> None:
+    """Send a signal to every process of a group, where there is one left."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+def _fields(status: Path) -> list[str]:
+    """Of /proc/*/stat, from the state of the process on: its name before may hold anything."""
+    return "".join(lines(status)).rpartition(")")[2].split()
+
+
+def _shared_out_gb(process: Path) -> float:
+    return _kilobytes(process / "smaps_rollup", "Pss:") * 1024 / 1e9
+
+
+def _kilobytes(path: Path, name: str) -> int:
+    return next((int(line.split()[1]) for line in lines(path) if line.startswith(name)), 0)

@@ -1,0 +1,130 @@
+"""What a writer changes: a record, a message of a catalog, a paragraph, a title.
+
+A project grown by `perf.content`, or finished Markdown, enters; `Edit`s leave.
+
+    python -m pytest tests/test_perf.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from bench.errors import AtlasError
+from bench.record import Arm, Measurement, Record, Status, encode, read, run_files
+from generator.language import LANGUAGES, catalog_path
+from generator.load import slugify
+from perf.served import Edit
+
+PAGE, NEIGHBOUR = "methodology", "data"
+"""The page that is edited, and one whose navigation shows its title."""
+
+ROOTS = tuple("" if code == LANGUAGES[0] else f"{code}/" for code in LANGUAGES)
+"""Where each language begins."""
+
+TRANSLATED = LANGUAGES[1]
+"""Whose catalog is edited."""
+
+RUN = "edited"
+"""The run that an edited record belongs to."""
+
+
+def of_project(project: Path) -> dict[str, Edit]:
+    """All four; a page shows each in every language, but a message."""
+    page = project / "docs" / f"{PAGE}.md"
+    record = _some_record(project / "bench" / "results")
+    model = f"models/{slugify(record.cell.model)}/"
+    return {
+        "record": Edit(
+            project / "bench" / "results" / "measured" / f"{RUN}.jsonl",
+            lambda _, word: encode(_measured(record, word)).decode(),
+            tuple(root + model for root in ROOTS),
+        ),
+        "message": Edit(
+            catalog_path(TRANSLATED, project / "locales"),
+            _in_message(_first_paragraph(page.read_text(encoding="utf-8"))),
+            (f"{TRANSLATED}/{PAGE}/",),
+        ),
+        "paragraph": Edit(page, _in_paragraph, tuple(f"{root}{PAGE}/" for root in ROOTS)),
+        "title": Edit(page, _in_title, tuple(f"{root}{NEIGHBOUR}/" for root in ROOTS)),
+    }
+
+
+def of_markdown(folder: Path) -> dict[str, Edit]:
+    """Those that other builders have: of one language, whose pages lie in `folder`."""
+    page = folder / f"{PAGE}.md"
+    return {
+        "paragraph": Edit(page, _in_paragraph, (f"{PAGE}/",)),
+        "title": Edit(page, _in_title, (f"{NEIGHBOUR}/",)),
+    }
+
+
+# ── Records ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _some_record(results: Path) -> Record:
+    """One with figures, measured where there is such a one."""
+    records = [record for path in run_files(results) for record in read(path) if record.status is Status.PASS]
+    return max(records, key=lambda record: record.origin == "measured")
+
+
+def _measured(record: Record, word: str) -> Record:
+    """A newer measurement of the same cell, whose latency begins with the digits of `word`."""
+    eager_ms = float(f"{word}5")  # further digits: a mean of logarithms may end in others than it began with
+    return msgspec.structs.replace(
+        record,
+        run=RUN,
+        origin="measured",
+        profile="standard",
+        process=0,
+        source=None,
+        measured_at=datetime.now(UTC).replace(microsecond=0),
+        measurement=Measurement(
+            eager=Arm(rounds_ms=((eager_ms,),) * 30), compiled=Arm(rounds_ms=((eager_ms / 2,),) * 30)
+        ),
+    )
+
+
+# ── Texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_PARAGRAPH = re.compile(r"(?m)^# .*\n\n(?P<text>.+)$")
+_TITLE = re.compile(r"(?m)^title: (?P<quote>['\"]?)(?P<text>.*?)(?P=quote)$")
+
+
+def _first_paragraph(page: str) -> str:
+    return _found(_PARAGRAPH, page)["text"]
+
+
+def _in_paragraph(page: str | None, word: str) -> str:
+    end = _found(_PARAGRAPH, page).end()
+    return f"{page[:end]} {word}{page[end:]}"  # type: ignore[index]
+
+
+def _in_title(page: str | None, word: str) -> str:
+    title = _found(_TITLE, page)
+    return f'{page[: title.start()]}title: "{title["text"]} {word}"{page[title.end() :]}'  # type: ignore[index]
+
+
+def _in_message(message: str) -> Callable[[str | None, str], str]:
+    """Appends the word to the translation of a message. Catalogs are written without wrapped lines."""
+    quoted = message.replace("\\", "\\\\").replace('"', '\\"')
+    pattern = re.compile(rf'(?m)^msgid "{re.escape(quoted)}"\nmsgstr "(?P<text>.+)"$')
+
+    def made(catalog: str | None, word: str) -> str:
+        end = _found(pattern, catalog).end("text")
+        return f"{catalog[:end]} {word}{catalog[end:]}"  # type: ignore[index]
+
+    return made
+
+
+def _found(pattern: re.Pattern[str], text: str | None) -> re.Match[str]:
+    found = pattern.search(text or "")
+    if found is None:
+        raise AtlasError(
+            f"nothing to edit there: {pattern.pattern}", where=PAGE, remedy="name another page in perf/edits.py"
+        )
+    return found

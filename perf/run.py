@@ -1,0 +1,246 @@
+"""Time every builder at every size, in random order; what was timed is saved at once, and not timed again.
+
+A `Plan` and the timings so far enter; a `Performance` with all of them leaves. Pages and records are made up in a work
+folder: nothing is written into the project.
+
+    make perf
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from bench import machine
+from bench.checkout import commit
+from bench.errors import AtlasError
+from bench.performance import BUILDS, EDITS, LOADS, OURS, START, Machine, Performance, Timing, rounded
+from bench.scrub import one_line
+from perf import builders, content
+from perf.builders import PEERS, STATIC_I18N, ZENSICAL, Builder
+from perf.cost import Cost, cost_of
+from perf.served import free_ports, served
+
+ROOT = Path(__file__).resolve().parent.parent
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to time, and where."""
+
+    pages: Sequence[int]
+    records: Sequence[int]
+    repeats: int
+    work: Path
+    programs: Path  # where the peers' are
+    limit_s: float  # for one action
+    names: Sequence[str] = (OURS, *PEERS)
+    actions: Sequence[str] = (*BUILDS, START, *EDITS, *LOADS)
+    project: Path = ROOT
+
+    @property
+    def present(self) -> list[str]:
+        """The builders that can be timed here."""
+        return [name for name in self.names if name == OURS or (self.programs / PEERS[name]).exists()]
+
+
+@dataclass
+class Run:
+    """The timings so far. `save` gets each new state, `tell` hears what happens."""
+
+    plan: Plan
+    performance: Performance
+    save: Callable[[Performance], None]
+    tell: Callable[[str], None]
+
+    def all(self) -> Performance:
+        """Time whatever is in the plan and not known yet."""
+        for size in self.plan.pages:
+            self._pages(size)
+        for size in self.plan.records:
+            self._loads(size)
+        return self.performance
+
+    def _pages(self, size: int) -> None:
+        sessions = [
+            (session, name, repeat)
+            for repeat in range(self.plan.repeats)
+            for session in _shuffled([self._builds, self._serves])
+            for name in _shuffled(self.plan.present)
+        ]
+        actions = [*BUILDS, START, *EDITS]
+        if not any(self._open(name, action, size, repeat) for _, name, repeat in sessions for action in actions):
+            return
+        self.tell(f"{size} pages: laying out")
+        laid_out = {builder.name: builder for builder in lay_out(self.plan, size)}
+        for session, name, repeat in sessions:
+            session(laid_out[name], size, repeat)
+
+    # ── Builds ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _builds(self, builder: Builder, size: int, repeat: int) -> None:
+        """Cold, warm, unchanged: each begins with what the one before has left."""
+        settled = False
+        for action in BUILDS:
+            if not self._open(builder.name, action, size, repeat):
+                settled = False
+                continue
+            if action == "warm":
+                self._warm_up(builder)
+            elif action == "unchanged" and not settled:
+                self._settle(builder)
+            settled = self._timed(builder.name, action, size, repeat, partial(self._build, builder, action))
+
+    def _build(self, builder: Builder, action: str) -> Cost:
+        if action != "unchanged":
+            builder.forget(caches=action == "cold")
+        return cost_of(builder.builds, builder.folder, builder.env, self._log(builder), self.plan.limit_s)
+
+    def _warm_up(self, builder: Builder) -> None:
+        if builder.is_cold:
+            self._settle(builder)
+
+    def _settle(self, builder: Builder) -> None:
+        """Build once, untimed: another session may have left anything."""
+        try:
+            self._build(builder, "unchanged")
+        except AtlasError as error:
+            self.tell(f"  {builder.name}: {error}")
+
+    # ── Servers ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _serves(self, builder: Builder, size: int, repeat: int) -> None:
+        """Start the server, and make every edit once."""
+        open_ = [action for action in (START, *builder.edits) if self._open(builder.name, action, size, repeat)]
+        if not open_:
+            return
+        self._warm_up(builder)
+        ports = free_ports(builder.ports)
+        commands, limit_s = builder.serve(ports), self.plan.limit_s
+        try:
+            with served(commands, ports, builder.folder, builder.env, self._log(builder), limit_s) as site:
+                self._timed(builder.name, START, size, repeat, lambda: site.started)
+                for name in _shuffled(action for action in open_ if action != START):
+                    edited = partial(site.reloaded, builder.edits[name], builder.open_tab, limit_s)
+                    self._timed(builder.name, name, size, repeat, edited)
+        except AtlasError as error:
+            self._add(Timing(builder=builder.name, action=START, size=size, repeat=repeat, failure=one_line(error)))
+
+    # ── Loads ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _loads(self, size: int) -> None:
+        open_ = [
+            repeat for repeat in range(self.plan.repeats) for each in LOADS if self._open(OURS, each, size, repeat)
+        ]
+        if not open_ or OURS not in self.plan.names:
+            return
+        self.tell(f"{size} records: laying out")
+        folder = self.plan.work / f"records-{size}"
+        project, archive = content.copy(self.plan.project, folder / "project"), folder / "archive"
+        shutil.rmtree(archive, ignore_errors=True)
+        log = folder / "log.txt"
+        env = builders.environment_of(project)
+        cost_of([(sys.executable, "-m", "tests.archive", str(archive), str(size))], ROOT, env, log, self.plan.limit_s)
+
+        def load() -> Cost:
+            cost = cost_of([(sys.executable, "-c", LOAD, str(archive))], project, env, log, self.plan.limit_s)
+            return Cost(float(log.read_text(encoding="utf-8")), cost.cpu_s, cost.memory_gb)
+
+        for repeat in open_:
+            shutil.rmtree(project / ".cache", ignore_errors=True)
+            for action in LOADS:
+                self._timed(OURS, action, size, repeat, load)
+        shutil.rmtree(archive)
+
+    # ── Timings ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _open(self, builder: str, action: str, size: int, repeat: int) -> bool:
+        known = {each.key for each in self.performance.timings}
+        return action in self.plan.actions and (builder, action, size, repeat) not in known
+
+    def _timed(self, builder: str, action: str, size: int, repeat: int, act: Callable[[], Cost]) -> bool:
+        """Act, and save what it cost or why it failed; whether it worked."""
+        timing = Timing(builder=builder, action=action, size=size, repeat=repeat)
+        try:
+            cost = act()
+        except AtlasError as error:
+            self._add(msgspec.structs.replace(timing, failure=one_line(f"{error.what} ({error.where})")))
+            return False
+        figures = {name: rounded(getattr(cost, name)) for name in ("wall_s", "cpu_s", "memory_gb")}
+        self._add(msgspec.structs.replace(timing, **figures))
+        return True
+
+    def _add(self, timing: Timing) -> None:
+        if timing.action not in self.plan.actions:
+            return
+        self.performance = self.performance.with_timing(timing)
+        self.save(self.performance)
+        said = timing.failure or f"{timing.wall_s:.3g} s, CPU {timing.cpu_s:.3g} s, {timing.memory_gb:.2f} GB"
+        self.tell(f"  {timing.size} {timing.builder} {timing.action} #{timing.repeat + 1}: {said}")
+
+    def _log(self, builder: Builder) -> Path:
+        return builder.folder.with_suffix(".log")
+
+
+LOAD = """
+import sys, time
+from pathlib import Path
+from generator.load import load
+start = time.perf_counter()
+load(Path(sys.argv[1])).newest
+print(time.perf_counter() - start)
+"""
+"""Reads the records and selects those that pages show. What it prints leaves out that Python starts and imports."""
+
+
+def lay_out(plan: Plan, size: int) -> Iterator[Builder]:
+    """Every builder of the plan with the same pages. Raises `AtlasError` where these are not as many as they should."""
+    folder = plan.work / f"pages-{size}"
+    project, staged = content.grow(plan.project, folder / OURS, size), folder / "staged"
+    ours = builders.ours(project)
+    if set(plan.present) - {OURS}:
+        shutil.rmtree(staged, ignore_errors=True)
+        stage = (sys.executable, "-m", "generator", "stage", "--out", str(staged))
+        cost_of([stage], project, ours.env, folder / "stage.log", plan.limit_s)
+        if (found := content.count(staged)) != size:
+            raise AtlasError(f"there are {found} pages, not {size}", where="--pages", remedy="give a larger number")
+    peers = {STATIC_I18N: builders.static_i18n, ZENSICAL: builders.zensical}
+    for name in plan.present:
+        yield ours if name == OURS else peers[name](staged, folder / name, plan.programs)
+
+
+def environment(plan: Plan) -> Machine:
+    """This machine, and the versions of what is timed."""
+    versions = {name: machine.version(name) for name in ("mkdocs", "mkdocs-material")}
+    for name in plan.present:
+        if name != OURS:
+            program = str(plan.programs / "python")
+            package = {STATIC_I18N: "mkdocs-static-i18n"}.get(name, name)
+            versions[package] = machine.output(program, "-c", VERSION.format(package))
+    return Machine(
+        device_name=machine.cpu_name(),
+        python=sys.version.split()[0],
+        platform=machine.system(),
+        memory_gb=machine.memory_gb(),
+        cores=machine.cores(),
+        commit=commit(),
+        versions={name: version for name, version in versions.items() if version},
+    )
+
+
+VERSION = "import importlib.metadata as m; print(m.version({!r}))"
+
+
+def _shuffled(items: Iterable[T]) -> list[T]:
+    items = list(items)
+    return random.sample(items, len(items))

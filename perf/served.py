@@ -1,0 +1,246 @@
+"""From an edit to the reloaded page, as a browser sees it: a server runs, a tab waits for its signal, a file changes.
+
+The clock starts before the file is written, and stops when the tab was told to reload and has got its page with the new
+text. The other pages that show it have to have it as well, off the clock.
+
+    python -m pytest tests/test_perf.py
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urljoin, urlsplit
+
+from bench.errors import AtlasError
+from perf.cost import Command, Cost, cpu_s, failure, kill, peak_gb
+
+PAUSE_S = 0.01
+"""Between two looks at a page that is not there yet."""
+
+REST_S = (1.0, 1.5)
+"""How long a server rests before an edit: at random, so that its own rhythm of looking for changes is met anywhere."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change to one file, and the pages that show it, by their path below the address of the server: first the one
+    in the tab.
+
+    `made` gives what the file becomes, so that it shows a word, which is a number like 347.58213; None
+    stands for a file that is not there.
+    """
+
+    path: Path
+    made: Callable[[str | None, str], str]
+    pages: tuple[str, ...]
+
+
+class Tab(Protocol):
+    """A page that is open in a browser."""
+
+    def wait(self, limit_s: float) -> None:
+        """Until it is told to reload. Raises `OSError` after the limit."""
+
+
+class LongPoll:
+    """A page of MkDocs: its script holds a request open, which is answered when there is a newer build."""
+
+    def __init__(self, address: str) -> None:
+        found = re.search(rb"livereload\((\d+), (\d+)\)", get(address))
+        if found is None:
+            raise AtlasError("the page does not reload itself", where=address, remedy="serve it with live reload")
+        self._epoch = int(found[1])
+        self._address = urljoin(address, f"/livereload/{found[1].decode()}/{found[2].decode()}")
+
+    def wait(self, limit_s: float) -> None:
+        """Until the answer is a newer build; after a minute without one, the server asks to be asked again."""
+        end = time.monotonic() + limit_s
+        while int(get(self._address, max(PAUSE_S, end - time.monotonic()))) <= self._epoch:
+            pass
+
+
+class WebSocket:
+    """A page of Zensical: its script listens on a web socket at the address of the page."""
+
+    def __init__(self, address: str) -> None:
+        place = urlsplit(address)
+        self._socket = socket.create_connection((str(place.hostname), int(place.port or 80)))
+        key = base64.b64encode(os.urandom(16)).decode()
+        request = (
+            f"GET {place.path} HTTP/1.1\r\nHost: {place.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        self._socket.sendall(request.encode())
+        self._answer = self._socket.makefile("rb")
+        if b" 101 " not in self._answer.readline():
+            raise AtlasError("the page does not reload itself", where=address, remedy="serve it with live reload")
+        while self._answer.readline().strip():
+            pass
+
+    def wait(self, limit_s: float) -> None:
+        """Until a message names something else than a style sheet, which a page exchanges without reloading."""
+        self._socket.settimeout(limit_s)
+        while self._message().endswith(b".css"):
+            pass
+
+    def _message(self) -> bytes:
+        """The next text message. A server does not mask what it sends, and these are short."""
+        head = self._answer.read(2)
+        if len(head) < 2:
+            raise ConnectionError("the server has closed the connection")
+        length = head[1] & 0x7F
+        if length > 125:
+            length = int.from_bytes(self._answer.read(2 if length == 126 else 8), "big")
+        content = self._answer.read(length)
+        return content if head[0] & 0x0F == 1 else b".css"  # a ping is no reason to reload
+
+
+def get(address: str, limit_s: float = 600) -> bytes:
+    """What a server answers. Raises `OSError` where it does not, or says that it failed."""
+    with urllib.request.urlopen(address, timeout=limit_s) as answer:  # noqa: S310  # our own address
+        return bytes(answer.read())
+
+
+@dataclass(frozen=True)
+class Served:
+    """Servers that run: the first is the one whose pages are edited."""
+
+    address: str
+    groups: tuple[int, ...]
+    started: Cost
+
+    def reloaded(self, edit: Edit, open_tab: Callable[[str], Tab], limit_s: float) -> Cost:
+        """Make the edit, time it, and undo it, so that every edit begins with the same pages.
+
+        Raises `AtlasError` when the pages do not show it within `limit_s` seconds.
+        """
+        word = f"{random.uniform(100, 1000):.5f}"
+        before = edit.path.read_text(encoding="utf-8") if edit.path.exists() else None
+        after = edit.made(before, word)
+        try:
+            return self._timed(edit, after, word, open_tab, limit_s, shown=True)
+        finally:
+            self._timed(edit, before, word, open_tab, limit_s, shown=False)
+
+    def _timed(
+        self, edit: Edit, content: str | None, word: str, open_tab: Callable[[str], Tab], limit_s: float, *, shown: bool
+    ) -> Cost:
+        addresses = [urljoin(self.address, page) for page in edit.pages]
+        tab = open_tab(addresses[0])
+        with ThreadPoolExecutor(1) as executor:
+            told = executor.submit(tab.wait, limit_s + REST_S[1])
+            time.sleep(random.uniform(*REST_S))
+            used_s = self._cpu_s()
+            start = time.perf_counter()
+            _write(edit.path, content)
+            with contextlib.suppress(OSError):  # told too late, or never: what counts is that it is too late
+                told.result()
+                for address in addresses:
+                    _until(partial(_shows, address, word, shown), start + limit_s)
+                    if address == addresses[0]:
+                        cost = Cost(time.perf_counter() - start, self._cpu_s() - used_s, self._peak_gb())
+                return cost
+        raise AtlasError(
+            f"no reload that shows it within {limit_s:.0f} s", where=edit.path.name, remedy="raise --limit"
+        )
+
+    def _cpu_s(self) -> float:
+        return sum(cpu_s(group) or 0.0 for group in self.groups)
+
+    def _peak_gb(self) -> float:
+        return sum(peak_gb(group) or 0.0 for group in self.groups)
+
+
+def _shows(address: str, word: str, shown: bool) -> bool:
+    return (word.encode() in get(address)) == shown
+
+
+def _write(path: Path, content: str | None) -> None:
+    if content is None:
+        path.unlink(missing_ok=True)
+    else:
+        path.write_text(content, encoding="utf-8")
+
+
+def _until(true: Callable[[], bool], end: float) -> None:
+    while not true():
+        if time.perf_counter() > end:
+            raise TimeoutError
+        time.sleep(PAUSE_S)
+
+
+@contextlib.contextmanager
+def served(
+    commands: Sequence[Command], ports: Sequence[int], folder: Path, env: Mapping[str, str], log: Path, limit_s: float
+) -> Iterator[Served]:
+    """Start the servers at once, and wait until each answers with a page. End them afterwards.
+
+    Raises `AtlasError` when one of them ends, or does not answer in time.
+    """
+    children: list[subprocess.Popen[bytes]] = []
+    with log.open("wb") as file:
+        start = time.perf_counter()
+        try:
+            for command in commands:
+                children.append(  # noqa: PERF401  # one by one: all that were started are ended
+                    subprocess.Popen(command, cwd=folder, env=env, stdout=file, stderr=file, start_new_session=True)
+                )
+            for command, child, port in zip(commands, children, ports, strict=True):
+                _until_answered(command, child, port, log, start + limit_s)
+            wall_s = time.perf_counter() - start
+            groups = tuple(child.pid for child in children)
+            used_s, most_gb = (sum(of(group) or 0.0 for group in groups) for of in (cpu_s, peak_gb))
+            yield Served(f"http://127.0.0.1:{ports[0]}/", groups, Cost(wall_s, used_s, most_gb))
+        finally:
+            for child in children:
+                _end(child)
+
+
+def _until_answered(command: Command, child: subprocess.Popen[bytes], port: int, log: Path, end: float) -> None:
+    def answered() -> bool:
+        if child.poll() is not None:
+            raise failure(command, log, f"the server ended with exit status {child.returncode}")
+        try:
+            return bool(get(f"http://127.0.0.1:{port}/"))
+        except urllib.error.HTTPError:  # it answers, though at another path
+            return True
+        except OSError:
+            return False
+
+    try:
+        _until(answered, end)
+    except TimeoutError:
+        raise failure(command, log, "the server does not answer in time") from None
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    kill(child.pid, signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(10)
+    kill(child.pid)
+    child.wait()
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports on which nobody listens."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

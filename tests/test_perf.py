@@ -1,0 +1,148 @@
+"""The program that times builders: what commands cost, how the atlas grows, and a real server that shows real edits."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from atlas_data import PUBLISHED
+from conftest import ROOT, small_project
+
+from bench.checkout import commit
+from bench.errors import AtlasError
+from bench.performance import EDITS, OURS, START, Machine, Performance, nothing_yet
+from bench.record import read
+from perf import content, served
+from perf.content import grown
+from perf.cost import Cost, cost_of
+from perf.run import Plan, Run
+
+MB = 1e-3
+"""In GB."""
+
+
+def cost(tmp_path: Path, *programs: str, limit_s: float = 60) -> Cost:
+    commands = [(sys.executable, "-c", program) for program in programs]
+    return cost_of(commands, tmp_path, os.environ, tmp_path / "log.txt", limit_s)
+
+
+# ── Costs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+BUSY = "import time; end = time.process_time() + .3\nwhile time.process_time() < end: pass"
+LARGE = "import time; held = bytearray(b'x') * 200_000_000; time.sleep(.6)"
+WITH_CHILD = "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', {!r}]); {}; child.wait()"
+
+
+def test_the_cpu_time_of_children_counts(tmp_path: Path) -> None:
+    assert cost(tmp_path, WITH_CHILD.format(BUSY, "pass")).cpu_s > 0.3
+
+
+def test_sleeping_costs_no_cpu_time_and_commands_add_up(tmp_path: Path) -> None:
+    slept = cost(tmp_path, "import time; time.sleep(.4)", "import time; time.sleep(.4)")
+    assert slept.wall_s > 0.8
+    assert slept.cpu_s < slept.wall_s
+
+
+def test_the_memory_of_processes_that_run_at_once_counts_together(tmp_path: Path) -> None:
+    assert 200 * MB < cost(tmp_path, LARGE).memory_gb < 300 * MB
+    assert cost(tmp_path, WITH_CHILD.format(LARGE, LARGE)).memory_gb > 400 * MB
+
+
+def test_a_command_that_fails_is_named_with_what_it_said(tmp_path: Path) -> None:
+    with pytest.raises(AtlasError, match="exit status 3: no such page"):
+        cost(tmp_path, "print('no such page'); raise SystemExit(3)")
+
+
+def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+    mark = tmp_path / "late.txt"
+    late = f"import time; time.sleep(1.5); open({str(mark)!r}, 'w')"
+    with pytest.raises(AtlasError, match="over 0"):
+        cost(tmp_path, WITH_CHILD.format(late, "pass"), limit_s=0.5)
+    time.sleep(1.5)
+    assert not mark.exists()
+
+
+# ── Content ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("entities", [2, 4, 15, 16, 17, 21, 184])
+def test_the_atlas_grows_to_any_number_of_devices_and_models(entities: int) -> None:
+    records = list(grown(list(read(PUBLISHED)), entities))
+    models = {record.cell.model for record in records}
+    devices = {record.environment.device_name for record in records}
+    assert len(models) + len(devices) == entities
+    assert len({(each.run, each.key) for each in records}) == len(records)
+
+
+def test_a_page_has_as_much_on_it_however_many_there_are() -> None:
+    records = list(read(PUBLISHED))
+    largest = max(sum(each.cell.model == name for each in records) for name in {each.cell.model for each in records})
+    many = list(grown(records, 300))
+    assert max(sum(each.cell.model == name for each in many) for name in {each.cell.model for each in many}) <= (
+        largest * 2
+    )
+
+
+def test_too_few_pages_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(AtlasError, match="cannot have 8 pages") as refused:
+        content.grow(ROOT, tmp_path / "grown", 8)
+    assert "multiple of 4" in str(refused.value.remedy)
+
+
+# ── A real server ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEXT = "---\ntitle: {0}\ndescription: A page.\n---\n\n# {0} {{#top}}\n\nA paragraph of the page {0}.\n"
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """Twenty small pages. Charts and fonts made before are shared."""
+    each = ("devices/each.md", "models/each.md")
+    project = small_project(tmp_path / "small", "methodology.md", "data.md", *each)
+    for name in ("methodology", "data"):
+        (project / "docs" / f"{name}.md").write_text(TEXT.format(name), encoding="utf-8")
+    catalog = project / "locales" / "zh" / "LC_MESSAGES" / "messages.po"
+    with catalog.open("a", encoding="utf-8") as file:
+        file.write('\nmsgid "A paragraph of the page methodology."\nmsgstr "方法页上的一段话。"\n')
+    copied = content.copy
+
+    def copy(project: Path, folder: Path) -> Path:
+        copied(project, folder)
+        (folder / ".cache").symlink_to(ROOT / ".cache")
+        return folder
+
+    monkeypatch.setattr(content, "copy", copy)
+    monkeypatch.setattr(served, "REST_S", (0.1, 0.2))
+    return Plan(
+        pages=[20],
+        records=[],
+        repeats=1,
+        work=tmp_path / "work",
+        programs=tmp_path / "none",
+        limit_s=120,
+        names=[OURS],
+        actions=[START, *EDITS],
+        project=project,
+    )
+
+
+def run(plan: Plan, known: Performance | None = None) -> tuple[Performance, Sequence[Performance]]:
+    saved: list[Performance] = []
+    begun = known or nothing_yet(Machine(device_name="x", commit=commit()), "python -m perf")
+    return Run(plan, begun, saved.append, print).all(), saved
+
+
+def test_every_edit_is_shown_timed_and_undone(plan: Plan) -> None:
+    found, saved = run(plan)
+    assert [each.failure for each in found.timings] == [None] * 5
+    assert {each.action for each in found.timings} == {START, *EDITS}
+    assert all(each.wall_s and each.memory_gb for each in found.timings)
+    assert [len(each.timings) for each in saved] == [1, 2, 3, 4, 5]  # nothing is lost by an interruption
+    project = plan.work / "pages-20" / OURS
+    assert "bench/results" not in "".join(map(str, project.rglob("edited.jsonl")))
+    assert (project / "docs" / "methodology.md").read_text(encoding="utf-8") == TEXT.format("methodology")
+    assert run(plan, found) == (found, [])  # what is known is not timed again

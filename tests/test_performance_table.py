@@ -1,0 +1,124 @@
+"""What a record of builds says, and how the methodology page shows it in every language."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from html_page import read
+
+from bench import performance as document
+from bench.check import check
+from bench.performance import OURS, SCHEMA, Machine, Performance, Timing
+from generator import performance as shown
+from generator.language import LANGUAGES, load_language
+from generator.words import Words
+
+
+def timing(builder: str, action: str, wall_s: float | None, repeat: int = 0, **changes: Any) -> Timing:
+    cpu_s = wall_s and wall_s * 2
+    plain = Timing(builder=builder, action=action, size=80, repeat=repeat, wall_s=wall_s, cpu_s=cpu_s, memory_gb=0.5)
+    return msgspec.structs.replace(plain, **changes)
+
+
+TIMINGS = (
+    timing("zensical", "cold", 1.0),
+    timing(OURS, "cold", 2.0),
+    timing(OURS, "cold", 9.0, 1),
+    timing(OURS, "cold", 3.0, 2),
+    timing("static-i18n", "cold", None, cpu_s=None, memory_gb=None, failure="exit status 1"),
+    timing(OURS, "record", 0.05),
+    timing(OURS, "first load", 4.0, size=10_000),
+)
+
+
+def performance(*timings: Timing) -> Performance:
+    return Performance(
+        schema=SCHEMA,
+        taken_at=datetime(2026, 1, 2, tzinfo=UTC),
+        environment=Machine(device_name="Xeon", commit="abc", versions={"mkdocs": "1.6.1"}),
+        command="python -m perf",
+        timings=timings or TIMINGS,
+    )
+
+
+def table(language: str, folder: Path, html: str) -> list[list[str]]:
+    page = folder / "page.html"
+    page.write_text(html, encoding="utf-8")
+    return read(page).tables[0].rows
+
+
+def builds(language: str, folder: Path, figure: document.Figure = "wall_s") -> list[list[str]]:
+    return table(language, folder, shown.builds(performance(), Words(load_language(language), html=True), figure))
+
+
+# ── The record ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_figures_are_medians_and_ratios_are_ours_by_theirs() -> None:
+    assert performance().median(OURS, "cold", 80) == 3.0
+    assert performance().ratio("zensical", "cold", 80) == 3.0
+    assert performance().ratio("zensical", "cold", 80, "cpu_s") == 3.0
+    assert performance().builders == [OURS, "zensical", "static-i18n"]
+
+
+def test_what_failed_or_is_not_there_has_no_figure_and_no_ratio() -> None:
+    assert performance().failed("static-i18n", "cold", 80)
+    assert not performance().failed("zensical", "record", 80)
+    assert performance().median("static-i18n", "cold", 80) is None
+    assert performance().ratio("static-i18n", "cold", 80) is None
+    assert performance().ratio("zensical", "record", 80) is None
+
+
+def test_a_timing_taken_again_replaces_the_older_one() -> None:
+    again = performance().with_timing(timing("zensical", "cold", 5.0))
+    assert len(again.timings) == len(TIMINGS)
+    assert again.median("zensical", "cold", 80) == 5.0
+
+
+def test_the_newest_document_is_read_back_and_checked(tmp_path: Path) -> None:
+    older = msgspec.structs.replace(performance(TIMINGS[0]), taken_at=datetime(2025, 1, 2, tzinfo=UTC))
+    for each in (performance(), older):
+        document.write(each, tmp_path / "performance")
+    assert document.newest(tmp_path) == performance()
+    assert list(check([tmp_path], tmp_path)) == []
+    (tmp_path / "performance" / "2026-01-02_abc.json").write_text("{}", encoding="utf-8")
+    [finding] = check([tmp_path], tmp_path)
+    assert "make perf" in finding.remedy
+
+
+# ── The page ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_action_with_every_builder_beside_ours(tmp_path: Path) -> None:
+    cold, record = builds("en", tmp_path)
+    assert cold == ["80", "Build with empty caches", "3.00", "1.00", "3.00×", "failed", "—"]
+    assert record[2:] == ["0.05", "—", "—", "—", "—"]
+
+
+def test_cpu_time_and_memory_are_those_of_builds(tmp_path: Path) -> None:
+    [cold] = builds("en", tmp_path, "cpu_s")
+    assert cold[2:5] == ["6.00", "2.00", "3.00×"]
+
+
+def test_reading_records_has_its_own_table(tmp_path: Path) -> None:
+    html = shown.loads(performance(), Words(load_language("en"), html=True))
+    assert table("en", tmp_path, html) == [
+        ["10,000", "Read for the first time", "4.00", "8.00", "0.50"],
+        ["10,000", "Read again in a new process", "—", "—", "—"],
+    ]
+
+
+def test_the_caption_names_machine_versions_and_day(tmp_path: Path) -> None:
+    html = shown.loads(performance(), Words(load_language("en"), html=True))
+    assert all(fact in html for fact in ("Xeon", "mkdocs 1.6.1", "January 2, 2026"))
+    assert "PyTorch" not in html
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_every_language_names_what_is_done(language: str, tmp_path: Path) -> None:
+    english = {line[1] for line in builds("en", tmp_path)}
+    assert not english & {line[1] for line in builds(language, tmp_path)}
