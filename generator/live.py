@@ -51,6 +51,9 @@ NOTHING = "nothing.html"
 SETTLING_S = 0.01
 """Without further changes for so long, a change is complete. (An editor writes a file in several steps.)"""
 
+CLIENTS = 128
+"""So many may connect at once, each with the connections of a browser, before one of them has to try again."""
+
 DONE = object()
 
 App = Callable[..., Iterable[bytes]]
@@ -73,6 +76,7 @@ class Preview:
         self.starting, self._guide, self._desks = False, guide, desks
         Path(server.root, NOTHING).write_text(EMPTY_PAGE, encoding="utf-8")
         self._update()
+        server.request_queue_size = CLIENTS
         server.builder, server.build_delay, server.observer = self._update, SETTLING_S, _Observer()
         server.error_handler = lambda code: self._error_page(Path(server.root), code)
         server.set_app(self._with_notice(self._on_demand(server.get_app(), server.mount_path), server.mount_path))
@@ -110,6 +114,9 @@ class Preview:
 
         def made(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
             path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
+            if "\0" in path:  # no file is named so, and the system would not even look
+                start_response("400 Bad Request", [("Content-Type", "text/plain")])
+                return [b"no such address"]
             if path.startswith(mount_path) and not path.startswith("/livereload/"):
                 path = path.removeprefix(mount_path)
                 self._bring(path if path and not path.endswith("/") else f"{path}index.html")

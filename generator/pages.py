@@ -19,13 +19,13 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bench.errors import AtlasError
 from generator import blocks, front_matter, typography
 from generator.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
 from generator.front_matter import EACH, FrontMatter
 from generator.language import UNKNOWN, Language, Untranslated
+from generator.sandbox import Sandbox
 from generator.site_file import SiteFile
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 NO_PAGES = ("assets", "theme")
 """Folders of `DOCS` that hold no pages."""
+
+LONGEST = 1_000_000
+"""Bytes of an authored page: thirty times the longest there is."""
 
 EACH_PAGE = "each.md"
 """The file name of a page that is rendered once for each device or model."""
@@ -110,13 +113,16 @@ def read_pages(docs: Path = DOCS) -> Iterator[Source]:
     for path in sorted(docs.rglob("*.md")):
         uri = path.relative_to(docs).as_posix()
         if uri.split("/")[0] not in NO_PAGES:
-            try:
-                text = path.read_text(encoding="utf-8")
-            except UnicodeDecodeError:
-                raise AtlasError(
-                    "the text is not UTF-8", where=f"{docs.name}/{uri}", remedy="save it as UTF-8"
-                ) from None
-            yield parse_page(uri, text, f"{docs.name}/{uri}")
+            yield parse_page(uri, _text(path, f"{docs.name}/{uri}"), f"{docs.name}/{uri}")
+
+
+def _text(path: Path, where: str) -> str:
+    if path.stat().st_size > LONGEST:
+        raise AtlasError(f"the page is longer than {LONGEST:,} bytes", where=where, remedy="make several pages of it")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise AtlasError("the text is not UTF-8", where=where, remedy="save it as UTF-8") from None
 
 
 def parse_page(uri: str, text: str, where: str) -> Source:
@@ -273,7 +279,7 @@ def _jinja(names: Mapping[str, Any], emitted: list[SiteFile]) -> _Jinja:
 
 @lru_cache(maxsize=8)
 def _bare_environment(filters: frozenset[str]) -> jinja2.Environment:
-    environment = ImmutableSandboxedEnvironment(
+    environment = Sandbox(
         undefined=_Unknown,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -344,6 +350,12 @@ class PageFile(SiteFile):
         return _evaluate(template, self.jinja, context, self.translated.source.where, first_line)
 
 
+_FAILURES = (
+    *(jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
+    *(SyntaxError, RecursionError, MemoryError),  # of brackets in brackets, more than Python can compile
+)
+
+
 def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: str, first_line: int) -> str:
     """`template` with its expressions replaced. Raises `AtlasError` with the line of the page."""
     if "{" not in template:
@@ -362,7 +374,7 @@ def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: s
         what, near = _unknown_name(error, {*environment.globals, *context})
         remedy = f"did you mean {near}?" if near else "docs/ shows what pages use; generator/vocabulary.py defines it"
         raise AtlasError(what, where=_line(error, where, first_line), remedy=remedy) from None
-    except (jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+    except _FAILURES as error:
         raise AtlasError(
             f"the expression cannot be evaluated: {error} ({_origin(error)})",
             where=_line(error, where, first_line),

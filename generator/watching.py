@@ -15,15 +15,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.livereload import LiveReloadServer
 
 EVERY_S = 0.5
 """Between two looks; a dozen paths cost microseconds."""
 
 
-def on_serve(server: LiveReloadServer, **_: Any) -> LiveReloadServer:
-    """Look after what the server watches, until it ends."""
-    threading.Thread(target=_look_after, args=(server, list(server._watched_paths)), daemon=True).start()  # noqa: SLF001
+def on_serve(server: LiveReloadServer, *, config: MkDocsConfig, **_: Any) -> LiveReloadServer:
+    """Look after what the server watches, or will when the hooks have ended, until it ends itself."""
+    paths = [str(Path(path).absolute()) for path in (config.docs_dir, config.config_file_path, *config.watch)]
+    threading.Thread(target=_look_after, args=(server, paths), daemon=True).start()
     return server
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 import pytest
@@ -27,15 +27,28 @@ from bench.flat import COLUMNS, flatten, unflatten
 from bench.importers import Given, huggingface_2023
 from bench.importers import pytorch_oss_v3 as from_v3
 from bench.importers import table as from_table
-from bench.record import SCHEMA, Arm, Measurement, Record, Status, append, read
+from bench.record import (
+    SCHEMA,
+    Arm,
+    Day,
+    Measurement,
+    Moment,
+    Name,
+    Record,
+    Slug,
+    Status,
+    Text,
+    Url,
+    Whole,
+    append,
+    read,
+)
 
 # ── Any record at all ───────────────────────────────────────────────────────────────────────────────────────────────
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 FLOATS = st.floats(1e-3, 1e6)  # latencies are positive, and the last digit of each counts
 PLAIN: dict[Any, st.SearchStrategy[Any]] = {
-    str: TEXT,
-    int: st.integers(-(2**53), 2**53),
+    int: st.integers(0, 9),
     float: FLOATS,
     bool: st.booleans(),
     type(None): st.none(),
@@ -43,10 +56,26 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
 }
 
 
+LETTERS = st.characters(categories=["L", "N", "P", "Zs"], exclude_characters='<>`{}\\|$";')
+LIMITED: dict[Any, st.SearchStrategy[Any]] = {
+    Name: st.text(LETTERS, min_size=1, max_size=6).filter(lambda text: not text[0].isspace()),
+    Text: st.text(LETTERS, max_size=6),
+    Slug: st.text("abz09", min_size=1, max_size=6),
+    Url: st.sampled_from(["https://example.org/?a=1&b=%20#c", "http://localhost"]),
+    Day: st.sampled_from(["2023", "2023-07", "2023-07-13"]),
+    Moment: st.datetimes(timezones=st.just(UTC)),
+    Whole: st.integers(-(2**31), 2**31 - 1),
+}
+"""Of the types whose values the schema limits further, those that are no plain number."""
+
+
 def anything(kind: Any) -> st.SearchStrategy[Any]:
     """Values of a type of the schema, whether they make sense or not."""
+    if get_origin(kind) is Annotated:
+        known = [strategy for limited, strategy in LIMITED.items() if limited == kind]
+        return known[0] if known else anything(get_args(kind)[0])
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        hints = typing.get_type_hints(kind)
+        hints = typing.get_type_hints(kind, include_extras=True)
         fields = {name: anything(hints[name]) for name in kind.__struct_fields__}
         return st.builds(kind, **fields | ({"schema": st.just(SCHEMA)} if kind is Record else {}))
     origin, items = get_origin(kind), get_args(kind)
@@ -57,7 +86,7 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
         Union: lambda: st.one_of(*map(anything, items)),
         UnionType: lambda: st.one_of(*map(anything, items)),
         tuple: lambda: st.tuples(*map(anything, items)),
-        dict: lambda: st.dictionaries(TEXT, anything(items[1]), max_size=2),
+        dict: lambda: st.dictionaries(anything(items[0]), anything(items[1]), max_size=2),
         Literal: lambda: st.sampled_from(items),
         None: lambda: PLAIN[kind] if kind in PLAIN else st.sampled_from(list(kind)),
     }

@@ -56,14 +56,14 @@ def test_what_tells_nothing_is_passed_over(useless: Record) -> None:
 
 def test_records_of_this_kind_of_machine_are_found_wherever_they_lie(tmp_path: Path) -> None:
     def written(name: str, **changes: Any) -> None:
-        append(tmp_path / f"{name}.jsonl", [msgspec.structs.replace(timed(30.0), run=name, **changes)])
+        append(tmp_path / f"{name}.jsonl", [msgspec.structs.replace(timed(30.0), run=Path(name).name, **changes)])
 
     written("a/2026-01-02_test-1ghz-2-cores_torch-2.12.0_quick")
     written("2026-01-02_test-1ghz-2-cores_torch-2.13.0_standard-123456")
     written("2026-01-02_test-1ghz-8-cores_torch-2.13.0_quick")
     (tmp_path / "2026-01-03_test-1ghz-2-cores_torch-2.13.0_quick.jsonl").write_bytes(b"oops\n")
     found = earlier(MACHINE, [tmp_path, tmp_path / "a", tmp_path / "nowhere"])
-    assert [Path(each.run).name[:10] for each in found] == ["2026-01-02"] * 2
+    assert [each.run[:10] for each in found] == ["2026-01-02"] * 2
     other = Machine(device="cpu", environment=msgspec.structs.replace(ENVIRONMENT, device_name="Another"))
     assert earlier(other, [tmp_path]) == []
 

@@ -12,7 +12,7 @@ from html_page import HtmlPage, read
 from bench import record
 from bench.record import Arm, Record
 from generator.language import LANGUAGES, load_language
-from generator.load import short_name
+from generator.pooling import short_name
 
 PUBLISHED = ROOT / "bench" / "results" / "published" / "huggingface-2023.jsonl"
 

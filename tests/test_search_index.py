@@ -19,10 +19,16 @@ TABLE = """<table class="atlas" data-sortable>
 </table>"""
 
 
+def page(content: str) -> SimpleNamespace:
+    """As MkDocs hands it over, as far as an index looks at it."""
+    file = SimpleNamespace(src_uri="page.md")
+    return SimpleNamespace(content=content, meta={}, toc=[], title="Title", url="page/", file=file)
+
+
 def index_of(content: str, code: str = "en") -> str:
     settings = search(code) | {"pipeline": [], "fields": {}}
     index = SearchIndex(code, **settings)
-    index.add_entry_from_context(SimpleNamespace(content=content, meta={}, toc=[], title="Title", url="page/"))
+    index.add_entry_from_context(page(content))
     return str(json.loads(index.generate_search_index(None))["docs"][0]["text"])
 
 
@@ -47,5 +53,12 @@ def test_only_chinese_is_cut_into_chinese_words(code: str, cut: bool) -> None:
 
 def test_letters_are_not_escaped() -> None:
     index = SearchIndex("ar", **(search("ar") | {"pipeline": [], "fields": {}}))
-    index.add_entry_from_context(SimpleNamespace(content="<p>زمن</p>", meta={}, toc=[], title="ت", url="page/"))
+    index.add_entry_from_context(page("<p>زمن</p>"))
     assert "زمن" in index.generate_search_index(None)
+
+
+def test_a_page_that_comes_again_takes_the_place_of_what_it_was() -> None:
+    index = SearchIndex("en", **(search("en") | {"pipeline": [], "fields": {}}))
+    for words in ("first", "second"):
+        index.add_entry_from_context(page(f"<p>{words}</p>"))
+        assert [entry["text"] for entry in json.loads(index.generate_search_index(None))["docs"]] == [f"<p>{words}</p>"]

@@ -67,7 +67,7 @@ def test_the_offer_is_taken_by_keyboard_where_the_reader_is(reader: Reader, host
     page.goto(f"{hosted_site}methodology/#limits")
     link = page.locator(f"{OFFER} a")
     expect(link).to_be_visible()
-    for _ in range(8):
+    for _ in range(20):
         page.keyboard.press("Tab")
         if link.evaluate("it => it === document.activeElement"):
             break
