@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -62,7 +62,7 @@ WORTH_A_REQUEST = 12
 
 def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFile]:
     """The stylesheet and the fonts it names, for the pages of a language."""
-    texts = [str(page.content) for page in pages]
+    texts = {page.uri: str(page.content) for page in pages}
     rules = []
     for face, code in _codes(language).items():
         for weight in CSS_WEIGHTS:
@@ -129,23 +129,27 @@ def preloaded(code: str) -> list[str]:
 class _Words:
     """The characters of an edition in one weight."""
 
-    everywhere: frozenset[str]  # what surrounds every page
+    everywhere: frozenset[str]  # what surrounds every page, and what the many pages of one kind say
     by_page: tuple[frozenset[str], ...]
     elsewhere: frozenset[str]  # messages that only some reader's browser shows
 
 
-def _words(language: Language, pages: Sequence[str], weight: Weight) -> _Words:
+def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Words:
     bold = weight == "bold"
     frame = [
         labels_file(labels(language.code)).read_text("utf-8"),
-        *(title for page in pages for title in _TITLE.findall(page)),
+        *(title for page in pages.values() for title in _TITLE.findall(page)),
         *(name_of(code) for code in LANGUAGES),
         *(language.gettext(name) for name in _NAME.findall((ROOT / "mkdocs.yml").read_text("utf-8"))),
         *("" if bold else language.gettext(message) for message in _frame_messages()),
     ]
     messages = (form for forms in language.messages.values() for form in forms)
-    texts = ("".join("".join(match) for match in _BOLD.findall(page)) if bold else page for page in pages)
-    return _Words(frozenset("".join(frame)), tuple(map(frozenset, texts)), frozenset("" if bold else "".join(messages)))
+    texts = [
+        frozenset("".join("".join(match) for match in _BOLD.findall(page)) if bold else page) for page in pages.values()
+    ]
+    many = (text for uri, text in zip(pages, texts, strict=True) if "/" in uri)  # those of devices and models
+    everywhere = frozenset("".join(frame)).union(*many)
+    return _Words(everywhere, tuple(texts), frozenset("" if bold else "".join(messages)))
 
 
 @functools.cache
