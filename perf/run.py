@@ -134,7 +134,10 @@ class Run:
                     edited = partial(site.reloaded, builder.edits[name], builder.open_tab, limit_s)
                     self._timed(builder.name, name, size, repeat, edited)
         except AtlasError as error:
-            self._add(Timing(builder=builder.name, action=START, size=size, repeat=repeat, failure=one_line(error)))
+            for action in open_:
+                if self._open(builder.name, action, size, repeat):  # what could not be tried has failed as well
+                    failed = Timing(builder=builder.name, action=action, size=size, repeat=repeat)
+                    self._add(msgspec.structs.replace(failed, failure=one_line(error)))
 
     # ── Loads ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

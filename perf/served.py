@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import math
 import os
 import random
 import re
@@ -35,6 +36,10 @@ PAUSE_S = 0.01
 
 REST_S = (1.0, 1.5)
 """How long a server rests before an edit: at random, so that its own rhythm of looking for changes is met anywhere."""
+
+
+IDLE_S, BUSY = 0.3, 0.3
+"""For so long a server has used less than this share of a core: then it is idle."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +81,11 @@ class LongPoll:
 
 
 class WebSocket:
-    """A page of Zensical: its script listens on a web socket at the address of the page."""
+    """A page of Zensical: its script listens on a web socket, which names whatever has changed on the whole site."""
 
     def __init__(self, address: str) -> None:
         place = urlsplit(address)
+        self._path = place.path.encode()
         self._socket = socket.create_connection((str(place.hostname), int(place.port or 80)))
         key = base64.b64encode(os.urandom(16)).decode()
         request = (
@@ -94,9 +100,9 @@ class WebSocket:
             pass
 
     def wait(self, limit_s: float) -> None:
-        """Until a message names something else than a style sheet, which a page exchanges without reloading."""
+        """Until a message names this page, or a script: no other makes it reload."""
         self._socket.settimeout(limit_s)
-        while self._message().endswith(b".css"):
+        while (named := self._message()) != self._path and not named.endswith(b".js"):
             pass
 
     def _message(self) -> bytes:
@@ -108,7 +114,7 @@ class WebSocket:
         if length > 125:
             length = int.from_bytes(self._answer.read(2 if length == 126 else 8), "big")
         content = self._answer.read(length)
-        return content if head[0] & 0x0F == 1 else b".css"  # a ping is no reason to reload
+        return content if head[0] & 0x0F == 1 else b""  # a ping names nothing
 
 
 def get(address: str, limit_s: float = 600) -> bytes:
@@ -142,6 +148,7 @@ class Served:
         self, edit: Edit, content: str | None, word: str, open_tab: Callable[[str], Tab], limit_s: float, *, shown: bool
     ) -> Cost:
         addresses = [urljoin(self.address, page) for page in edit.pages]
+        self._wait_until_idle()
         tab = open_tab(addresses[0])
         with ThreadPoolExecutor(1) as executor:
             told = executor.submit(tab.wait, limit_s + REST_S[1])
@@ -160,6 +167,14 @@ class Served:
             f"no reload that shows it within {limit_s:.0f} s", where=edit.path.name, remedy="raise --limit"
         )
 
+    def _wait_until_idle(self) -> None:
+        """A server that has answered may still be busy with other pages. Looking for changes is no such business."""
+        used_s = math.inf
+        while used_s > BUSY * IDLE_S:
+            before_s = self._cpu_s()
+            time.sleep(IDLE_S)
+            used_s = self._cpu_s() - before_s
+
     def _cpu_s(self) -> float:
         return sum(cpu_s(group) or 0.0 for group in self.groups)
 
@@ -168,7 +183,10 @@ class Served:
 
 
 def _shows(address: str, word: str, shown: bool) -> bool:
-    return (word.encode() in get(address)) == shown
+    try:
+        return (word.encode() in get(address)) == shown
+    except OSError:  # no page for a moment, while it is made again
+        return False
 
 
 def _write(path: Path, content: str | None) -> None:
@@ -189,24 +207,24 @@ def _until(true: Callable[[], bool], end: float) -> None:
 def served(
     commands: Sequence[Command], ports: Sequence[int], folder: Path, env: Mapping[str, str], log: Path, limit_s: float
 ) -> Iterator[Served]:
-    """Start the servers at once, and wait until each answers with a page. End them afterwards.
+    """Start the servers one after the other, each when the one before has answered: they may share a folder of caches.
+    What it costs to start is that of the first. End them afterwards.
 
     Raises `AtlasError` when one of them ends, or does not answer in time.
     """
     children: list[subprocess.Popen[bytes]] = []
+    started = None
     with log.open("wb") as file:
         start = time.perf_counter()
         try:
-            for command in commands:
-                children.append(  # noqa: PERF401  # one by one: all that were started are ended
-                    subprocess.Popen(command, cwd=folder, env=env, stdout=file, stderr=file, start_new_session=True)
-                )
-            for command, child, port in zip(commands, children, ports, strict=True):
-                _until_answered(command, child, port, log, start + limit_s)
-            wall_s = time.perf_counter() - start
-            groups = tuple(child.pid for child in children)
-            used_s, most_gb = (sum(of(group) or 0.0 for group in groups) for of in (cpu_s, peak_gb))
-            yield Served(f"http://127.0.0.1:{ports[0]}/", groups, Cost(wall_s, used_s, most_gb))
+            for command, port in zip(commands, ports, strict=True):
+                child = subprocess.Popen(command, cwd=folder, env=env, stdout=file, stderr=file, start_new_session=True)
+                children.append(child)
+                _until_answered(command, child, port, log, time.perf_counter() + limit_s)
+                wall_s = time.perf_counter() - start
+                started = started or Cost(wall_s, cpu_s(child.pid) or 0.0, peak_gb(child.pid) or 0.0)
+            assert started is not None, "no server"
+            yield Served(f"http://127.0.0.1:{ports[0]}/", tuple(child.pid for child in children), started)
         finally:
             for child in children:
                 _end(child)
