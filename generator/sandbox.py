@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 FAMILIAR = frozenset({"builtins", "datetime", "types", "jinja2", "markupsafe"})
 """Modules of other people whose values may be asked. Those of the standard library, or installed, else may not."""
