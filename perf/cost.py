@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -56,7 +57,9 @@ def _cost(command: Command, folder: Path, env: Mapping[str, str], log: Path, lim
             raise
         wall_s = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
-    peak_gb = max(watch.stop(), usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9)
+    # Linux counts what this process held when the child began, which says something only where the child held more.
+    told = usage.ru_maxrss if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else 0
+    peak_gb = max(watch.stop(), told * (1 if sys.platform == "darwin" else 1024) / 1e9)
     if child.returncode:
         raise failure(command, log, f"exit status {child.returncode}" if wall_s < limit_s else f"over {limit_s:g} s")
     return Cost(wall_s, usage.ru_utime + usage.ru_stime, peak_gb)

@@ -87,12 +87,10 @@ export const PAIR_COLUMNS = ["eager_first", "eager_second", "eager_change", "com
 
 const plain = value => (value === Infinity ? "inf" : (value ?? null))
 
-// A text that a spreadsheet would take for a formula gets an apostrophe before it, as in the file of all records.
-const FORMULA = /^[=+\-@\t\r']/
-
+// No formulas for a spreadsheet: see generator/downloads.py.
 const field = value => {
-  const told = plain(value)
-  const text = typeof told === "string" && FORMULA.test(told) ? `'${told}` : String(told ?? "")
+  const told = plain(value) ?? ""
+  const text = typeof told === "string" && /^[=+\-@\t\r']/.test(told) ? `'${told}` : String(told)
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

@@ -18,7 +18,7 @@ const features = tanstack.tableFeatures({
 })
 
 // `columns` are { id, heading, show, number?, rank? }: `show` makes the content of a cell, `rank` what it sorts by.
-// `grouping` ranks the values of each column that rows can be grouped by, and `named` says what to call one.
+// `grouping` ranks the values of the columns to group by, and `named` says what to call one.
 // `details` makes the content below an opened row; `sorted` is told when a reader sorts.
 export const makeTable = ({ columns, grouping, named, texts, details, sorted }) => {
   const { says } = texts
@@ -56,11 +56,11 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
   const status = element("span", { role: "status" })
   const step = (text, by) => {
     const button = element("button", { type: "button", className: "md-button" }, text)
-    button.addEventListener("click", () => {
+    button.onclick = () => {
       table.setPageIndex(page => page + by)
       drawRows()
       if (button.disabled) region.focus()
-    })
+    }
     return button
   }
   const previous = step(says.previous, -1)
@@ -70,10 +70,10 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
   const heading = column => {
     const button = element("button", { type: "button", title: says.sort }, column.heading)
     const th = element("th", { scope: "col", className: column.number ? "number" : "" }, button)
-    button.addEventListener("click", () => {
+    button.onclick = () => {
       const [now] = table.atoms.sorting.get()
       sorted(now?.id === column.id ? { id: column.id, desc: !now.desc } : { id: column.id, desc: Boolean(column.number) })
-    })
+    }
     return th
   }
   const heads = columns.map(heading)
@@ -84,13 +84,13 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
     const isOpen = opened.has(row.id)
     const button = element("button", { type: "button", className: "explorer-open", ariaExpanded: String(isOpen) }, columns[0].show(row.original))
     if (isOpen) button.setAttribute("aria-controls", id)
-    button.addEventListener("click", () => {
+    button.onclick = () => {
       opened[isOpen ? "delete" : "add"](row.id)
       const lines = isOpen ? [line(row)] : [line(row), detail(row)]
       tr.nextElementSibling?.id === id && tr.nextElementSibling.remove()
       tr.replaceWith(...lines)
       lines[0].querySelector("button").focus()
-    })
+    }
     const cells = columns.slice(1).map(column => element("td", { className: column.number ? "number" : "" }, column.show(row.original)))
     const tr = element("tr", { className: row.original.doubtful ? "doubtful" : "" }, element("th", { scope: "row" }, button), cells)
     return tr
@@ -103,11 +103,11 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
     const isOpen = row.getIsExpanded()
     const text = [texts.headings[row.groupingColumnId], ": ", isolated(named(row.groupingColumnId, row.original)), " ", isolated(`(${texts.figures.count(row.leafRows.length)})`)]
     const button = element("button", { type: "button", className: "explorer-open", ariaExpanded: String(isOpen) }, text)
-    button.addEventListener("click", () => {
+    button.onclick = () => {
       row.toggleExpanded()
       drawRows()
       body.querySelectorAll("[data-group]").forEach(each => each.dataset.group === row.id && each.querySelector("button").focus())
-    })
+    }
     const tr = element("tr", { className: "explorer-group" }, element("th", { scope: "colgroup", colSpan: columns.length }, button))
     tr.dataset.group = row.id
     return tr

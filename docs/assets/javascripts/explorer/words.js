@@ -6,13 +6,13 @@ export const element = (name, attributes, ...children) => {
   return made
 }
 
-// Names and figures keep their own order in a text that runs from the right; elsewhere no element is needed.
+// Names and figures keep their own order in text that runs from the right.
 export const isolated = text => (document.body.dir === "rtl" ? element("bdi", {}, text) : String(text))
 
 // A message with its placeholders filled: a list of what to append.
 export const say = (message, values) => message.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part ? [part] : []))
 
-// How figures of each kind are written. Digits are Latin everywhere, as in the tables of the other pages.
+// How figures are written. Digits are Latin, as on the other pages.
 export const figures = texts => {
   const format = options => {
     const made = new Intl.NumberFormat(`${document.documentElement.lang}-u-nu-latn`, options)
