@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import psutil
 
 from bench.errors import Complaint
+from bench.machine import cores
 from bench.throttling import SLOWDOWNS, named
 
 T = TypeVar("T")
@@ -231,7 +232,7 @@ def look(cache: Path, seconds: float = LOOK_S) -> Machine:
     folder = next(each for each in (cache, *cache.parents) if each.exists())
     memory = psutil.virtual_memory()
     return Machine(
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=cores() or 1,
         quota_cores=_quota_cores(),
         busy_cores=busy_cores,
         stolen_share=stolen_share,

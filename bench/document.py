@@ -10,6 +10,7 @@ converted.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -77,3 +78,8 @@ def read(path: Path, kind: type[D], schema: int, command: str) -> D:
         return msgspec.convert(raw, kind)
     except (OSError, UnicodeError, RecursionError, msgspec.MsgspecError) as error:
         raise AtlasError(f"not a {kind.__name__.lower()}: {error}", where=str(path), remedy=remedy) from None
+
+
+def newest(folder: Path, read: Callable[[Path], D]) -> D | None:
+    """What was made last of the documents in a folder; None where there is none. Raises what `read` raises."""
+    return max(map(read, sorted(folder.glob("*.json"))), key=lambda document: document.taken_at, default=None)

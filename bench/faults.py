@@ -121,5 +121,4 @@ def read(path: Path) -> Faults:
 
 def newest(results: Path = RESULTS) -> Faults | None:
     """The newest below a folder of results; None where there is none."""
-    found = [read(path) for path in sorted((results / FAULTS.name).glob("*.json"))]
-    return max(found, key=lambda faults: faults.taken_at, default=None)
+    return document.newest(results / FAULTS.name, read)

@@ -157,8 +157,7 @@ def read(path: Path) -> Performance:
 
 def newest(results: Path = RESULTS) -> Performance | None:
     """The newest below a folder of results; None where there is none."""
-    found = [read(path) for path in sorted((results / PERFORMANCE.name).glob("*.json"))]
-    return max(found, key=lambda performance: performance.taken_at, default=None)
+    return document.newest(results / PERFORMANCE.name, read)
 
 
 def rounded(seconds: float) -> float:

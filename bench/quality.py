@@ -110,5 +110,4 @@ def read(path: Path) -> Quality:
 
 def newest(results: Path = RESULTS) -> Quality | None:
     """The newest below a folder of results; None where there is none."""
-    found = [read(path) for path in sorted((results / QUALITY.name).glob("*.json"))]
-    return max(found, key=lambda quality: quality.taken_at, default=None)
+    return document.newest(results / QUALITY.name, read)

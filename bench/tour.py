@@ -173,5 +173,4 @@ def read(path: Path) -> Tour:
 
 def newest(results: Path = RESULTS) -> Tour | None:
     """The newest tour below a folder of results; None where there is none."""
-    tours = [read(path) for path in sorted((results / TOURS.name).glob("*.json"))]
-    return max(tours, key=lambda tour: tour.taken_at, default=None)
+    return document.newest(results / TOURS.name, read)

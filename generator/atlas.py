@@ -418,22 +418,22 @@ class Atlas(_Known):
     @property
     def latest(self) -> datetime | None:
         """When the newest record was measured."""
-        return self._newest["measured_at"] if self._newest else None
+        return last["measured_at"] if (last := self.results.last_measured) else None
 
     @property
     def torch(self) -> str | None:
         """The PyTorch version of the newest record."""
-        return self._newest["torch"] if self._newest else None
+        return last["torch"] if (last := self.results.last_measured) else None
 
     @property
     def transformers(self) -> str | None:
         """The Transformers version of the newest record."""
-        return self._newest["transformers"] or None if self._newest else None
+        return last["transformers"] or None if (last := self.results.last_measured) else None
 
     @property
     def commit(self) -> str | None:
         """The commit of the newest record."""
-        return self._newest["commit"] or None if self._newest else None
+        return last["commit"] or None if (last := self.results.last_measured) else None
 
     def rows_of(self, cells: Rows) -> tuple[Row, ...]:
         """Some cells as pages see them."""
@@ -445,11 +445,6 @@ class Atlas(_Known):
 
     def _of(self, origin: str) -> Rows:
         return [row for row in self.cells if row["origin"] == origin]
-
-    @cached_property
-    def _newest(self) -> Mapping[str, Any] | None:
-        measured = [row for row in self._of("measured") if row["measured_at"]]
-        return max(measured, key=lambda row: row["measured_at"]) if measured else None
 
     def _row(self, cell: Mapping[str, Any]) -> Row:
         figures: dict[str, Any] = {name: cell.get(name) for name in Row.__dataclass_fields__}

@@ -14,6 +14,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock
 
@@ -45,16 +46,18 @@ class Cache:
             return None
 
     def _write(self, name: str, content: bytes) -> bytes:
-        path = self._path(name)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        except OSError:
-            return content  # a folder that cannot be written costs time and nothing else
+        put(self._path(name), zlib.compress(content, level=3))
+        return content
+
+
+def put(path: Path, content: bytes | memoryview) -> None:
+    """Write a file of the cache, whole or not at all. What cannot be written costs time and nothing else."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(zlib.compress(content, level=3))
+                file.write(content)
             os.replace(temporary, path)  # noqa: PTH105  # atomic, unlike a write in place
-        except OSError:  # likewise one that is full, or was deleted meanwhile
+        except OSError:  # a disk that is full, or a folder that was deleted meanwhile
             Path(temporary).unlink(missing_ok=True)
-        return content

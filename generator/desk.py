@@ -17,7 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files, get_files, set_exclusions
 from mkdocs.structure.nav import Navigation, get_navigation
 
-from generator.guide import Edition, Guide, mark
+from generator.guide import Edition, Guide, Mark
 from generator.mkdocs_files import EditionFile
 from generator.site_file import CHARTS, DATA, SiteFile
 
@@ -50,7 +50,8 @@ class Desk:
 
     _edition: Edition
     _frame: _Frame | None = None
-    _settings: Hashable = None
+    _shared: tuple[Mark, ...] = ()  # what pages are built with
+    _settings: Hashable = None  # that, and whatever else every page shows
 
     def __init__(self, guide: Guide, code: str, configure: Callable[[], MkDocsConfig]) -> None:
         self._guide = guide
@@ -78,19 +79,18 @@ class Desk:
 
     def _current(self) -> _Frame:
         """The frame, made anew where something has changed that every page shows."""
-        edition = self._guide.edition(self._code)
-        settings = (
-            *(mark(self._guide.root / each) for each in ("mkdocs.yml", "docs/theme", "docs/assets")),
-            edition.interface,
-            tuple((page.uri, page.title or page.content) for page in edition.pages),  # or its first heading
-        )
+        edition, shared = self._guide.edition(self._code), self._guide.settings
+        if self._frame is not None and edition is self._edition and shared == self._shared:
+            return self._frame
+        titles = tuple((page.uri, page.title or page.content) for page in edition.pages)  # or its first heading
+        settings = shared, edition.interface, titles
         if self._frame is None or settings != self._settings:
             self._frame, self._settings = _frame(self._configure()), settings
-        elif edition is not self._edition:
+        else:
             self._frame.take(edition)
             if edition.newest != self._edition.newest:  # at the foot of every page
                 self._frame.built.clear()
-        self._edition = edition
+        self._edition, self._shared = edition, shared
         return self._frame
 
     def _build(self, frame: _Frame, path: str) -> None:

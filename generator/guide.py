@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from generator.language import LANGUAGES, Language, load_language
-from generator.load import Results, Row, load
+from generator.load import Row, load
 from generator.pages import PageFile, emitted_by, pages_of
 from generator.site_file import SiteFile
 from generator.translators import NAMES as TRANSLATORS
@@ -25,6 +25,9 @@ Made = TypeVar("Made")
 
 Mark = frozenset[tuple[str, bytes]]
 """Path and digest of each file that something was made from."""
+
+SETTINGS = ("mkdocs.yml", "docs/theme", "docs/assets")
+"""What all pages are built with: the guide does not read them, but who builds pages asks whether they are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,7 @@ class Guide:
     """
 
     languages: tuple[Language, ...] = ()
+    settings: tuple[Mark, ...] = ()
 
     def __init__(self, root: Path, codes: tuple[str, ...] = LANGUAGES) -> None:
         self.root = root
@@ -96,6 +100,7 @@ class Guide:
 
     def update(self) -> None:
         """Bring results and languages up to date with their files; `AtlasError` when one of them cannot be."""
+        self.settings = tuple(mark(self.root / each) for each in SETTINGS)
         folder = self.root / "bench" / "results"
         results = self._keep("results", (mark(folder),), lambda: load(folder))
         languages = tuple(self._language(code) for code in self._codes)
@@ -121,7 +126,7 @@ class Guide:
         known = {page.uri: page for page in last} if before == shared else {}
         pages = tuple(_kept(page, known.get(page.uri)) for page in pages)
         self._last[language.code] = shared, pages
-        return Edition(language, pages, newest_of(results), shared[0])
+        return Edition(language, pages, results.last_measured, shared[0])
 
     def _keep(self, name: str, sources: tuple[Any, ...], make: Callable[[], Made]) -> Made:
         """What was made from the same sources before, else what `make` makes."""
@@ -143,12 +148,6 @@ def _kept(page: PageFile, known: PageFile | None) -> PageFile:
     """The page that is known, if it was made from the same text. Pages about translations are made from all texts."""
     about_translations = any(name in page.translated.template for name in TRANSLATORS)
     return page if known is None or about_translations or known.translated != page.translated else known
-
-
-def newest_of(results: Results) -> Row | None:
-    """The row that was measured last; None where there are only published figures."""
-    measured = [row for row in reversed(results.newest_rows) if row["measured_at"]]
-    return max(measured, key=lambda row: row["measured_at"], default=None)
 
 
 @cache

@@ -153,6 +153,12 @@ class Results:
         return [row for row in self.rows if row["newest"]]
 
     @cached_property
+    def last_measured(self) -> Row | None:
+        """The row that was measured last; None where there are only published figures."""
+        measured = [row for row in self.newest_rows if row["origin"] == "measured" and row["measured_at"]]
+        return max(measured, key=lambda row: row["measured_at"], default=None)
+
+    @cached_property
     def newest(self) -> pd.DataFrame:
         """The rows that pages show: of each cell, that of its newest run."""
         return self.cells.loc[self.cells["newest"]]

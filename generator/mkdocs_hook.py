@@ -81,10 +81,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     if preview.starting:
         _prepare_serving(config)
         return config
-    if _is_source(config) and not preview.serving:
-        _site.begin(config)
     try:
         if _is_source(config) and not preview.serving:
+            _site.begin(config)
             _guide(config).update()
         edition = _edition(config)
     except AtlasError as error:

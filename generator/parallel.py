@@ -20,9 +20,11 @@ from typing import Any
 
 from mkdocs.exceptions import Abort
 
+from bench.machine import cores
+
 _log = logging.getLogger("mkdocs.plugins.atlas")
 
-FORKS = sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1
+FORKS = sys.platform == "linux" and (cores() or 1) > 1
 """Whether a process can be had as a copy of this one, with all that it has loaded, and would gain time."""
 
 

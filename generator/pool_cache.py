@@ -18,7 +18,6 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 import struct
 import subprocess
 import sys
@@ -38,8 +37,9 @@ import numpy as np
 import pandas as pd
 
 from bench import cause, record, statistics
+from bench.machine import cores
 from generator import pooling
-from generator.cache import CACHE
+from generator.cache import CACHE, put
 from generator.pooling import ARMS, Pooled, Ragged, coded, pool
 
 WORTH_KEEPING = 2_000_000
@@ -125,7 +125,7 @@ def look_at(results: Path, root: Path = CACHE) -> Archive:
         for path, at in zip(paths, seen, strict=True)
         if not (known := stamps[path]) or (known.size, known.modified_ns) != at
     ]
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(cores()) as threads:
         stamps |= dict(zip((path for path, *_ in new), threads.map(lambda each: _stamp(*each), new), strict=True))
     return Archive(paths, [stamp for stamp in stamps.values() if stamp], folder, index)
 
@@ -278,7 +278,7 @@ def _by_others(batches: Sequence[list[str]], missing: Mapping[str, Path], folder
 
     One that fails leaves its files to this process, which then says what is wrong with them.
     """
-    workers = min(os.cpu_count() or 1, len(batches))
+    workers = min(cores() or 1, len(batches))
     with contextlib.ExitStack() as stack:
         running = []
         for worker in range(workers):
@@ -328,7 +328,7 @@ def write_part(path: Path, part: Pooled) -> None:
     arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
-    _write(path, content.getbuffer())
+    put(path, content.getbuffer())
 
 
 def read_part(path: Path) -> Pooled | None:
@@ -361,7 +361,7 @@ def _write_index(folder: Path, archive: Archive, parts: Mapping[str, Sequence[st
     stamps = {str(path): stamp for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
     index = _Index(version(), stamps, {name: list(digests) for name, digests in parts.items()})
     if index != archive.index:
-        _write(folder / "index.json", msgspec.json.encode(index))
+        put(folder / "index.json", msgspec.json.encode(index))
         _forget(folder, {f"{name}.npz" for name in parts})
 
 
@@ -371,16 +371,6 @@ def _forget(folder: Path, named: set[str]) -> None:
         with contextlib.suppress(OSError):
             if path.name not in named and time.time() - path.stat().st_mtime > UNUSED_S:
                 path.unlink()
-
-
-def _write(path: Path, content: Any) -> None:
-    """Whole or not at all. A folder that cannot be written costs time and nothing else."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)  # noqa: PTH105  # atomic, unlike a write in place
 
 
 if __name__ == "__main__":

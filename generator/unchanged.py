@@ -13,7 +13,6 @@ import importlib.metadata
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 
-from generator.cache import CACHE
+from generator.cache import CACHE, put
 
 SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")
 """What a site is made from, below the folder of the project."""
@@ -64,11 +63,8 @@ class Unchanged:
             "sources": self._sources,
             "site": dict(_files(self._site, ("",))),
         }
-        with suppress(OSError):  # without a note, the site is built again
-            self._note.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self._note.parent, delete=False, encoding="utf-8") as file:
-                json.dump(note, file)
-            os.replace(file.name, self._note)  # noqa: PTH105  # whole or not at all
+        put(self._note, json.dumps(note).encode())
+        with suppress(OSError):
             for path in self._note.parent.glob("*.json"):
                 if not Path(_read(path).get("folder", "")).exists():
                     path.unlink()

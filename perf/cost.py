@@ -59,7 +59,7 @@ def _cost(command: Command, folder: Path, env: Mapping[str, str], log: Path, lim
         child.returncode = os.waitstatus_to_exitcode(status)
     # Linux counts what this process held when the child began, which says something only where the child held more.
     told = usage.ru_maxrss if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else 0
-    peak_gb = max(watch.stop(), told * (1 if sys.platform == "darwin" else 1024) / 1e9)
+    peak_gb = watch.stop() or told * (1 if sys.platform == "darwin" else 1024) / 1e9
     if child.returncode:
         raise failure(command, log, f"exit status {child.returncode}" if wall_s < limit_s else f"over {limit_s:g} s")
     return Cost(wall_s, usage.ru_utime + usage.ru_stime, peak_gb)
@@ -75,7 +75,7 @@ def failure(command: Command, log: Path, what: str) -> AtlasError:
 class _Watch:
     """Looks at a group of processes meanwhile: ends it at its limit, and keeps the most memory that it had at once.
 
-    The kernel keeps the peak of each single process, but not of several together. Pages that processes share count
+    The kernel keeps the peak of each single process, but not of several together: of these, pages that they share count
     once (PSS).
     """
 
@@ -88,8 +88,8 @@ class _Watch:
     def _look(self, group: int, end: float) -> None:
         while not self._over.wait(INTERVAL_S):
             members = list(group_of(group))
-            if len(members) > 1:
-                self._peak_gb = max(self._peak_gb, sum(map(_shared_out_gb, members)))
+            held = map(_shared_out_gb if len(members) > 1 else _peak_gb, members)
+            self._peak_gb = max(self._peak_gb, sum(held))
             if time.monotonic() > end:
                 kill(group)
 
@@ -118,8 +118,8 @@ def cpu_s(leader: int) -> float | None:
 
 def peak_gb(leader: int) -> float | None:
     """The peaks of the group's processes together; None where the system does not tell."""
-    peaks = [_kilobytes(each / "status", "VmHWM:") for each in group_of(leader)]
-    return sum(peaks) * 1024 / 1e9 if peaks else None
+    peaks = [*map(_peak_gb, group_of(leader))]
+    return sum(peaks) if peaks else None
 
 
 def kill(group: int, number: int = signal.SIGKILL) -> None:
@@ -131,6 +131,10 @@ def kill(group: int, number: int = signal.SIGKILL) -> None:
 def _fields(status: Path) -> list[str]:
     """Of /proc/*/stat, from the state of the process on: its name before may hold anything."""
     return "".join(lines(status)).rpartition(")")[2].split()
+
+
+def _peak_gb(process: Path) -> float:
+    return _kilobytes(process / "status", "VmHWM:") * 1024 / 1e9
 
 
 def _shared_out_gb(process: Path) -> float:

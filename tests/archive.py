@@ -6,7 +6,7 @@ of `models` × `devices` × `TORCHES` × `BATCH_SIZES` × `MODES`, measured agai
 history of the same guide, more models or devices a larger guide. Nothing is measured: figures are made up, each of them
 once, and the same arguments give the same bytes. About 15 s for a million records.
 
-    python -m tests.archive /tmp/archive/bench/results 10000
+    python -m tests.archive archive/bench/results 10000
 """
 
 from __future__ import annotations
