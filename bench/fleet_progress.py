@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -18,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from bench.cluster import CPU, Node
 from bench.fleet import Site
 from bench.plan import Step
-from bench.progress import describe, duration, outcome
+from bench.progress import Drawn, describe, duration, outcome
 from bench.record import Record
 from bench.simulation import Forecast
 
@@ -27,7 +25,7 @@ MOST_ROWS = 12
 
 
 @dataclass
-class FleetLines:
+class FleetLines(Drawn):
     """See `FleetReporter`. Nothing is drawn but when something happens."""
 
     console: Console
@@ -48,15 +46,6 @@ class FleetLines:
             disable=not self.console.is_terminal,
         )
         self._all = self._bar.add_task("starting", total=self._left)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     @property
     def _left(self) -> int:

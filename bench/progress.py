@@ -56,7 +56,22 @@ class PlainReporter:
         self.console.print(f"    {outcome(record)} ({seconds:.0f} s)")
 
 
-class BarReporter:
+class Drawn:
+    """A reporter while its `_bar` is on the terminal."""
+
+    _bar: Progress
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+
+class BarReporter(Drawn):
     """A bar with the model, the phase and the time left, drawn when something happens and once a second."""
 
     def __init__(self, console: Console) -> None:
@@ -76,15 +91,6 @@ class BarReporter:
         self._phase = ""
         self._ends_at = 0.0
         self.on_second: Callable[[], None] | None = self._draw
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
         """See `Reporter.begin`."""

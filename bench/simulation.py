@@ -173,18 +173,20 @@ class Forecast:
     left: int  # processes for which the time does not suffice
 
 
-class _Silent:
+class Silent:
+    """A `FleetReporter` that tells nobody."""
+
     def begin(self, site: Site, node: Node, step: Step) -> None:
-        pass
+        """See `FleetReporter.begin`."""
 
     def end(self, site: Site, node: Node, record: Record, seconds: float) -> None:
-        pass
+        """See `FleetReporter.end`."""
 
     def drop(self, site: Site, node: Node, step: Step) -> None:
-        pass
+        """See `FleetReporter.drop`."""
 
     def say(self, text: str) -> None:
-        pass
+        """See `FleetReporter.say`."""
 
 
 def forecast(sites: Sequence[Site], budget_s: float = math.inf) -> Forecast:
@@ -196,7 +198,7 @@ def forecast(sites: Sequence[Site], budget_s: float = math.inf) -> Forecast:
         return owners[work.node].pace.of(work.step.planned.cell, work.step.is_first)
 
     engine = SimulatedEngine({node: machine for site in played for node, machine in site.nodes.items()}, seconds)
-    Fleet(played, engine, _Silent(), lambda *_: None, deadline=budget_s).run()
+    Fleet(played, engine, Silent(), lambda *_: None, deadline=budget_s).run()
     makespan_s = max(engine.clock(), 1e-9)
     hours = tuple(sum(engine.busy_s.get(node, 0.0) for node in site.nodes) / 3600 for site in sites)
     return Forecast(

@@ -13,6 +13,8 @@ from test_record import BEIT, VIT
 from test_sweep import record
 
 from bench import cli, executors, sweep
+from bench.commands import doctor
+from bench.commands.selection import seconds_of
 from bench.errors import Complaint
 from bench.record import append, encode, read
 
@@ -29,7 +31,7 @@ def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Sweeps with workers that need no torch."""
     monkeypatch.setattr(executors, "LocalProcesses", lambda: STUB)
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(cli, "complaints", lambda: [Complaint("battery", "there is no plug", "plug it in")])
+    monkeypatch.setattr(doctor, "complaints", lambda: [Complaint("battery", "there is no plug", "plug it in")])
 
 
 # ── Quick ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -192,7 +194,7 @@ def test_estimates_are_what_earlier_processes_took(tmp_path: Path, capsys: pytes
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("9m", 540), ("1h30m", 5400), ("45", 45), ("2h", 7200)])
 def test_time_budgets(text: str, seconds: int) -> None:
-    assert cli._seconds(text) == seconds
+    assert seconds_of(text) == seconds
 
 
 # ── Check and import ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,9 +20,9 @@ from bench.executors import Ended
 from bench.fleet import Fleet, Site, measure_on
 from bench.job import Finding, Machine, Survey
 from bench.pace import Pace
-from bench.plan import Plan, Step, pending
+from bench.plan import Plan, pending
 from bench.record import Record, Status, append, read
-from bench.simulation import PASSED, SimulatedEngine
+from bench.simulation import PASSED, Silent, SimulatedEngine
 from bench.sweep import RunFile, find_run
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
@@ -30,20 +30,11 @@ A, B, C = (Node(name, 2) for name in ("node-a", "node-b", "node-c"))
 CRASHED = Ended(seconds=1.0, returncode=-11)
 
 
-class Told:
+class Told(Silent):
     """What a person would hear."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
-
-    def begin(self, site: Site, node: Node, step: Step) -> None:
-        pass
-
-    def end(self, site: Site, node: Node, record: Record, seconds: float) -> None:
-        pass
-
-    def drop(self, site: Site, node: Node, step: Step) -> None:
-        pass
 
     def say(self, text: str) -> None:
         self.words.append(text)

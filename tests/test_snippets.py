@@ -23,6 +23,7 @@ from jinja2 import Environment
 
 from bench import cli
 from bench.build import IMAGE
+from bench.commands.selection import profile_of, recipes_of
 from bench.models import MODELS, ModelSpec
 from generator import cli as generator_cli
 from generator.atlas import Atlas
@@ -203,10 +204,10 @@ def test_commands_are_commands(snippet: Snippet) -> None:
 
 def check_bench(arguments: list[str]) -> None:
     """The options exist, and their values are names that the bench knows."""
-    options = cli._parser().parse_args(arguments)
+    options = cli.parser().parse_args(arguments)
     if arguments[0] == "run":
-        cli._profile(options)
-        assert cli._recipes(options)
+        profile_of(options)
+        assert recipes_of(options)
 
 
 def check_logs(setting: str) -> None:

@@ -403,9 +403,10 @@ PARENT = """
 import sys
 from pathlib import Path
 from bench import cli, executors, sweep
+from bench.commands import doctor
 stub = executors.LocalProcesses((sys.executable, sys.argv[1]))
 executors.LocalProcesses = lambda: stub
-cli.complaints = list
+doctor.complaints = list
 sweep.CACHE = Path(sys.argv[2]) / "cache"
 cli.main(["run", "--model", "ViT", "BeiT", "ResNet", "MobileNet", "--processes", "3", "--out", sys.argv[2] + "/out"])
 """

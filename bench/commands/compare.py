@@ -1,0 +1,60 @@
+"""`compare`: what became faster or slower from one run to another.
+
+python -m bench compare bench/results/measured/A.jsonl bench/results/measured/B.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import cast
+
+from bench.choices import pick
+from bench.commands import OK, REGRESSED, Commands
+from bench.errors import AtlasError
+
+ARMS, FORMATS = ("compiled", "eager"), ("table", "markdown", "json")
+
+
+def add(commands: Commands) -> None:
+    """The command and its options."""
+    comparing = commands.add_parser(
+        "compare",
+        help="say what became faster or slower from one run to another",
+        description="Compare the latencies of the cells that both runs have. Status 0: no regression; 1: some cell is "
+        "slower beyond the threshold, or fails that worked; 2: the runs cannot be compared.",
+        epilog="A and B are run files, folders of them, either below bench/results, or names of runs.",
+        allow_abbrev=False,
+    )
+    comparing.add_argument("before", metavar="A", help="the run before")
+    comparing.add_argument("after", metavar="B", help="the run after")
+    comparing.add_argument("--arm", default="compiled", metavar="ARM", help=f"{' or '.join(ARMS)} (default: compiled)")
+    comparing.add_argument(
+        "--threshold", default="5%", metavar="PERCENT", help="how much slower is a regression (default: 5%%)"
+    )
+    comparing.add_argument("--format", default="table", metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: table)")
+    comparing.set_defaults(command=_compare)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from bench.compare import ArmName, compare, read_side
+    from bench.report import as_json, markdown, print_report
+
+    arm, form = cast(ArmName, pick("arm", options.arm, ARMS)), pick("format", options.format, FORMATS)
+    threshold = _share(options.threshold)
+    comparison = compare(read_side(options.before), read_side(options.after), arm)
+    if form == "table":
+        print_report(comparison, threshold, Console(highlight=False, markup=False))
+    else:
+        print((markdown if form == "markdown" else as_json)(comparison, threshold), end="")
+    return REGRESSED if comparison.regressions(threshold) else OK
+
+
+def _share(text: str) -> float:
+    """5%, 2.5 %, or a bare number of percent, as a share."""
+    match = re.fullmatch(r"(\d{1,4}(?:\.\d+)?)\s*%?", text.strip())
+    if not match:
+        raise AtlasError(f"{text!r} is not a percentage", where="--threshold", remedy="write 5% or 2.5%")
+    return float(match[1]) / 100

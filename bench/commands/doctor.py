@@ -1,0 +1,37 @@
+"""`doctor`: what would spoil a measurement here, and what to do.
+
+python -m bench doctor
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from bench.commands import FOUND_FAULTS, OK, Commands
+from bench.errors import AtlasError, Complaint
+
+
+def add(commands: Commands) -> None:
+    """The command."""
+    doctor = commands.add_parser(
+        "doctor", help="what would spoil a measurement here, and what to do", allow_abbrev=False
+    )
+    doctor.set_defaults(command=_doctor)
+
+
+def _doctor(_options: argparse.Namespace) -> int:
+    found = complaints()
+    print("\n".join(map(str, found)) or "nothing that would spoil a measurement")
+    return FOUND_FAULTS if found else OK
+
+
+def complaints() -> list[Complaint]:
+    """What would spoil a measurement now."""
+    try:
+        from bench.doctor import examine, look
+        from bench.sweep import CACHE
+    except ModuleNotFoundError as error:
+        raise AtlasError(
+            f"{error.name} is not installed", remedy='install what measuring needs: pip install -e ".[bench]"'
+        ) from None
+    return examine(look(CACHE))

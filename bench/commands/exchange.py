@@ -1,0 +1,100 @@
+"""`check`, `import`, `export`: records as files, our own and other people's.
+
+python -m bench check
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+
+from bench.choices import pick
+from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, contributor_of, shown
+from bench.exchange import export, import_, importers
+from bench.exporters import FORMATS
+from bench.profiles import COMPILE_MODES, DTYPES
+from bench.record import RESULTS
+
+
+def add(commands: Commands) -> None:
+    """The commands and their options."""
+    check = commands.add_parser("check", help="validate record files", allow_abbrev=False)
+    check.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
+    check.set_defaults(command=_check)
+    importing = commands.add_parser(
+        "import",
+        help="take over other people's figures",
+        description="Take over other people's figures as records, one file a run: all of them, or none and a reason.",
+        epilog="What a file says itself needs no option. What it doesn't say is asked for, or flagged in the records.",
+        allow_abbrev=False,
+    )
+    importing.add_argument("source", metavar="SOURCE", help=", ".join(importers()))
+    importing.add_argument("files", nargs="*", type=Path, metavar="FILE", help="what the source consists of")
+    importing.add_argument(
+        "--out", type=Path, default=PUBLISHED, metavar="DIR", help="folder of the run files (default: the atlas)"
+    )
+    told = importing.add_argument_group("what the files do not say")
+    told.add_argument("--device-name", metavar="NAME", help='such as "NVIDIA A100-SXM4-40GB"')
+    told.add_argument("--torch", metavar="VERSION", help="such as 2.9.0")
+    told.add_argument("--dtype", metavar="TYPE", help=f"{', '.join(DTYPES)}, amp")
+    told.add_argument("--compile-mode", metavar="MODE", help=", ".join(COMPILE_MODES))
+    told.add_argument("--date", metavar="DATE", help="when it was measured: 2026, 2026-11 or 2026-11-02")
+    told.add_argument("--title", metavar="TITLE", help="of the source")
+    told.add_argument("--url", metavar="URL", help="where it was published")
+    told.add_argument("--licence", metavar="NAME", help="under which it was published")
+    told.add_argument("--by", metavar="NAME", help="who brings it, as the site may tell (default: nobody is named)")
+    importing.set_defaults(command=_import)
+
+    exporting = commands.add_parser(
+        "export",
+        help="write records in another format",
+        epilog=". ".join(f"{name}: {what}" for name, (_, _, what) in FORMATS.items()),
+        allow_abbrev=False,
+    )
+    exporting.add_argument("format", metavar="FORMAT", help=", ".join(FORMATS))
+    exporting.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
+    exporting.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    exporting.set_defaults(command=_export)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from bench.check import check, files
+
+    paths = options.paths or [RESULTS]
+    findings = list(check(paths))
+    for finding in findings:
+        print(f"{'note' if finding.is_note else 'fault'}: {finding}")
+    checked = sum(len(files(path)) for path in paths)
+    faults = sum(not finding.is_note for finding in findings)
+    print(f"{checked} record file{'s' if checked != 1 else ''}, {faults or 'no'} fault{'s' if faults != 1 else ''}")
+    return FOUND_FAULTS if faults else OK
+
+
+def _import(options: argparse.Namespace) -> int:
+    from bench.importers import Given
+
+    names = ("device_name", "torch", "date", "title", "url", "licence")
+    given = Given(
+        files=tuple(options.files),
+        dtype=options.dtype and pick("dtype", options.dtype, (*DTYPES, "amp")),
+        compile_mode=options.compile_mode and pick("compile-mode", options.compile_mode, COMPILE_MODES),
+        tell=lambda text: print(f"note: {text}", file=sys.stderr),
+        **{name: getattr(options, name) for name in names},
+    )
+    for path, records in import_(options.source, given, options.out, contributor_of(options.by)).items():
+        print(f"{len(records)} records: {shown(path)}")
+        for status, count in Counter(record.status.value for record in records).most_common():
+            print(f"  {count} {status}")
+        for flag, count in Counter(flag for record in records for flag in record.flags).most_common():
+            print(f"  {count} flagged {flag}")
+    return OK
+
+
+def _export(options: argparse.Namespace) -> int:
+    count, left_out = export(options.format, options.paths or [RESULTS], options.out)
+    print(f"{count} records: {shown(options.out)}")
+    if left_out:
+        print(f"note: {left_out} cells failed, and this format has no place for them", file=sys.stderr)
+    return OK

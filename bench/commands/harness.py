@@ -1,0 +1,71 @@
+"""`dynamo-tour`, `quality`: what is not part of a run, a look at TorchDynamo and one at the harness itself.
+
+python -m bench quality --repeats 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from bench.commands import FOUND_FAULTS, LARGEST_COUNT, OK, Commands, count, shown
+from bench.errors import AtlasError
+from bench.models import find
+from bench.record import RESULTS
+
+
+def add(commands: Commands) -> None:
+    """The commands and their options."""
+    touring = commands.add_parser(
+        "dynamo-tour", help="record what TorchDynamo does with a function and with training", allow_abbrev=False
+    )
+    touring.add_argument(
+        "--out", type=Path, default=RESULTS / "tours", metavar="DIR", help="folder of the file (default: the atlas)"
+    )
+    touring.set_defaults(command=_dynamo_tour)
+
+    quality = commands.add_parser(
+        "quality", help="repeat the standard profile beside other ways of timing", allow_abbrev=False
+    )
+    quality.add_argument("--repeats", default="5", metavar="N", help="default: 5, about two hours on two cores")
+    quality.add_argument("--model", action="append", metavar="NAME", help="default: ResNet, ViT, Segformer")
+    quality.add_argument("--without-rivals", action="store_true", help="only the standard profile")
+    quality.add_argument(
+        "--out", type=Path, default=RESULTS / "quality", metavar="DIR", help="folder of the file (default: the atlas)"
+    )
+    quality.set_defaults(command=_quality)
+
+
+def _dynamo_tour(options: argparse.Namespace) -> int:
+    from bench import document, tour
+    from bench.executors import LocalProcesses
+
+    document.check_writable(options.out)
+    taken = tour.take(LocalProcesses(), tell=lambda phase: print(f"{phase} …", flush=True))
+    path, example = tour.write(taken, options.out), taken.example
+    verdict = "within" if example.agrees else "beyond"
+    print(f"{taken.seconds:.0f} s; eager and compiled losses differ by {example.difference:.1e} at most,", end=" ")
+    print(f"{verdict} the tolerance of {example.tolerance:.0e}\nRecord: {shown(path)}")
+    return OK if example.agrees else FOUND_FAULTS
+
+
+def _quality(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from bench import document, quality, repeats
+
+    document.check_writable(options.out)
+    number = count("--repeats", options.repeats, LARGEST_COUNT)
+    if number < 2:
+        raise AtlasError("one repeat has no spread", where="--repeats", remedy="give 2 or more")
+    models = [find(name).label for name in options.model or repeats.MODELS]
+    given = shlex.join(["python", "-m", "bench", *sys.argv[1:]])
+    console = Console()
+    found = repeats.repeat(models, number, command=given, tell=console.print, with_rivals=not options.without_rivals)
+    path = quality.write(found, options.out)
+    console.print(repeats.table(found))
+    held, of = found.coverage()
+    console.print(f"{held} of {of} intervals of 95% hold the value of all repeats together\nRecord: {shown(path)}")
+    return OK

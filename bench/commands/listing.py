@@ -1,0 +1,35 @@
+"""`list`: models, profiles and modes, as they are named on the command line.
+
+python -m bench list
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from bench.commands import OK, Commands
+from bench.models import MODELS
+from bench.profiles import COMPILE_MODES, DTYPES, PROFILES
+
+
+def add(commands: Commands) -> None:
+    """The command."""
+    listing = commands.add_parser("list", help="show models, profiles and modes", allow_abbrev=False)
+    listing.set_defaults(command=_list)
+
+
+def _list(_options: argparse.Namespace) -> int:
+    print("Models (--model)")
+    for spec in MODELS:
+        size = "×".join(map(str, spec.input_size))
+        print(f"  {spec.label:<17}{spec.parameters / 1e6:>7.1f} M  {size:>9}  {spec.task:<21} {spec.checkpoint}")
+    print("Any other checkpoint: --checkpoint ID_OR_DIR --task TASK\n\nProfiles (--profile)")
+    for profile in PROFILES.values():
+        sizes = ", ".join(map(str, profile.batch_sizes))
+        cells = len(profile.models) * len(profile.batch_sizes) * len(profile.compile_modes) * len(profile.dtypes)
+        print(f"  {profile.name:<12} {profile.summary}")
+        print(f"  {'':<12} batch size {sizes}; {', '.join(profile.compile_modes)}; {', '.join(profile.dtypes)}")
+        print(f"  {'':<12} {cells} cells, processes each: {profile.processes}")
+    print(f"\nCompile modes (--compile-mode)\n  {', '.join(COMPILE_MODES)}")
+    print(f"\nData types (--dtype)\n  {', '.join(DTYPES)}")
+    return OK

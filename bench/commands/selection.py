@@ -1,0 +1,126 @@
+"""What the options of `run` ask for: a profile, what to build, and how much of it is measured already.
+
+python -m bench run --model ViT --batch-size 1 4
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+import msgspec
+
+from bench.choices import pick
+from bench.commands import LARGEST_COUNT, MEASURED, count
+from bench.errors import AtlasError
+from bench.job import Recipe, Weights
+from bench.models import MODELS, find
+from bench.profiles import COMPILE_MODES, DTYPES, PROFILES, Profile
+from bench.record import Task
+
+if TYPE_CHECKING:
+    from bench.job import Machine
+    from bench.pace import Pace
+    from bench.plan import Plan
+    from bench.sweep import RunFile
+
+DYNAMIC = {"true": True, "false": False, "auto": None}
+
+LARGEST_BATCH = 4096
+
+HUB_ID = re.compile(r"[\w][\w.-]*/[\w][\w.-]*")
+
+
+def profile_of(options: argparse.Namespace) -> Profile:
+    """The named profile, with what was given on the command line in place of its own."""
+    changes: dict[str, Any] = {}
+    if options.model or options.checkpoint:
+        changes["models"] = tuple(find(name).label for name in options.model or ())
+    if options.batch_size:
+        changes["batch_sizes"] = tuple(count("--batch-size", text, LARGEST_BATCH) for text in options.batch_size)
+    if options.compile_mode:
+        changes["compile_modes"] = tuple(pick("compile-mode", name, COMPILE_MODES) for name in options.compile_mode)
+    if options.dtype:
+        changes["dtypes"] = tuple(pick("dtype", name, DTYPES) for name in options.dtype)
+    if options.dynamic:
+        changes["dynamic"] = DYNAMIC[pick("dynamic", options.dynamic, DYNAMIC)]
+    if options.allow_busy:
+        changes["allow_busy"] = True
+    if options.processes:
+        changes["processes"] = count("--processes", options.processes, LARGEST_COUNT)
+    return msgspec.structs.replace(PROFILES[pick("profile", options.profile, PROFILES)], **changes)
+
+
+def recipes_of(options: argparse.Namespace) -> list[Recipe]:
+    """What to build: the models of the profile or of the command line, and the checkpoint."""
+    weights = options.weights and cast(Weights, pick("weights", options.weights, get_args(Weights)))
+    recipes = [
+        msgspec.structs.replace(recipe, weights=weights or "random", shrunken=options.shrunken)
+        for recipe in _of_table(profile_of(options).models)
+    ]
+    if options.checkpoint:
+        recipes.append(_checkpoint_recipe(options.checkpoint, options.task, weights or "pretrained"))
+    elif options.task:
+        raise AtlasError("--task is for a checkpoint", where="--task", remedy="add --checkpoint, or leave --task out")
+    return recipes
+
+
+def _of_table(labels: Sequence[str]) -> list[Recipe]:
+    return [Recipe(model=label, task=find(label).task) for label in labels]
+
+
+def _checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> Recipe:
+    if known := [spec for spec in MODELS if spec.checkpoint == checkpoint]:
+        return Recipe(model=known[0].label, task=known[0].task, weights=weights)
+    if not Path(checkpoint).is_dir() and not HUB_ID.fullmatch(checkpoint):
+        raise AtlasError(
+            f"{checkpoint!r} is neither a directory nor a hub id",
+            where="--checkpoint",
+            remedy="give an existing directory, or an id such as microsoft/resnet-18",
+        )
+    if task is None:
+        raise AtlasError(
+            "its task is not given", where="--checkpoint", remedy=f"add --task {' or '.join(get_args(Task))}"
+        )
+    return Recipe(checkpoint=checkpoint, task=cast(Task, pick("task", task, get_args(Task))), weights=weights)
+
+
+def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFile, Pace]:
+    """What to measure on this machine, the run file that it goes to, and how long its processes take."""
+    from bench.pace import Pace
+    from bench.plan import make_plan
+    from bench.sweep import earlier, find_run
+
+    profile = profile_of(options)
+    plan = make_plan(profile, recipes_of(options), machine.device)
+    run_file = find_run(
+        plan,
+        machine,
+        options.out,
+        is_ordinary=_is_ordinary(plan, machine),
+        fresh=options.fresh,
+        reopen=options.retry_failed,
+    )
+    return plan, run_file, Pace.learned(profile, earlier(machine, {options.out, MEASURED}))
+
+
+def _is_ordinary(plan: Plan, machine: Machine) -> bool:
+    """Whether the plan is just what the name of its profile promises."""
+    from bench.plan import make_plan
+
+    profile = PROFILES[plan.profile.name]
+    return plan == make_plan(profile, _of_table(profile.models), machine.device)
+
+
+def seconds_of(text: str) -> float:
+    """90s, 9m, 1h30m, or a bare number of seconds."""
+    match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s?)?", text.strip().lower())
+    seconds = (
+        sum(int(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True)) if match else 0
+    )
+    if not seconds:
+        raise AtlasError(f"{text!r} is not a time", where="--time-budget", remedy="write 90s, 9m or 1h30m")
+    return float(seconds)
