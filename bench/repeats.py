@@ -1,7 +1,7 @@
 """Repeat a measurement, ours and others', to see how well each repeats: a `Quality` leaves.
 
-Every repeat is a fresh run of the standard profile in processes of its own, and a fresh process for the rivals. No
-torch here.
+Every repeat is a fresh run of the standard profile in processes of its own, and a fresh process for the rivals. An
+interrupted run goes on where it stopped. No torch here.
 
     python -m bench quality --repeats 5
 """
@@ -22,8 +22,11 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
+from bench import document, quality
+from bench.checkout import commit
 from bench.errors import AtlasError
 from bench.executors import QUIET, ROOT
+from bench.machine import cpu_name
 from bench.quality import OURS, SCHEMA, Quality, Repeat
 from bench.record import Environment, Measurement, read
 from bench.statistics import speedup
@@ -31,30 +34,56 @@ from bench.statistics import speedup
 MODELS = ("ResNet", "ViT", "Segformer")
 """One that is quick and scatters, one that does the same either way, one that compiling helps."""
 
+PROGRESS = ROOT / ".cache" / "quality.json"
+"""Where an unfinished run is kept."""
+
 
 def repeat(
-    models: Sequence[str], repeats: int, *, command: str, tell: Callable[[str], None], with_rivals: bool = True
+    models: Sequence[str],
+    repeats: int,
+    *,
+    command: str,
+    tell: Callable[[str], None],
+    with_rivals: bool = True,
+    progress: Path = PROGRESS,
 ) -> Quality:
     """Take all repeats, the models of each in random order. `tell` hears what is being measured.
 
-    Raises `AtlasError` where a model gives no latency.
+    What is measured is kept in the file `progress` until all of it is: the same command of the same commit on the same
+    machine goes on from there. Raises `AtlasError` where a model gives no latency.
     """
-    found: list[Repeat] = []
+    begun = _begun(progress, command)
+    found = list(begun.repeats) if begun else []
     with tempfile.TemporaryDirectory() as cache:
         for number in range(repeats):
+            known = {each.model for each in found if each.repeat == number}
             for model in random.sample(models, len(models)):
+                if model in known:
+                    continue
                 tell(f"repeat {number + 1} of {repeats}: {model}")
                 mine, environment = ours(model, number)
-                found.append(mine)
-                if with_rivals:
-                    found += rivals(model, number, Path(cache))
-    return Quality(
-        schema=SCHEMA,
-        taken_at=datetime.now(UTC).replace(microsecond=0),
-        environment=environment,
-        command=command,
-        repeats=tuple(found),
-    )
+                found += [mine, *(rivals(model, number, Path(cache)) if with_rivals else ())]
+                begun = Quality(
+                    schema=SCHEMA,
+                    taken_at=datetime.now(UTC).replace(microsecond=0),
+                    environment=environment,
+                    command=command,
+                    repeats=tuple(found),
+                )
+                document.write(begun, progress)
+    progress.unlink(missing_ok=True)
+    assert begun, "there is at least one model and one repeat"
+    return begun
+
+
+def _begun(progress: Path, command: str) -> Quality | None:
+    """What was measured before an interruption. In a tree with changes that may have been by other code: it is left."""
+    code = commit() or "-dirty"
+    if code.endswith("-dirty") or not progress.is_file():
+        return None
+    known = quality.read(progress)
+    about = known.environment
+    return known if (about.commit, about.device_name, known.command) == (code, cpu_name(), command) else None
 
 
 def ours(model: str, repeat: int) -> tuple[Repeat, Environment]:
@@ -83,7 +112,7 @@ def ours(model: str, repeat: int) -> tuple[Repeat, Environment]:
 
 
 def rivals(model: str, repeat: int, cache: Path) -> Iterator[Repeat]:
-    """Every other way, in one fresh process that finds its compile cache filled by the first repeat."""
+    """Every other way, in one fresh process; all but the first find their compile cache filled."""
     answer = json.loads(_run("bench.rivals", model, TORCHINDUCTOR_CACHE_DIR=str(cache)).splitlines()[-1])
     for way, found in answer.items():
         yield Repeat(way=way, model=model, repeat=repeat, speedup=found["eager_ms"] / found["compiled_ms"], **found)

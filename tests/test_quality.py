@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from bench import quality as document
+from bench import repeats
 from bench.check import check
 from bench.errors import AtlasError
 from bench.quality import SCHEMA, Quality, Repeat
@@ -76,3 +77,34 @@ def test_a_document_that_cannot_be_read_is_refused_with_the_command_that_makes_o
         document.newest(tmp_path)
     (finding,) = check([path])
     assert "python -m bench quality" in finding.remedy
+
+
+@pytest.mark.parametrize(("code", "again"), [("abc", 1), ("abc-dirty", 3), ("abd", 3)])
+def test_an_interrupted_comparison_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, again: int
+) -> None:
+    environment = Environment(device_name="x", torch="2.13.0+cpu", commit="abc")
+    measured: list[int] = []
+
+    def ours(model: str, number: int) -> tuple[Repeat, Environment]:
+        if len(measured) == 2:
+            measured.append(-1)
+            raise KeyboardInterrupt
+        measured.append(number)
+        return repeat("standard", 1.0, number, model=model), environment
+
+    monkeypatch.setattr(repeats, "ours", ours)
+    monkeypatch.setattr(repeats, "cpu_name", lambda: "x")
+
+    def take() -> Quality:
+        progress = tmp_path / "progress.json"
+        return repeats.repeat(["ViT"], 3, command="c", tell=print, with_rivals=False, progress=progress)
+
+    monkeypatch.setattr(repeats, "commit", lambda: "abc")
+    with pytest.raises(KeyboardInterrupt):
+        take()
+    monkeypatch.setattr(repeats, "commit", lambda: code)
+    found = take()
+    assert [each.repeat for each in found.repeats] == [0, 1, 2]
+    assert len(measured) == 3 + again
+    assert not list(tmp_path.iterdir())
