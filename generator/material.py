@@ -55,22 +55,38 @@ def search(code: str) -> dict[str, Any]:
 BUNDLE = re.compile(r"assets/javascripts/bundle\.\w+\.min\.js")
 """Material's own script, with a hash in its name."""
 
-_ALTERNATES = "link[rel=alternate]"
+_MENDED = {
+    # It takes the links between translations for the roots of other versions of the site, and asks for a sitemap below
+    # each, where there is none.
+    r"link\[rel=alternate\]": r"\g<0>:not([hreflang])",
+    # It writes all addresses of a page anew as soon as it is there, so that they hold where the reader goes next: every
+    # stylesheet and picture is loaded twice, and the page laid out again. When the reader goes is early enough.
+    r'\$\(document\)\.subscribe\((\w+)\);(.{0,400}?)(?=history\.replaceState\(\w+,""\),history\.pushState)': (
+        r"\2\1(document),"
+    ),
+    # It tells the browser twice which colours the page is in, each time for a new style of every element. The
+    # stylesheet says it sooner.
+    (
+        r'let (\w+)=\w+\("meta",\{name:"color-scheme"\}\);document\.head\.appendChild\(\1\);'
+        r"(.{0,2000}?)\1\.content=\w+\.colorScheme,"
+    ): r"\2",
+}
 
 
-def without_alternates(bundle: str) -> str:
-    """Material's script, leaving the links between translations of a page alone.
+def mended(bundle: str) -> str:
+    """Material's script, without what it does on our pages in vain.
 
-    It takes each for the root of another version of the site, and asks for a sitemap below it, where there is none.
     Raises `AtlasError` where the script has changed.
     """
-    if bundle.count(_ALTERNATES) != 1:
-        raise AtlasError(
-            f"Material's script does not ask for {_ALTERNATES} once",
-            where="mkdocs-material",
-            remedy="see what this version does with the alternates of a page, and correct generator/material.py",
-        )
-    return bundle.replace(_ALTERNATES, f"{_ALTERNATES}:not([hreflang])")
+    for pattern, replacement in _MENDED.items():
+        bundle, count = re.subn(pattern, replacement, bundle)
+        if count != 1:
+            raise AtlasError(
+                f"Material's script has {count} places that fit {pattern}, instead of one",
+                where="mkdocs-material",
+                remedy="see what this version does there, and correct generator/material.py",
+            )
+    return bundle
 
 
 _LUNR = Path("assets", "javascripts", "lunr", "min")

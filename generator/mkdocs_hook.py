@@ -44,7 +44,7 @@ from generator.head import Head, card_uri, head
 from generator.language import LANGUAGES, Language, Untranslated
 from generator.live import check_address, preview, template_mistake
 from generator.markup import framed
-from generator.material import BUNDLE, labels, search, without_alternates
+from generator.material import BUNDLE, labels, mended, search
 from generator.mkdocs_files import EditionFile
 from generator.parallel import Builds
 from generator.policy import policy
@@ -157,10 +157,10 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
 
 
 def _adapted(config: MkDocsConfig, file: File) -> File:
-    """The file, or one in its place that lets our pages say what Material would misunderstand."""
+    """The file, or one in its place that does what our pages need."""
     if not BUNDLE.fullmatch(file.src_uri):
         return file
-    return File.generated(config, file.src_uri, content=without_alternates(file.content_string))
+    return File.generated(config, file.src_uri, content=mended(file.content_string))
 
 
 def _head(page: Page, config: MkDocsConfig) -> Head:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from bench.errors import AtlasError
-from generator.material import FALLBACK, labels, labels_file, search, without_alternates
+from generator.material import FALLBACK, labels, labels_file, mended, search
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,13 @@ def test_search_reads_words_as_the_language_has_them(code: str, known: list[str]
     assert search(code)["lang"] == known
 
 
-def test_translations_are_not_taken_for_versions_of_the_site() -> None:
-    assert without_alternates('a("link[rel=alternate]")') == 'a("link[rel=alternate]:not([hreflang])")'
-    with pytest.raises(AtlasError, match="does not ask"):
-        without_alternates("another script")
+def test_the_script_of_this_version_is_mended_and_another_one_refused() -> None:
+    folder = labels_file("en").parents[2] / "assets" / "javascripts"
+    [script] = (path.read_text("utf-8") for path in folder.glob("bundle.*.min.js"))
+    done = mended(script)
+    assert "link[rel=alternate]:not([hreflang])" in done
+    assert re.search(r"subscribe\(\(\[\w,\{offset:\w\}\]\)=>\{\w+\(document\),history\.replaceState", done)
+    assert "appendChild(o)" not in done
+    assert "colorScheme" not in done
+    with pytest.raises(AtlasError, match="instead of one"):
+        mended("another script")

@@ -8,5 +8,6 @@ for (const root of document.querySelectorAll("[data-explorer]:not([data-ready])"
     return response.json()
   }
   const loaded = Promise.allSettled([load(root.dataset.explorer)]) // meanwhile the scripts come
+  Intl.NumberFormat(document.documentElement.lang) // and the words for numbers: the first time takes long
   import("./page.js").then(({ start }) => loaded.then(([{ value }]) => start(root, value)))
 }
