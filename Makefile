@@ -3,10 +3,13 @@ PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
 BUDGET ?= 6m
+FUZZ ?= 60
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 
-.PHONY: guide serve site publish bench bench-quality perf check test messages lock audit sbom clean
+CAN_AUDIT := command -v pip-audit >/dev/null && $(BIN)/python -m pip --timeout 5 --retries 0 index versions pip-audit >/dev/null 2>&1
+
+.PHONY: guide serve site publish bench bench-quality perf check test fuzz messages lock audit sbom clean
 .DEFAULT_GOAL := guide
 
 guide: bench serve                ## measure the quick profile on this machine, then serve the guide
@@ -25,6 +28,7 @@ publish: check                    ## build the site, check it, and push it to th
 
 check: .venv/site.done            ## validate records, catalogs and pages
 	$(BIN)/python -m bench check && $(BIN)/python -m generator check
+	@if $(CAN_AUDIT); then $(MAKE) --no-print-directory audit; else echo "not looked for: vulnerabilities (needs pip-audit and the network)"; fi
 
 test: .venv/test.done             ## lint, types, unit tests, a strict build, the browser
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
@@ -45,7 +49,11 @@ lock:                             ## pin the newest versions that pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/peers.in -o requirements/peers.txt
 
 audit:                            ## published vulnerabilities of what is pinned; asks the network (pipx install pip-audit)
-	pip-audit --progress-spinner off --disable-pip --no-deps -r requirements/site.txt -r requirements/bench.txt -r requirements/test.txt -r requirements/torch.txt
+	pip-audit --progress-spinner off --disable-pip -r requirements/site.txt -r requirements/bench.txt -r requirements/test.txt
+	pip-audit --progress-spinner off --disable-pip --no-deps -r requirements/torch.txt
+
+fuzz: .venv/test.done             ## a fuzzer on all that reads files of strangers; FUZZ=600 seconds for each reader
+	$(BIN)/python -m pip install --quiet "atheris>=3,<4" && $(BIN)/python tests/fuzz.py --seconds $(FUZZ)
 
 sbom:                             ## what everything is made of, as CycloneDX, in site/
 	mkdir -p site && python3 .github/scripts/sbom.py > site/sbom.cdx.json

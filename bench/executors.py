@@ -3,6 +3,11 @@
 Enter a request, leave an `Ended`: the answer, or what became of the process. The parent sleeps in `select` until the
 worker says something: a parent that polls takes the core that it measures.
 
+When a worker ends, all of its group is killed, PyTorch's compile workers too. Only a process that has left the group
+on purpose (``setsid``) lives on: nothing but a cgroup would hold it, which takes rights that measuring doesn't need.
+Nobody waits for it, and where it keeps a core or the device busy, the doctor says so before the next cell, and in its
+record.
+
     python -m bench run --profile quick
 """
 

@@ -41,6 +41,8 @@ Kind = Literal[
     "worker_nan",
     "worker_memory",
     "bad_input",
+    "hostile_input",
+    "hostile_text",
     "rapid_changes",
     "folders_gone",
     "foreign_path",
@@ -49,7 +51,20 @@ Kind = Literal[
 ]
 """What was done to the program."""
 
-Place = Literal["records", "run", "documents", "imports", "catalogs", "caches", "results", "site", "server"]
+Place = Literal[
+    "records",
+    "run",
+    "documents",
+    "imports",
+    "catalogs",
+    "pages",
+    "settings",
+    "checkpoints",
+    "caches",
+    "results",
+    "site",
+    "server",
+]
 """To what part of it."""
 
 Outcome = Literal[
@@ -58,12 +73,15 @@ Outcome = Literal[
     "whole_or_before",
     "made_again",
     "refused",
+    "read_or_refused",
     "recorded",
     "flagged",
     "same_bytes",
     "kept_serving",
     "not_served",
+    "nothing_runs",
     "flat_memory",
+    "no_process",
 ]
 """What came of it."""
 

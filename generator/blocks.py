@@ -94,6 +94,9 @@ EXPRESSION = re.compile(rf"\{{\{{(?>{_STRING}|(?!\{{\{{).)*?\}}\}}", re.DOTALL)
 """A Jinja expression: a placeholder within a message. What was read as a string is not read as anything else, and none
 holds the beginning of another, or a row of quotes or braces would take forever."""
 
+CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+"""Inline code: its signs, and what stands between them."""
+
 ATTRIBUTES_WITH_ID = re.compile(r"\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")
 """``{#id}`` of Python-Markdown, which Jinja would take for a comment."""
 

@@ -21,6 +21,9 @@ from threading import RLock
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
 """Below it everything can be made again."""
 
+MAX_BYTES = 64 * 1024 * 1024
+"""A file that unpacks to more was not written here, and is made again: the largest has a tenth."""
+
 
 class Cache:
     """One folder of the cache, such as ``charts``. It keeps nothing in memory, so that this does not grow."""
@@ -41,9 +44,12 @@ class Cache:
 
     def _read(self, name: str) -> bytes | None:
         try:
-            return zlib.decompress(self._path(name).read_bytes())
+            with self._path(name).open("rb") as file:
+                unpacking = zlib.decompressobj()
+                content = unpacking.decompress(file.read(MAX_BYTES), MAX_BYTES)
         except (OSError, zlib.error):  # not there, or damaged: made again
             return None
+        return content if unpacking.eof else None
 
     def _write(self, name: str, content: bytes) -> bytes:
         put(self._path(name), zlib.compress(content, level=3))

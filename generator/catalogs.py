@@ -29,7 +29,7 @@ from bench.errors import AtlasError
 from generator.blocks import EXPRESSION
 from generator.language import LANGUAGES, LOCALES, catalog_path, load_locale, plural_forms
 from generator.pages import NO_PAGES, parse_page
-from generator.pofile import Key, forms, key, parse
+from generator.pofile import NAMED, Key, forms, key, parse
 
 ROOT = Path(__file__).resolve().parent.parent
 """The project: where ``babel.cfg``, ``mkdocs.yml`` and ``docs/`` lie."""
@@ -310,11 +310,8 @@ def _entry(message: Message, plurals: int = 2) -> polib.POEntry:
         msgstr_plural=dict.fromkeys(range(plurals), "") if message.plural else {},
         comment="\n".join(message.comments),
         occurrences=[(file, "") for file in message.files],
-        flags=["python-format"] if _PYTHON_FORMAT.search(texts) else [],
+        flags=["python-format"] if NAMED.search(texts) else [],
     )
-
-
-_PYTHON_FORMAT = re.compile(r"%\(\w+\)[sd]")
 
 
 def _adopt(entry: polib.POEntry, source: polib.POEntry) -> None:

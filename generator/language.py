@@ -19,7 +19,9 @@ from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
 
+import msgspec
 import polib
 from babel import Locale, UnknownLocaleError
 from babel.core import get_global
@@ -40,10 +42,41 @@ LOCALES = Path(__file__).resolve().parent.parent / "locales"
 LIST = "languages.toml"
 """The file that lists the languages."""
 
+SOURCE = "en"
+"""What pages are written in."""
+
+_CLDR = {"zh": "zh_Hans_CN", "en-XA": "en", "ar-XB": "ar"}
+
+
+def _locale(code: str) -> Locale | None:
+    name = _CLDR.get(code, code)
+    try:
+        return Locale.parse(name, sep="-" if "-" in name else "_")
+    except (ValueError, UnknownLocaleError):
+        return None
+
+
+class _Listed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    languages: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+
 
 def listed(locales: Path = LOCALES) -> tuple[str, ...]:
-    """The languages of the guide, the source language first."""
-    return tuple(tomllib.loads((locales / LIST).read_text(encoding="utf-8"))["languages"])
+    """The languages of the guide, the source language first. Raises `AtlasError` for a list that is none."""
+    path = locales / LIST
+    try:
+        codes = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Listed).languages
+    except (OSError, ValueError, msgspec.ValidationError, RecursionError) as error:
+        raise _no_list(path, f"the list of languages cannot be read: {error}") from None
+    for code in codes:
+        if _locale(code) is None:
+            raise _no_list(path, f"{code!r} is not the code of a language")
+    if codes[0] != SOURCE or len({*codes}) < len(codes):
+        raise _no_list(path, f"the list of languages does not begin with {SOURCE}, or names one twice")
+    return codes
+
+
+def _no_list(path: Path, what: str) -> AtlasError:
+    return AtlasError(what, where=str(path), remedy=f'correct it, such as: languages = ["{SOURCE}", "zh"]')
 
 
 LANGUAGES = listed()
@@ -55,7 +88,6 @@ PSEUDO = ("en-XA", "ar-XB")
 UNKNOWN = "–"
 """What a formatter shows for a value that is not known (None, not a number)."""
 
-_CLDR = {"zh": "zh_Hans_CN", "en-XA": "en", "ar-XB": "ar"}
 _PLURAL_ORDER = ("zero", "one", "two", "few", "many", "other")
 _NO_BREAK_SPACE = "\u00a0"
 
@@ -222,7 +254,7 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
     Raises `AtlasError` for a code that is none, and for a catalog that is missing or broken.
     """
     locale = load_locale(code)
-    if code == "en":
+    if code == SOURCE:
         return _language(code, locale)
     if code in PSEUDO:
         from generator.pseudo import pseudo  # noqa: PLC0415  # only tests need it
@@ -334,7 +366,7 @@ def _language(
         name=name_of(code),
         direction="rtl" if locale.text_direction == "rtl" else "ltr",
         locale=locale,
-        prefix="" if code == "en" else f"{code}/",
+        prefix="" if code == SOURCE else f"{code}/",
         messages=messages,
         lines=lines,
         catalog=catalog,
@@ -347,14 +379,13 @@ def _language(
 
 def load_locale(code: str) -> Locale:
     """The locale of CLDR for a language code. Raises `AtlasError` where there is none."""
-    try:
-        return Locale.parse(_CLDR.get(code, code), sep="-" if "-" in _CLDR.get(code, code) else "_")
-    except (ValueError, UnknownLocaleError):
-        raise AtlasError(
-            f"{code!r} is not the code of a language",
-            where="language",
-            remedy=f"use one of {', '.join(LANGUAGES)}, or a code of CLDR such as ko",
-        ) from None
+    if locale := _locale(code):
+        return locale
+    raise AtlasError(
+        f"{code!r} is not the code of a language",
+        where="language",
+        remedy=f"use one of {', '.join(LANGUAGES)}, or a code of CLDR such as ko",
+    )
 
 
 def _whole_zero(x: float, digits: int | None) -> float:

@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 
 from generator import blocks
-from generator.blocks import EXPRESSION
+from generator.blocks import CODE, EXPRESSION
 from generator.findings import Complaint
 from generator.glossary import Glossary, complaints
 from generator.language import load_locale, script_of
 from generator.pages import placeholders
+from generator.pofile import NAMED
 from generator.pseudo import english_words
 from generator.smuggling import ISOLATES, smuggled
 from generator.typography import ARABIC, CJK, CJK_LANGUAGES, VERBATIM
@@ -40,8 +41,6 @@ def check_translation(message: str, translation: str, code: str, glossary: Gloss
 
 # --- Structure: what the page needs to the letter ---------------------------------------------------------------------
 
-_PYTHON = re.compile(r"%\(\w+\)[sd]")
-_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _TAG = re.compile(r"</?([a-zA-Z][\w-]*)[^<>]*>")
 _TARGET = re.compile(r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\](?:\(([^()\s]*)[^()]*\)|\[([^\[\]]*)\])")
 _FOOTNOTE = re.compile(r"\[\^[^\]]*\]")
@@ -53,7 +52,7 @@ _ADDRESS = re.compile(r"https?://[^\s)>\]]+")
 def _structure(message: str, translation: str, *, plural: bool) -> Check:
     yield from _same("expression", placeholders(message), placeholders(translation))
     expected, actual = _bare(message), _bare(translation)
-    names, used = _PYTHON.findall(message), _PYTHON.findall(translation)
+    names, used = NAMED.findall(message), NAMED.findall(translation)
     if plural:  # "one model" and "two models" need no figure in many languages
         yield from _same("placeholder", [], sorted(set(used) - set(names)))
     else:
@@ -89,11 +88,11 @@ def _same(what: str, expected: list[str], actual: list[str]) -> Check:
 
 def _bare(text: str) -> str:
     """Text without code and expressions, whose characters mean nothing to Markdown."""
-    return EXPRESSION.sub("", _CODE.sub("", text))
+    return EXPRESSION.sub("", CODE.sub("", text))
 
 
 def _codes(text: str) -> list[str]:
-    return [re.sub(r"\s+", " ", match[2]) for match in _CODE.finditer(text)]
+    return [re.sub(r"\s+", " ", match[2]) for match in CODE.finditer(text)]
 
 
 def _tags(text: str) -> list[str]:
@@ -228,8 +227,8 @@ _FULL_WIDTH = "、。，；：？！（）「」『』"
 @lru_cache(maxsize=8)
 def _prose(text: str) -> str:
     """Text as the eye sees it: markup gone, a sign for code and one for each value."""
-    text = EXPRESSION.sub(_VALUE_SIGN, _CODE.sub(_CODE_SIGN, text))
-    return _MARKUP.sub("", _BUTTON.sub(_VALUE_SIGN, _PYTHON.sub(_VALUE_SIGN, text)))
+    text = EXPRESSION.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, text))
+    return _MARKUP.sub("", _BUTTON.sub(_VALUE_SIGN, NAMED.sub(_VALUE_SIGN, text)))
 
 
 def _complain(pattern: str, what: str, remedy: str) -> Callable[[str, str], Check]:

@@ -38,10 +38,14 @@ from mkdocs.utils.templates import url_filter
 from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError
+
+try:
+    from generator.language import LANGUAGES, Language, Untranslated
+except AtlasError as error:  # a list of languages that is none, told as MkDocs tells its own mistakes
+    raise PluginError(str(error)) from None
 from generator.desk import Desk
 from generator.guide import Edition, Guide, guide_of
 from generator.head import Head, card_uri, head
-from generator.language import LANGUAGES, Language, Untranslated
 from generator.live import check_address, preview, template_mistake
 from generator.markup import framed
 from generator.material import BUNDLE, labels, mended, search
@@ -86,23 +90,40 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             _site.begin(config)
             _guide(config).update()
         edition = _edition(config)
+        fit(config, edition.language)
     except AtlasError as error:
         raise PluginError(str(error)) from None
-    language = edition.language
-    config.theme.get_env = partial(_environment, config.theme.get_env, list_files=_is_source(config))
-    config.theme["language"], config.theme["direction"] = labels(language.code), language.direction
-    config.plugins["material/search"].config.update(search(language.code), pipeline=PIPELINE)
     config.extra["scope"] = urlsplit(_root_url(config)).path or "/"  # a choice of dark or light holds for all languages
-    config.extra_css.insert(0, STYLESHEET)
     config.nav = edition.navigation(config.nav or [])
     config.not_in_nav = GitIgnoreSpec.from_lines(edition.unlisted)
-    config.site_name = str(language.gettext(config.site_name))
-    config.site_description = str(language.gettext(config.site_description))
-    config.mdx_configs["toc"]["permalink_title"] = str(language.gettext("Link to this section"))
-    light, dark = config.theme["palette"]
-    light["toggle"]["name"] = str(language.gettext("Switch to dark mode"))
-    dark["toggle"]["name"] = str(language.gettext("Switch to light mode"))
     return config
+
+
+def fit(config: MkDocsConfig, language: Language) -> None:
+    """Labels and search of the language. Raises `AtlasError` for a configuration without room for them."""
+    searching, headings, light, dark = _places(config)
+    config.theme.get_env = partial(_environment, config.theme.get_env, list_files=_is_source(config))
+    config.theme["language"], config.theme["direction"] = labels(language.code), language.direction
+    searching.update(search(language.code), pipeline=PIPELINE)
+    config.extra_css.insert(0, STYLESHEET)
+    config.site_name = str(language.gettext(config.site_name))
+    config.site_description = str(language.gettext(config.site_description or ""))
+    headings["permalink_title"] = str(language.gettext("Link to this section"))
+    light["name"] = str(language.gettext("Switch to dark mode"))
+    dark["name"] = str(language.gettext("Switch to light mode"))
+
+
+def _places(config: MkDocsConfig) -> tuple[Any, Any, Any, Any]:
+    """Settings of the search, of headings, and of the switches to dark and to light."""
+    try:
+        light, dark = (palette["toggle"] for palette in config.theme["palette"] if palette["toggle"]["icon"])
+        return config.plugins["material/search"].config, config.mdx_configs["toc"], light, dark
+    except (LookupError, TypeError, ValueError) as error:
+        raise AtlasError(
+            f"the guide needs Material with two palettes, its search, and permanent links ({error})",
+            where=str(config.config_file_path),
+            remedy="compare it with the one that was committed: git diff mkdocs.yml",
+        ) from None
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -113,7 +134,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     searching = config.plugins["material/search"]
     searching.search_index = SearchIndex(edition.language.code, **searching.config)
     if _is_source(config) and not preview.serving:
-        _builds.start(partial(_build, config, code) for code in _languages(config)[1:])
+        _builds.start(partial(_build, config, code) for code in languages_of(config)[1:])
     try:
         made = (
             (*edition.pages, *whole_fonts(edition.language))
@@ -190,7 +211,7 @@ def on_post_build(*, config: MkDocsConfig) -> None:
     if not _is_source(config) or preview.serving:
         return
     _builds.finish()
-    for finding in check_site(Path(config.site_dir), _languages(config)):
+    for finding in check_site(Path(config.site_dir), languages_of(config)):
         _log.warning("%s", finding)
     _site.end()
 
@@ -247,7 +268,7 @@ def on_serve(server: LiveReloadServer, *, config: MkDocsConfig, builder: Callabl
     del builder
     if preview.serving:
         guide = _guide(config)
-        desks = {_below(code): Desk(guide, code, partial(_nested, config, code)) for code in _languages(config)}
+        desks = {_below(code): Desk(guide, code, partial(_nested, config, code)) for code in languages_of(config)}
         for path in (config.docs_dir, config.config_file_path):
             server.unwatch(path)  # by MkDocs' observer
         preview.take_over(server, guide, desks)
@@ -338,8 +359,13 @@ def _code(config: MkDocsConfig) -> str:
     return str(config.extra.get(EDITION, SOURCE))
 
 
-def _languages(config: MkDocsConfig) -> tuple[str, ...]:
-    return tuple(config.extra.get(EDITIONS, LANGUAGES))
+def languages_of(config: MkDocsConfig) -> tuple[str, ...]:
+    """Those of the site, English first."""
+    codes = config.extra.get(EDITIONS, LANGUAGES)
+    if not isinstance(codes, list | tuple) or codes[:1] != type(codes)([SOURCE]):
+        where = f"{config.config_file_path}: extra.{EDITIONS}"
+        raise PluginError(f"{where} is no list of languages that begins with {SOURCE}")
+    return tuple(map(str, codes))
 
 
 def _root_url(config: MkDocsConfig) -> str:
@@ -348,7 +374,7 @@ def _root_url(config: MkDocsConfig) -> str:
 
 
 def _guide(config: MkDocsConfig) -> Guide:
-    return guide_of(Path(config.config_file_path).parent, _languages(config))
+    return guide_of(Path(config.config_file_path).parent, languages_of(config))
 
 
 def _edition(config: MkDocsConfig) -> Edition:

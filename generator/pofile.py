@@ -24,6 +24,8 @@ _LINE = re.compile(
 )
 """polib overlooks quotes that are not closed, and escapes that do not exist."""
 
+NAMED = re.compile(r"%\(\w+\)[sd]")
+"""A placeholder of a message that Python fills."""
 
 MAX_BYTES = 8 * 1024 * 1024
 """A larger catalog is refused: the largest here has a thirtieth."""

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 
 import polib
 
-from generator.blocks import EXPRESSION, STATEMENT
+from generator.blocks import CODE, EXPRESSION, STATEMENT
 from generator.findings import Complaint
-from generator.pofile import forms
+from generator.pofile import NAMED, forms
 
 MAX_LENGTH = 20_000
 """Of one translation, in characters: the longest here has a twentieth."""
@@ -25,12 +25,10 @@ MAX_LENGTH = 20_000
 ISOLATES = ('<bdi dir="ltr">', '<bdi dir="rtl">', '<bdi dir="auto">', "<bdi>", "</bdi>")
 """Tags that a translation may add: they isolate a name in text of the other direction."""
 
-_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _TARGET = re.compile(r"\](?:\([^()]*\)|\[[^\[\]]*\])")
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}")
-_NAMED = re.compile(r"%\(\w+\)[sd]")
-_PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%")
+_PLACEHOLDER = re.compile(rf"{NAMED.pattern}|%%")
 
 _FOREIGN = (
     ("expression", re.compile(r"\{\{.{0,40}|\{%.{0,40}|\{#.{0,40}|.{0,40}[}%#]\}", re.DOTALL)),
@@ -66,7 +64,7 @@ def smuggled(english: Iterable[str], translation: str) -> Iterator[Complaint]:
             remedy = f"use each of these once: {expressions or 'none'}" if what == "expression" else ""
             yield _complaint(what, shown, remedy)
             return
-    for name in sorted({*_NAMED.findall(rest)}):
+    for name in sorted({*NAMED.findall(rest)}):
         if not any(name in text for text in texts):
             yield _complaint("placeholder", name)
     # Only what has a placeholder is formatted, and only there a percent sign means something.
@@ -83,7 +81,7 @@ def _complaint(what: str, shown: str, remedy: str = "") -> Complaint:
 
 def _pieces(texts: Iterable[str]) -> list[str]:
     """The markup of the English, the longest first: code may hold what looks like a tag."""
-    patterns = (EXPRESSION, STATEMENT, _CODE, _TAG, _TARGET, _ATTRIBUTES)
+    patterns = (EXPRESSION, STATEMENT, CODE, _TAG, _TARGET, _ATTRIBUTES)
     found = {match[0] for text in texts for pattern in patterns for match in pattern.finditer(text)}
     return sorted(found, key=len, reverse=True)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from generator.cache import Cache
+from generator.cache import MAX_BYTES, Cache
 
 
 def test_makes_once_in_a_process_and_once_on_disk(tmp_path: Path) -> None:
@@ -47,6 +48,13 @@ def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     assert Cache("charts", root=tmp_path).get("key", lambda: b"again") == b"again"
     assert Cache("charts", root=tmp_path).get("key", lambda: b"never") == b"again"
+
+
+def test_a_file_that_unpacks_to_gigabytes_is_made_again(tmp_path: Path) -> None:
+    Cache("charts", root=tmp_path).get("key", lambda: b"bytes")
+    (path,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    path.write_bytes(zlib.compress(bytes(MAX_BYTES + 1), level=1))
+    assert Cache("charts", root=tmp_path).get("key", lambda: b"again") == b"again"
 
 
 def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:

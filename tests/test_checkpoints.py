@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from faults import Survived
 from hostile_values import broken
 from hypothesis import given
 
@@ -88,6 +90,13 @@ def test_a_configuration_of_gigabytes_is_not_read(checkpoint: Path) -> None:
         file.truncate(MAX_JSON_BYTES + 1)
     with pytest.raises(AtlasError, match="more than"):
         refuse_unsafe(checkpoint)
+
+
+@pytest.fixture(autouse=True)
+def told(survived: Survived) -> Iterator[None]:
+    """Every one of these is a fault that was injected."""
+    yield
+    survived("hostile_input", "checkpoints", "read_or_refused")
 
 
 @given(broken(json.dumps({"weight_map": {"a": "model.safetensors"}, "metadata": {}}).encode()))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from faults import Survived
 
 from bench.executors import Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
@@ -62,7 +63,9 @@ def test_a_worker_that_dies_of_a_signal_is_named() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(number: signal.Signals) -> None:
+def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(
+    survived: Survived, number: signal.Signals
+) -> None:
     pids: list[int] = []
 
     def kill(phase: Phase) -> None:
@@ -75,6 +78,7 @@ def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(number: sig
     assert ended.answer is None
     assert ended.cause == f"the process was ended by {number.name}"
     assert not is_alive(pids[0])
+    survived("worker_dies", "run", "recorded")
 
 
 def children() -> list[int]:
@@ -97,7 +101,7 @@ def test_a_hanging_worker_is_stopped_with_its_children(tmp_path: Path) -> None:
     wait_until(lambda: not is_alive(int(child.read_text())))  # killed, but perhaps not buried yet
 
 
-def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survived) -> None:
     """The parent has no chance to clean up: the worker itself sees its pipe close."""
     child = tmp_path / "child"
     parent = (
@@ -110,6 +114,7 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     process.wait()
     pid = int(child.read_text())
     wait_until(lambda: not is_alive(pid))
+    survived("kill", "run", "no_process")
 
 
 def test_a_worker_that_dies_is_not_waited_for_because_of_what_it_has_started(tmp_path: Path) -> None:

@@ -7,61 +7,61 @@ Mutations that once did harm are kept as examples.
 from __future__ import annotations
 
 import json
-import tempfile
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from atlas_data import measured, telling, write
+import readers
+from atlas_data import measured, write
 from conftest import ROOT, THOROUGH
-from guide_figures import figures
+from faults import Survived
 from hostile_values import CODE, DEEP, NAMES, broken, changed
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from readers import CATALOG, DYNAMO, ENTRIES, PAGE, PUBLISHED, RECORD, TABLE_NAMES, TIMM, TOLD, exported
 from test_importers_optimum_benchmark import REPORT
-from test_importers_pytorch_oss_v3 import entry
 
-from bench import document
 from bench.check import check
 from bench.errors import AtlasError
-from bench.exchange import export, import_
+from bench.exchange import import_
 from bench.importers import MAX_BYTES, Given
-from bench.record import MAX_LINE_BYTES, RESULTS, encode
-from bench.tour import SCHEMA as TOUR_SCHEMA
-from bench.tour import TOURS, Tour
-from generator import checks, downloads, pofile
-from generator.catalogs import Message
+from bench.record import MAX_LINE_BYTES, encode
+from generator import checks
 from generator.glossary import load_glossary
-from generator.language import catalog_path, load_language, load_locale
+from generator.language import load_locale
 from generator.load import load
 from generator.message_checks import check_translation
-from generator.pages import parse_page, render_pages
-
-RECORD: dict[str, Any] = json.loads(encode(measured(run="r", figures=telling())))
-PUBLISHED: dict[str, Any] = json.loads(
-    (RESULTS / "published" / "huggingface-2023.jsonl").read_text(encoding="utf-8").splitlines()[0]
-)
+from generator.pages import parse_page
 
 few = settings(max_examples=1000 if THOROUGH else 8)
 """Each takes a moment. By day they show that the examples are still read or refused; the night looks for new ones."""
 
 
-@contextmanager
-def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name)
+@pytest.fixture(autouse=True)
+def told(survived: Survived) -> Iterator[None]:
+    """What was read becomes part of the record of faults."""
+    readers.tried.clear()
+    yield
+    for place, times in readers.tried.items():
+        survived("hostile_input", place, "read_or_refused", times)
 
 
-def read_all(path: Path) -> None:
-    """All that reads records: the check of a pull request, and what the site is made from."""
-    for finding in check([path], path):
-        assert str(finding).isprintable() or "\n" in str(finding)
-    results = load(path)
-    downloads.as_csv(results)
-    json.loads(downloads.as_json(results))
-    assert results.problems is not None
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "findings").glob("*")), ids=lambda path: path.name)
+def test_what_the_fuzzer_has_found_is_read_or_refused(path: Path) -> None:
+    """Inputs that once did harm, named after their reader: see `tests/fuzz.py`."""
+    (name,) = (name for name in readers.readers() if path.name.startswith(f"{name}-"))
+    readers.readers()[name].read(path.read_bytes())
+
+
+def test_what_the_fuzzer_begins_with_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seeds that are refused would find nothing."""
+    monkeypatch.setattr(readers, "REFUSED", ())
+    for reader in readers.readers().values():
+        for seed in reader.seeds:
+            reader.read(seed)
 
 
 # ── Records ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -92,11 +92,7 @@ def with_(place: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str, 
 @example([with_("measurement.eager.rounds_ms", [[1e-300]])])
 @example([with_("run", "../r")])
 def test_whatever_a_record_says_it_is_read_or_refused(lines: list[Any]) -> None:
-    with folder() as results:
-        path = results / "r.jsonl"
-        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-        with suppress(AtlasError):
-            read_all(results)
+    readers.records("".join(f"{json.dumps(line)}\n" for line in lines).encode())
 
 
 @few
@@ -105,10 +101,7 @@ def test_whatever_a_record_says_it_is_read_or_refused(lines: list[Any]) -> None:
 @example(b'{"schema":' + b"1" * 5000 + b"}\n")
 @example(b'{"schema":3,"run":"\\ud800"}\n')
 def test_whatever_bytes_a_run_file_has_it_is_read_or_refused(content: bytes) -> None:
-    with folder() as results:
-        (results / "r.jsonl").write_bytes(content)
-        with suppress(AtlasError):
-            read_all(results)
+    readers.records(content)
 
 
 HARMLESS = (CODE[3], CODE[4], "%(model)999999999s", "../../outside", "/etc/passwd", "..", "CON")
@@ -116,15 +109,16 @@ NAMED = ("cell.model", "cell.checkpoint", "cell.compile_mode", "environment.devi
 
 
 @pytest.mark.parametrize("place", NAMED)
-@pytest.mark.parametrize("name", [*CODE, *NAMES])
-def test_names_that_would_be_code_or_a_path_are_refused(place: str, name: str, tmp_path: Path) -> None:
-    """What a model, device or version may be called goes into addresses, headings and commands that readers copy."""
-    if place != "run" and name in HARMLESS:
-        pytest.skip("a name in Markdown stays a name, and none becomes a path")
+def test_names_that_would_be_code_or_a_path_are_refused(place: str, tmp_path: Path) -> None:
+    """What a model, device or version may be called goes into addresses, headings and commands that readers copy.
+    Where it becomes no path, a name in Markdown stays a name."""
     path = tmp_path / "r.jsonl"
-    path.write_text(json.dumps(with_(place, name)) + "\n", encoding="utf-8")
-    with pytest.raises(AtlasError, match=rf"not a record: .*{place}"):
-        load(tmp_path)
+    for name in (*CODE, *NAMES):
+        if place == "run" or name not in HARMLESS:
+            path.write_text(json.dumps(with_(place, name)) + "\n", encoding="utf-8")
+            with pytest.raises(AtlasError, match=rf"not a record: .*{place}"):
+                load(tmp_path)
+            readers.tried["records"] += 1
 
 
 @pytest.mark.parametrize("size", [MAX_LINE_BYTES + 2, *([3 * 1024**3] if THOROUGH else [])])
@@ -151,79 +145,33 @@ def test_links_and_folders_in_the_place_of_a_file(tmp_path: Path) -> None:
 
 
 @few
-@given(broken(max(TOURS.glob("*.json")).read_bytes()[:6000], (DEEP,)))
+@given(broken(readers.TOUR[:6000], (DEEP,)))
 @example(b"[" * 100_000)
 @example(b'{"schema": 1' + b"0" * 5000)
 @example(b"\xff")
 def test_whatever_a_document_says_it_is_read_or_refused(content: bytes) -> None:
-    with folder() as place:
-        path = place / "tour.json"
-        path.write_bytes(content)
-        with suppress(AtlasError):
-            document.read(path, Tour, TOUR_SCHEMA, "make it")
+    readers.tour(content)
 
 
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-TOLD: dict[str, Any] = {
-    "date": "2026-11",
-    "url": "https://example.org",
-    "licence": "Apache-2.0",
-    "torch": "2.9.0",
-    "device_name": "NVIDIA T4",
-}
-TIMM = (
-    b"model,infer_img_size,infer_samples_per_sec,infer_step_time,infer_batch_size,param_count,infer_gmacs,infer_macts\n"
-    b"resnet50,224,3200.0,80.0,256,25.56,4.11,11.11\nvit,224,2000.0,512.0,1024,86.57,16.87,16.49\n"
-)
-DYNAMO = (
-    b"dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,dynamo_peak_mem\n"
-    b"cuda,beit_base_patch16_224,128,1.5,20.0,30.0,0.9,2.0,1.8\ncuda,resnet18,128,0.0,20.0,30.0,0.9,2.0,1.8\n"
-)
-TABLE_NAMES = {
-    "timm": "benchmark-infer-amp-nchw-pt240-cu124-rtx4090.csv",
-    "pytorch-dynamo": "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv",
-    "table": "table.csv",
-    "optimum-benchmark": "benchmark.json",
-    "pytorch-oss-v3": "benchmark.json",
-}
-
-
-def imported(source: str, content: bytes) -> None:
-    """Imported into a folder of its own, or refused; nothing is written beside it."""
-    with folder() as place:
-        path = place / "given" / TABLE_NAMES[source]
-        path.parent.mkdir()
-        path.write_bytes(content)
-        out = place / "out" / "records"
-        with suppress(AtlasError):
-            written = import_(source, Given(files=(path,), **TOLD), out)
-            assert all(each.parent == out for each in written)
-            assert {file.suffix for file in out.iterdir()} == {".jsonl"}
-            read_all(out)
-        assert {each.name for each in place.iterdir()} <= {"given", "out"}
-        assert {each.name for each in place.glob("out/*")} <= {"records"}
 
 
 @few
 @given(broken(TIMM))
 def test_tables_of_timm(content: bytes) -> None:
-    imported("timm", content)
+    readers.importing("timm", content)
 
 
 @few
 @given(broken(DYNAMO))
 def test_tables_of_the_dynamo_benchmarks(content: bytes) -> None:
-    imported("pytorch-dynamo", content)
+    readers.importing("pytorch-dynamo", content)
 
 
 @few
 @given(changed(REPORT))
 def test_reports_of_optimum_benchmark(report: Any) -> None:
-    imported("optimum-benchmark", json.dumps(report).encode())
-
-
-ENTRIES = [entry("speedup", 1.5), entry("abs_latency", 20.0)]
+    readers.importing("optimum-benchmark", json.dumps(report).encode())
 
 
 @few
@@ -231,7 +179,7 @@ ENTRIES = [entry("speedup", 1.5), entry("abs_latency", 20.0)]
 @example([{**ENTRIES[0], "timestamp": 10**15}, ENTRIES[1]])
 @example([{**each, "dependencies": {"pytorch": "2.9"}} for each in ENTRIES])
 def test_entries_of_the_benchmark_database(entries: Any) -> None:
-    imported("pytorch-oss-v3", json.dumps(entries).encode())
+    readers.importing("pytorch-oss-v3", json.dumps(entries).encode())
 
 
 @few
@@ -239,27 +187,21 @@ def test_entries_of_the_benchmark_database(entries: Any) -> None:
 @example(b"[" * 100_000)
 @example(b"1" * 5000)
 def test_broken_json(content: bytes) -> None:
-    imported("pytorch-oss-v3", content)
-    imported("optimum-benchmark", content)
-
-
-def exported(form: str) -> bytes:
-    with folder() as place:
-        export(form, [write(place / "records", [measured(run="r", figures=telling())])], place / "out")
-        return (place / "out").read_bytes()
+    readers.importing("pytorch-oss-v3", content)
+    readers.importing("optimum-benchmark", content)
 
 
 @few
 @given(broken(exported("csv")))
 @example(exported("csv").replace(b"\n3,r,", b"\n3,../../r,"))
 def test_tables_of_records(content: bytes) -> None:
-    imported("table", content)
+    readers.importing("table", content)
 
 
 @few
 @given(changed(json.loads(exported("pytorch-oss-v3"))))
 def test_our_own_records_in_the_format_of_the_database(entries: Any) -> None:
-    imported("pytorch-oss-v3", json.dumps(entries).encode())
+    readers.importing("pytorch-oss-v3", json.dumps(entries).encode())
 
 
 @pytest.mark.parametrize("source", TABLE_NAMES)
@@ -293,35 +235,7 @@ def test_parquet_that_unpacks_to_more_than_it_is_is_refused(tmp_path: Path) -> N
 
 # ── Catalogs, glossary, pages ───────────────────────────────────────────────────────────────────────────────────────
 
-CATALOG = """\
-msgid ""
-msgstr ""
-"Content-Type: text/plain; charset=UTF-8\\n"
-"Plural-Forms: nplurals=1; plural=0;\\n"
-"X-Complete: yes\\n"
-
-#: docs/index.md
-msgid "A **page** of {{ x }}, see [here](a.md) and `code`."
-msgstr "{{ x }} 的**页面**，见[此处](a.md)和 `code`。"
-
-msgid "%(n)s row"
-msgid_plural "%(n)s rows"
-msgstr[0] "%(n)s 行"
-
-#, fuzzy
-#| msgid "old"
-msgid "new"
-msgstr "新"
-
-#~ msgid "gone"
-#~ msgstr "无"
-""".encode()
-
 PO_PIECES = (b'msgid "', b'msgstr "x"\n', b"msgstr[9] ", b"#~ ", b"#| ", b"#, fuzzy\n", b"\\n", b"n/0", b"nplurals=99;")
-MESSAGES = (
-    Message(None, "A **page** of {{ x }}, see [here](a.md) and `code`."),
-    Message(None, "%(n)s row", "%(n)s rows"),
-)
 
 
 @few
@@ -331,77 +245,27 @@ MESSAGES = (
 @example(b"#~" + b" " * 50_000 + b"x")
 @example(CATALOG.replace(b"msgstr[0]", b"msgstr[99999999999999]"))
 def test_whatever_a_catalog_says_it_is_read_or_refused(content: bytes) -> None:
-    with folder() as locales:
-        path = catalog_path("zh", locales)
-        path.parent.mkdir(parents=True)
-        path.write_bytes(content)
-        with suppress(AtlasError):
-            language = load_language("zh", locales)
-            for message, plural in (("%(n)s row", "%(n)s rows"), ("new", "new")):
-                assert language.ngettext(message, plural, 3) % {"n": 3}
-            list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", load_glossary(), "zh"))
+    readers.catalog(content)
 
 
 @few
-@given(
-    broken("{{ x }} 的**页面**，见[此处](a.md)和 `code`。".encode(), PO_PIECES).map(
-        lambda text: text.decode(errors="replace")
-    )
-)
+@given(broken(readers.TRANSLATION, PO_PIECES).map(lambda text: text.decode(errors="replace")))
 @example("`" * 600)
 @example("{{" + '""' * 60)
 @example("[" * 600)
 @example("<" * 600)
 def test_whatever_a_translation_says_it_is_checked(translation: str) -> None:
-    for code in ("zh", "ar"):
-        list(check_translation(MESSAGES[0].id, translation, code, load_glossary()))
+    readers.translation(translation.encode())
 
 
 @few
-@given(broken((ROOT / "locales" / "glossary.toml").read_bytes()[:4000], (b"[[term]]\n", b"= 3\n", b"term = ['a']\n")))
+@given(broken(readers.GLOSSARY_TEXT[:4000], (b"[[term]]\n", b"= 3\n", b"term = ['a']\n")))
 @example(b"term = ['a']\nkeep = []")
 @example(b"a = " + b"[" * 100_000)
 @example(b"\xff")
 def test_whatever_a_glossary_says_it_is_read_or_refused(content: bytes) -> None:
-    with folder() as locales:
-        (locales / "glossary.toml").write_bytes(content)
-        with suppress(AtlasError):
-            load_glossary(locales)
+    readers.glossary(content)
 
-
-PAGE = b"""---
-title: A page
-description: "About {{ atlas.n }}"
-constants: ["95 %"]
----
-
-# Title {#title}
-
-A paragraph with `code`, a [link](index.md){ .md-button } and {{ atlas.n }}.
-
-- a list
-    - deeper
-
-| a | b |
-| --- | --- |
-{% for x in [1, 2] %}
-| {{ x }} | c |
-{% endfor %}
-
-!!! note "Title"
-    Text.
-
-=== "Tab"
-    Text.
-
-![An image](a.svg)
-
-```python
-code
-```
-
-<div>html</div>
-"""
 
 PAGE_PIECES = (
     *(
@@ -441,13 +305,45 @@ PAGE_PIECES = (
 @example(b"# A {#a}\n\n" + b"{{" * 3000)
 @example(b"# A {#a}\n\n{{ ('x' * 99999999) | length }}")
 def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
-    with folder() as docs:
-        (docs / "index.md").write_bytes(content)
-        with suppress(AtlasError):
-            source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
-            list(checks.check_pages([source]))
-            language = load_language("en")
-            assert all(page.content for page in render_pages(language, figures(language), docs))
+    readers.page(content)
+
+
+@few
+@given(broken(readers.LANGUAGES_TEXT, (b"'..'", b"[[languages]]", b"languages = 3\n")))
+@example(b"")
+@example(b"languages = []")
+@example(b'languages = ["zh", "en"]')
+@example(b'languages = ["en", "en"]')
+@example(b'languages = ["en", "../.."]')
+@example(b"languages = " + b"[" * 100_000)
+def test_whatever_a_list_of_languages_says_it_is_read_or_refused(content: bytes) -> None:
+    readers.languages(content)
+
+
+@pytest.mark.parametrize("module", ["mkdocs build", "generator status"])
+def test_a_list_of_languages_that_is_none_is_told_without_a_traceback(module: str) -> None:
+    code = (
+        "import pathlib, runpy, sys, tomllib; read = tomllib.loads;"
+        "tomllib.loads = lambda text: read(text.replace('languages =', 'language ='));"
+        f"sys.argv = {module.split()!r}; runpy.run_module(sys.argv[0], run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert "languages.toml: the list of languages cannot be read" in done.stderr
+    assert "remedy: correct it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@few
+@given(changed(readers.SETTINGS))
+@example({**readers.SETTINGS, "theme": {"name": "material"}})
+@example({**readers.SETTINGS, "theme": {"name": "mkdocs"}})
+@example({**readers.SETTINGS, "plugins": []})
+@example({**readers.SETTINGS, "markdown_extensions": None})
+@example({**readers.SETTINGS, "extra": {"editions": 3}})
+@example({key: value for key, value in readers.SETTINGS.items() if key != "site_description"})
+def test_whatever_the_settings_say_they_are_taken_or_refused(document: Any) -> None:
+    readers.settings(json.dumps(document).encode())  # which is YAML
 
 
 @pytest.mark.parametrize("code", ["../../outside", "/etc", "zh/../..", "zh\0", "CON", "", ".", "x" * 300, "zh_CN/.."])

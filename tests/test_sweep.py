@@ -457,7 +457,9 @@ def test_a_parent_killed_at_twenty_random_moments_loses_nothing_and_doubles_noth
 
 
 @pytest.mark.parametrize(("model", "name"), [("Segformer", "SIGSEGV"), ("Maskformer", "SIGKILL")])
-def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(tmp_path: Path, model: str, name: str) -> None:
+def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(
+    tmp_path: Path, survived: Survived, model: str, name: str
+) -> None:
     made = plan("ViT", model, "BeiT", processes=2)
     records = sweep_with(STUB, made, tmp_path)
     assert [(each.cell.model, each.process, each.status) for each in records] == [
@@ -471,9 +473,10 @@ def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(tmp_path: Path, mode
     (path,) = tmp_path.glob("*.jsonl")
     assert list(read(path)) == records
     assert sweep_with(STUB, made, tmp_path) == records  # nothing is left to do
+    survived("worker_dies", "run", "recorded")
 
 
-def test_a_torn_last_line_is_measured_again(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_measured_again(tmp_path: Path, survived: Survived) -> None:
     made = plan("ViT", "BeiT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
     append(found.path, [record(made.planned[0], run_name=found.name, of_plan=made)])
@@ -482,6 +485,7 @@ def test_a_torn_last_line_is_measured_again(tmp_path: Path) -> None:
     records = sweep_with(STUB, made, tmp_path)
     assert [each.cell.model for each in records] == ["ViT", "BeiT"]
     assert list(read(found.path)) == records
+    survived("bad_input", "records", "resumed")
 
 
 KILLER = """

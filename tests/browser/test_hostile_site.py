@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from atlas_data import measured, telling
 from conftest import in_project, small_project
+from faults import Survived
 from hostile_values import CODE
 from playwright.sync_api import Browser
 
@@ -65,7 +66,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("bypass", [False, True], ids=["with the policy", "without it"])
-def test_nothing_runs(site: Path, browser: Browser, *, bypass: bool) -> None:
+def test_nothing_runs(site: Path, browser: Browser, survived: Survived, *, bypass: bool) -> None:
     page = browser.new_page(bypass_csp=bypass)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
@@ -84,6 +85,7 @@ def test_nothing_runs(site: Path, browser: Browser, *, bypass: bool) -> None:
     assert "<script>window.ran = 1</script>" in shown, "payloads are shown, as text"
     assert NAME in shown
     page.close()
+    survived("hostile_text", "site", "nothing_runs", len(TEXTS))
 
 
 def test_files_say_what_they_are_and_hold_no_formula(site: Path) -> None:

@@ -1,0 +1,88 @@
+"""A coverage-guided fuzzer on all that reads what strangers send: `tests/readers.py`, each from its own seeds.
+
+Names of readers (none: all) and the seconds for each enter; a line for each leaves, with the number of inputs. What is
+found is kept in ``tests/findings/``, where `tests/test_hostile.py` reads it ever after: commit it with the correction.
+Inputs that reached new code are kept in ``.cache/fuzz``, from where the next time goes on. It needs Atheris, which
+exists for Linux and macOS: ``pip install atheris``.
+
+    python tests/fuzz.py --seconds 60 records pages
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FINDINGS = ROOT / "tests" / "findings"
+CORPUS = ROOT / ".cache" / "fuzz"
+
+LIMITS = ("-max_len=20000", "-timeout=20", "-rss_limit_mb=3000")
+"""Bytes of an input; seconds and megabytes for it, beyond which it is a finding."""
+
+
+def main() -> int:
+    """Fuzz one reader after the other, each in a process of its own, which ends with its first finding."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="READER")
+    parser.add_argument("--seconds", type=int, default=60)
+    options = parser.parse_args()
+    return max([fuzzed(name, options.seconds) for name in options.names or every_name()])
+
+
+def every_name() -> list[str]:
+    """Of all readers."""
+    from readers import readers  # the process that fuzzes loads them in its own way
+
+    return list(readers())
+
+
+def fuzzed(name: str, seconds: int) -> int:
+    """Fuzz in another process and say what came of it. 1 for a finding."""
+    FINDINGS.mkdir(exist_ok=True)
+    (CORPUS / name).mkdir(parents=True, exist_ok=True)
+    arguments = (str(CORPUS / name), *LIMITS, f"-max_total_time={seconds}", f"-artifact_prefix={FINDINGS / name}-")
+    done = subprocess.run(
+        [sys.executable, __file__, INSIDE, name, "-print_final_stats=1", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    inputs = re.search(r"number_of_executed_units: (\d+)", done.stdout)
+    result = f"a finding:\n{done.stdout[-3000:]}" if done.returncode else "no finding"
+    print(f"{name}: {int(inputs[1]) if inputs else 0:,} inputs, {result}", flush=True)
+    return int(done.returncode != 0)
+
+
+INSIDE = "--inside"
+"""Said to the process that fuzzes."""
+
+
+def fuzz(name: str, arguments: list[str]) -> None:
+    """Never returns. What is ours is instrumented, and so are the readers of Markdown and of catalogs."""
+    import atheris  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+    os.environ["MPLBACKEND"] = "agg"
+    for module in ("matplotlib.pyplot", "pandas", "babel.dates", "mkdocs.config"):  # large, and not ours
+        __import__(module)
+    with atheris.instrument_imports(include=["bench", "generator", "markdown_it", "polib"]):
+        from readers import readers
+    reader = readers()[name]
+    for number, seed in enumerate(reader.seeds):
+        (CORPUS / name / f"seed-{number}").write_bytes(seed)
+    atheris.Setup([sys.argv[0], *arguments], reader.read)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    if sys.argv[1:2] == [INSIDE]:
+        fuzz(sys.argv[2], sys.argv[3:])
+    sys.exit(main())

@@ -1,0 +1,313 @@
+"""All that reads what strangers send, as functions of bytes: each reads them, or refuses them with an `AtlasError`.
+
+Anything else that happens is a defect: another error, a file elsewhere, no end. `tests/test_hostile.py` calls them with
+mutations of valid files, `tests/fuzz.py` with what a fuzzer thinks of, from the same seeds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+from atlas_data import measured, telling, write
+from guide_figures import figures
+from mkdocs.config import load_config
+from mkdocs.exceptions import MkDocsException
+from test_importers_optimum_benchmark import REPORT
+from test_importers_pytorch_oss_v3 import entry
+
+from bench import document
+from bench.check import check
+from bench.errors import AtlasError
+from bench.exchange import export, import_
+from bench.faults import Place
+from bench.importers import Given
+from bench.record import RESULTS, encode
+from bench.tour import SCHEMA as TOUR_SCHEMA
+from bench.tour import TOURS, Tour
+from generator import checks, downloads, mkdocs_hook, pofile
+from generator.catalogs import ROOT, Message
+from generator.glossary import GLOSSARY, Glossary, load_glossary
+from generator.language import LIST, LOCALES, catalog_path, listed, load_language
+from generator.load import load
+from generator.message_checks import check_translation
+from generator.pages import parse_page, render_pages
+
+REFUSED: tuple[type[Exception], ...] = (AtlasError, MkDocsException)
+"""What tells a mistake in plain words."""
+
+tried: Counter[Place] = Counter()
+"""How often something of each kind was read, for who wants to tell."""
+
+
+@contextmanager
+def folder(place: Place) -> Iterator[Path]:
+    """For one more thing that is read. What is refused is fine."""
+    tried[place] += 1
+    with tempfile.TemporaryDirectory() as name, suppress(*REFUSED):
+        yield Path(name)
+
+
+# ── Records and documents ───────────────────────────────────────────────────────────────────────────────────────────
+
+RECORD: dict[str, Any] = json.loads(encode(measured(run="r", figures=telling())))
+PUBLISHED: dict[str, Any] = json.loads(
+    (RESULTS / "published" / "huggingface-2023.jsonl").read_text(encoding="utf-8").splitlines()[0]
+)
+
+
+def records(content: bytes) -> None:
+    """A run file."""
+    with folder("records") as results:
+        (results / "r.jsonl").write_bytes(content)
+        read_all(results)
+
+
+def read_all(results: Path) -> None:
+    """All that reads records: the check of a pull request, and what the site is made from."""
+    for finding in check([results], results):
+        assert str(finding).isprintable() or "\n" in str(finding)
+    loaded = load(results)
+    downloads.as_csv(loaded)
+    json.loads(downloads.as_json(loaded))
+    assert loaded.problems is not None
+
+
+TOUR = max(TOURS.glob("*.json")).read_bytes()
+
+
+def tour(content: bytes) -> None:
+    """A document, as those of tours, faults and comparisons."""
+    with folder("documents") as place:
+        path = place / "tour.json"
+        path.write_bytes(content)
+        document.read(path, Tour, TOUR_SCHEMA, "make it")
+
+
+# ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+TOLD: dict[str, Any] = {
+    "date": "2026-11",
+    "url": "https://example.org",
+    "licence": "Apache-2.0",
+    "torch": "2.9.0",
+    "device_name": "NVIDIA T4",
+}
+TIMM = (
+    b"model,infer_img_size,infer_samples_per_sec,infer_step_time,infer_batch_size,param_count,infer_gmacs,infer_macts\n"
+    b"resnet50,224,3200.0,80.0,256,25.56,4.11,11.11\nvit,224,2000.0,512.0,1024,86.57,16.87,16.49\n"
+)
+DYNAMO = (
+    b"dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,eager_peak_mem,dynamo_peak_mem\n"
+    b"cuda,beit_base_patch16_224,128,1.5,20.0,30.0,0.9,2.0,1.8\ncuda,resnet18,128,0.0,20.0,30.0,0.9,2.0,1.8\n"
+)
+ENTRIES = [entry("speedup", 1.5), entry("abs_latency", 20.0)]
+TABLE_NAMES = {
+    "timm": "benchmark-infer-amp-nchw-pt240-cu124-rtx4090.csv",
+    "pytorch-dynamo": "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv",
+    "table": "table.csv",
+    "optimum-benchmark": "benchmark.json",
+    "pytorch-oss-v3": "benchmark.json",
+}
+
+
+def exported(form: str) -> bytes:
+    """A record of ours in another format."""
+    with tempfile.TemporaryDirectory() as place:
+        export(form, [write(Path(place, "records"), [measured(run="r", figures=telling())])], Path(place, "out"))
+        return Path(place, "out").read_bytes()
+
+
+def importing(source: str, content: bytes) -> None:
+    """A file of others, into a folder of its own; nothing is written beside it."""
+    with folder("imports") as place:
+        path = place / "given" / TABLE_NAMES[source]
+        path.parent.mkdir()
+        path.write_bytes(content)
+        out = place / "out" / "records"
+        try:
+            written = import_(source, Given(files=(path,), **TOLD), out)
+            assert all(each.parent == out for each in written)
+            assert {file.suffix for file in out.iterdir()} == {".jsonl"}
+            read_all(out)
+        finally:
+            assert {each.name for each in place.iterdir()} <= {"given", "out"}
+            assert {each.name for each in place.glob("out/*")} <= {"records"}
+
+
+# ── Catalogs, glossary, languages ───────────────────────────────────────────────────────────────────────────────────
+
+CATALOG = """\
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Plural-Forms: nplurals=1; plural=0;\\n"
+"X-Complete: yes\\n"
+
+#: docs/index.md
+msgid "A **page** of {{ x }}, see [here](a.md) and `code`."
+msgstr "{{ x }} 的**页面**，见[此处](a.md)和 `code`。"
+
+msgid "%(n)s row"
+msgid_plural "%(n)s rows"
+msgstr[0] "%(n)s 行"
+
+#, fuzzy
+#| msgid "old"
+msgid "new"
+msgstr "新"
+
+#~ msgid "gone"
+#~ msgstr "无"
+""".encode()
+MESSAGES = (
+    Message(None, "A **page** of {{ x }}, see [here](a.md) and `code`."),
+    Message(None, "%(n)s row", "%(n)s rows"),
+)
+
+
+@cache
+def terms() -> Glossary:
+    """The real ones."""
+    return load_glossary()
+
+
+def catalog(content: bytes) -> None:
+    """A catalog."""
+    with folder("catalogs") as locales:
+        path = catalog_path("zh", locales)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+        language = load_language("zh", locales)
+        for message, plural in (("%(n)s row", "%(n)s rows"), ("new", "new")):
+            assert language.ngettext(message, plural, 3) % {"n": 3}
+        list(checks.check_catalog(pofile.parse(content, "zh"), MESSAGES, "zh", terms(), "zh"))
+
+
+TRANSLATION = "{{ x }} 的**页面**，见[此处](a.md)和 `code`。".encode()
+
+
+def translation(content: bytes) -> None:
+    """One translation."""
+    tried["catalogs"] += 1
+    for code in ("zh", "ar"):
+        list(check_translation(MESSAGES[0].id, content.decode(errors="replace"), code, terms()))
+
+
+GLOSSARY_TEXT = (LOCALES / GLOSSARY).read_bytes()
+LANGUAGES_TEXT = (LOCALES / LIST).read_bytes()
+
+
+def glossary(content: bytes) -> None:
+    """The list of terms."""
+    with folder("settings") as locales:
+        (locales / GLOSSARY).write_bytes(content)
+        load_glossary(locales)
+
+
+def languages(content: bytes) -> None:
+    """The list of languages."""
+    with folder("settings") as locales:
+        (locales / LIST).write_bytes(content)
+        assert listed(locales)[0] == "en"
+
+
+_HOOKS = re.compile(r"(?m)^(?:site_url|hooks:|watch:).*\n(?:  .*\n)*")
+SETTINGS: dict[str, Any] = yaml.safe_load(_HOOKS.sub("", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+"""Without hooks, which are code."""
+
+
+def settings(content: bytes) -> None:
+    """``mkdocs.yml``, as the hook takes it for a language. MkDocs reads the YAML; what is in it concerns the guide."""
+    with folder("settings") as project:
+        (project / "docs" / "theme").mkdir(parents=True)
+        (project / "mkdocs.yml").write_bytes(content)
+        config = load_config(str(project / "mkdocs.yml"))
+        mkdocs_hook.fit(config, load_language("zh"))
+        assert mkdocs_hook.languages_of(config)
+
+
+# ── Pages ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+PAGE = b"""---
+title: A page
+description: "About {{ atlas.devices | length }}"
+constants: ["95 %"]
+---
+
+# Title {#title}
+
+A paragraph with `code`, a [link](index.md){ .md-button } and {{ atlas.devices | length }}.
+
+- a list
+    - deeper
+
+| a | b |
+| --- | --- |
+{% for x in [1, 2] %}
+| {{ x }} | c |
+{% endfor %}
+
+!!! note "Title"
+    Text.
+
+=== "Tab"
+    Text.
+
+![An image](a.svg)
+
+```python
+code
+```
+
+<div>html</div>
+"""
+
+
+def page(content: bytes) -> None:
+    """An authored page."""
+    with folder("pages") as docs:
+        (docs / "index.md").write_bytes(content)
+        source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
+        list(checks.check_pages([source]))
+        language = load_language("en")
+        assert all(isinstance(made.content, str) for made in render_pages(language, figures(language), docs))
+
+
+# ── All of them ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What reads bytes, and such as it accepts."""
+
+    read: Callable[[bytes], None]
+    seeds: tuple[bytes, ...]
+
+
+def readers() -> Mapping[str, Reader]:
+    """By name."""
+    run_files = encode(measured(run="r")), encode(measured(run="r", figures=telling())), json.dumps(PUBLISHED).encode()
+    return {
+        "records": Reader(records, run_files),
+        "documents": Reader(tour, (TOUR,)),
+        "timm": Reader(partial(importing, "timm"), (TIMM,)),
+        "pytorch-dynamo": Reader(partial(importing, "pytorch-dynamo"), (DYNAMO,)),
+        "table": Reader(partial(importing, "table"), (exported("csv"),)),
+        "optimum-benchmark": Reader(partial(importing, "optimum-benchmark"), (json.dumps(REPORT).encode(),)),
+        "pytorch-oss-v3": Reader(partial(importing, "pytorch-oss-v3"), (json.dumps(ENTRIES).encode(),)),
+        "catalogs": Reader(catalog, (CATALOG,)),
+        "translations": Reader(translation, (TRANSLATION,)),
+        "glossary": Reader(glossary, (GLOSSARY_TEXT,)),
+        "languages": Reader(languages, (LANGUAGES_TEXT,)),
+        "pages": Reader(page, (PAGE,)),
+    }
