@@ -211,7 +211,7 @@ def _headings(words: Words) -> dict[str, str]:
     same = (*FILTERS, "eager_ms", "compiled_ms", "speedup", "break_even_calls", "change")
     own = {
         "status": gettext("Status"),
-        "throughput": gettext("Throughput (images/s)"),
+        "compiled_images_s": gettext("Throughput (images/s)"),
         "compile_cold_s": gettext("Compile time (s)"),
         "compiled_peak_memory_gb": gettext("Peak memory (GB)"),
         "compiled_matmul_share": gettext("Share of the peak"),
@@ -222,7 +222,7 @@ def _headings(words: Words) -> dict[str, str]:
 def _details(words: Words) -> dict[str, str]:
     """What an opened row tells besides its columns."""
     gettext = words.language.gettext
-    same = ("checkpoint", "weights", "dynamic", "input_size", "threads", "date", "verdict", "run", "reason", "why")
+    same = ("checkpoint", "weights", "dynamic", "input_size", "threads", "date", "verdict", "reason", "why")
     environment = ("torch", "transformers", "python", "platform", "accelerator", "driver", "triton", "cores", "commit")
     return {
         "figures": gettext("Figures with their intervals"),
@@ -230,7 +230,7 @@ def _details(words: Words) -> dict[str, str]:
         "environment": gettext("Environment"),
         "command": gettext("The command that reproduces it"),
         "source": gettext("Source"),
-        **{name: words.heading(name) for name in (*same, *environment, "memory_gb", "settings")},
+        **{name: words.heading(name) for name in (*same, *environment, "memory_gb", "settings", "run", "contributor")},
         **{name: words.heading(name) for name in ("graphs", "graph_breaks", "recompiles", "compile_warm_s")},
         "break_even_warm_calls": words.heading("break_even_warm_calls"),
         "eager_peak_memory_gb": gettext("Peak memory, eager (GB)"),
@@ -238,8 +238,8 @@ def _details(words: Words) -> dict[str, str]:
         "cudagraph_skips": gettext("Skipped CUDA graphs"),
         "eager_host_bound": gettext("Eager, share of waiting for the host"),
         "compiled_host_bound": gettext("Compiled, share of waiting for the host"),
-        "eager_throughput": gettext("Throughput, eager (images/s)"),
-        "throughput": gettext("Throughput, compiled (images/s)"),
+        "eager_images_s": gettext("Throughput, eager (images/s)"),
+        "compiled_images_s": gettext("Throughput, compiled (images/s)"),
         "samples": gettext("Samples"),
         "status": gettext("Status"),
     }

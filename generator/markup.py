@@ -436,7 +436,7 @@ class Tables:
 
     def _property(self, column: str, value: Any) -> str:
         """One property of an environment."""
-        if value in {None, "", "{}"}:
+        if value in {None, "", "{}", ()}:
             return UNKNOWN
         if column == "settings":
             pairs = json.loads(value).items()
@@ -445,6 +445,8 @@ class Tables:
             return Markup("<code>{}</code>").format(value)
         if isinstance(value, str):
             return self.words.value(value)
+        if isinstance(value, tuple):
+            return self._names(value).html
         return self._number(value, 1 if column == "memory_gb" else None)
 
     def _doubted(self, rows: Rows) -> list[str]:

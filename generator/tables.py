@@ -312,17 +312,20 @@ def families(rows: Rows, family_of: Callable[[Row], str], doubtful: Collection[i
 
 
 def environment(rows: Rows) -> Lines:
-    """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for any."""
+    """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for any,
+    and who brought its records if anybody said so."""
     newest_first = sorted(rows, key=lambda row: row["measured_at"] or _NEVER, reverse=True)
     told_apart = ("device", "origin", *(name for name in ENVIRONMENT if name != "commit"))
-    distinct = [group[0] for group in grouped(newest_first, *told_apart).values()]
-    known = [name for name in ENVIRONMENT if any(row[name] not in {None, "", "{}"} for row in distinct)]
-    return [{name: row[name] for name in ("row", *known)} for row in distinct]
+    distinct = list(grouped(newest_first, *told_apart).values())
+    known = [name for name in ENVIRONMENT if any(group[0][name] not in {None, "", "{}"} for group in distinct)]
+    named = {"contributor": _names("contributor")} if any(row["contributor"] for row in rows) else {}
+    return _lines(distinct, **{name: _first(name) for name in known}, **named)
 
 
 def runs(rows: Rows) -> Lines:
-    """One line per run, the newest first: where its rows come from."""
+    """One line per run, the newest first: where its rows come from, and who brought them if anybody said so."""
     newest_first = sorted(rows, key=lambda row: row["measured_at"] or _NEVER, reverse=True)
+    named = {"contributor": _names("contributor")} if any(row["contributor"] for row in rows) else {}
     return _lines(
         grouped(newest_first, "run").values(),
         run=_first("run"),
@@ -334,6 +337,7 @@ def runs(rows: Rows) -> Lines:
         transformers=_names("transformers"),
         commit=_names("commit"),
         licence=_first("source_licence"),
+        **named,
     )
 
 

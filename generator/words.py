@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -258,6 +258,7 @@ class Words:
             "records": gettext("Records"),
             "commit": gettext("Commit"),
             "licence": gettext("Licence"),
+            "contributor": gettext("Brought by"),
             "fault": gettext("Fault"),
             "finding": gettext("What was found"),
             "property": gettext("Property"),
@@ -572,7 +573,27 @@ class Words:
                     "The importer marked %(count)s rows: %(flag)s.",
                     len(rows),
                 )
-        return self.say(message, count=count, flag=figures["flag"])
+        return self.say(message, count=count, flag=self._named(figures["flag"], self.flags))
+
+    @property
+    def flags(self) -> Mapping[str, str]:
+        """What importers mark, in words, but for what has a sentence of its own."""
+        gettext = self.language.gettext
+        return {
+            "input-size-not-stated": gettext("the size of the images is not stated"),
+            "batch-size-not-stated": gettext("the batch size is not stated"),
+            "compile-cache-not-stated": gettext("whether the compile cache was empty is not stated"),
+            "compile-mode-not-stated": gettext("the compile mode is not stated"),
+            "autocast-type-not-stated": gettext("the type that autocast used is not stated"),
+            "weights-not-stated": gettext("whether the weights were trained is not stated"),
+            "eager-latency-is-speedup-times-compiled": gettext(
+                "eager latency is worked out from the speedup and the compiled latency"
+            ),
+            "date-is-that-of-the-torch-release": gettext("the date is that of the release of PyTorch"),
+            "arms-measured-apart": gettext("eager and compiled were measured one after the other"),
+            "calls-not-kept": gettext("the times of single calls are not kept"),
+            "device-as-the-file-is-named": gettext("the device is called as in the name of the file"),
+        }
 
     def _complaint(self, figures: Any, rows: Rows) -> str:
         message = self.language.ngettext(
@@ -580,4 +601,34 @@ class Words:
             "While %(count)s rows were measured, the doctor complained: %(check)s.",
             len(rows),
         )
-        return self.say(message, count=self.language.number(len(rows)), check=self.value(figures["check"]))
+        check = self._named(figures["check"], self.checks)
+        return self.say(message, count=self.language.number(len(rows)), check=check)
+
+    def _named(self, name: str, words: Mapping[str, str]) -> str:
+        """In words; a name that a record has from elsewhere stands for itself."""
+        return self.phrase(words[name]) if name in words else self.value(name)
+
+    @property
+    def checks(self) -> Mapping[str, str]:
+        """What the doctor complains of, in words."""
+        gettext = self.language.gettext
+        return {
+            "load": gettext("other programs were computing"),
+            "quota": gettext("the container had fewer cores than it saw"),
+            "steal": gettext("other virtual machines took time of the CPU"),
+            "governor": gettext("the clock frequency of the CPU was governed"),
+            "temperature": gettext("the CPU was hot"),
+            "battery": gettext("the machine ran on its battery"),
+            "clock": gettext("the system's clock was wrong"),
+            "threads": gettext("variables of the environment set the number of threads"),
+            "swap": gettext("memory was swapped to disk"),
+            "memory": gettext("little memory was free"),
+            "compiler": gettext("there was no C++ compiler"),
+            "disk": gettext("the disk was nearly full"),
+            "cache": gettext("the compile cache was on a network file system"),
+            "driver": gettext("the NVIDIA driver did not answer"),
+            "gpu-processes": gettext("other processes computed on the GPU"),
+            "gpu-slowdown": gettext("the GPU was slowed down"),
+            "gpu-power": gettext("the power of the GPU was limited"),
+            "gpu-persistence": gettext("the driver of the GPU was unloaded between processes"),
+        }

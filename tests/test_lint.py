@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -9,12 +10,15 @@ import msgspec
 import pandas as pd
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, write
+from conftest import ROOT
 
 from bench.errors import AtlasError
 from bench.record import UNEQUAL_BATCHES, Peaks, Status, Work
 from generator.data_notes import data_notes, pinned_torch
+from generator.language import load_language
 from generator.lint import STALE_DAYS, Finding, lint, stale
 from generator.load import load
+from generator.words import Words
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +171,22 @@ def test_two_common_cells_do_not_make_an_order(tmp_path: Path) -> None:
         for name, size, eager in (("A", 1, 10.0), ("B", 1, 20.0), ("A", 4, 40.0), ("B", 4, 25.0))
     ]
     assert lint(load(write(tmp_path, records)).newest) == ()
+
+
+def test_flags_are_told_in_words_and_none_is_forgotten() -> None:
+    words = Words(load_language("en"), html=False)
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "bench" / "importers").glob("*.py")}
+    own_sentence = {"dtype-not-stated", "batch-size-worded-unbatched"}
+    flags = set(
+        re.findall(r'"([a-z]+(?:-[a-z]+)*-(?:stated|apart|kept|named|unbatched|compiled|release))"', str(sources))
+    )
+    assert flags == set(words.flags) | own_sentence
+    doctor = (ROOT / "bench" / "doctor.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'Complaint\(\s*"([\w-]+)"', doctor)) == set(words.checks)
+
+
+def test_a_flag_that_nobody_knows_stands_for_itself_and_is_no_markup() -> None:
+    words = Words(load_language("en"), html=True)
+    told = words.finding(Finding("flag", (0,), {"flag": "calls-not-kept"}), [{}])
+    assert told == "The importer marked 1 row: the times of single calls are not kept."
+    assert "&lt;i&gt;" in words.finding(Finding("complaint", (0,), {"check": "<i>"}), [{}])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import msgspec
 import pytest
 from atlas_data import PUBLISHED, XEON, measured, measurement, telling, write
 
@@ -228,6 +229,17 @@ def test_runs_are_told_with_all_their_records(tmp_path: Path) -> None:
     assert [(line["run"], line["records"]) for line in lines] == [("new", 2), ("old", 1), ("huggingface-2023", 136)]
     assert lines[2]["licence"] == "Apache-2.0"
     assert len(lines[2]["device_names"]) == 3
+    assert "contributor" not in lines[0], "nobody wants to be named"
+
+
+def test_who_brought_a_run_is_told_where_they_said_so(tmp_path: Path) -> None:
+    named = msgspec.structs.replace(measured(run="new", day=2), contributor="A <b>lab</b>")
+    rows = rows_of(tmp_path, measured(run="old", batch_size=4), named)
+    assert [(line["run"], line["contributor"]) for line in tables.runs(rows)] == [
+        ("new", ("A <b>lab</b>",)),
+        ("old", ()),
+    ]
+    assert [line["contributor"] for line in tables.environment(rows)] == [("A <b>lab</b>",)]
 
 
 def test_problems_have_a_line_each(results: Results) -> None:

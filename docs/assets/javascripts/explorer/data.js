@@ -1,23 +1,14 @@
 // The records and what is worked out from them. Pure: columns enter; rows, counts, pairs and files leave.
 
-const DERIVED = ["eager_throughput", "throughput"]
-
 // Rows by column, from columns as generator/explorer.py packs them. Unknown is null, never is Infinity.
 // A row only knows its place, and looks its values up in the columns: ten thousand rows are there at once.
 export const unpack = columns => {
   const names = Object.keys(columns)
-  const row = {
-    get eager_throughput() {
-      return perSecond(this.batch_size, this.eager_ms)
-    },
-    get throughput() {
-      return perSecond(this.batch_size, this.compiled_ms)
-    },
-  }
+  const row = {}
   for (const name of names) Object.defineProperty(row, name, { get: lookUp(columns[name]) })
   const count = columns.newest?.length ?? 0
   const rows = Array.from({ length: count }, (_, at) => Object.assign(Object.create(row), { at, id: String(at) }))
-  return { rows, names: [...names.filter(name => name !== "why"), ...DERIVED] } // files are the same in all languages
+  return { rows, names: names.filter(name => name !== "why") } // files are the same in all languages
 }
 
 const lookUp = column => {
@@ -32,8 +23,6 @@ const lookUp = column => {
     return list[this.at]
   }
 }
-
-const perSecond = (images, ms) => (ms ? (images / ms) * 1e3 : null)
 
 // The rows with all `wanted` values that `fits` admits, and how many of these each value of each column would leave.
 export const select = (rows, columns, wanted, fits) => {

@@ -10,7 +10,7 @@ const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => (
   eager_ms: { show: ms, tick: three, log: true },
   compiled_ms: { show: ms, tick: three, log: true, same: "x" },
   speedup: { show: ratio, tick: ratio, same: 1 },
-  throughput: { show: three, tick: three, log: true },
+  compiled_images_s: { show: three, tick: three, log: true },
   compile_cold_s: { show: seconds, tick: three, log: true },
   break_even_calls: { show: count, tick: count, log: true },
   compiled_peak_memory_gb: { show: gigabytes, tick: three, log: true },
