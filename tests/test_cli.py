@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from test_executors import STUB
 from test_record import BEIT, VIT
 from test_sweep import record
@@ -148,6 +149,24 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, caps
     assert re.search(r"^ViT +5 +\d+ min  python -m bench run --profile standard --model ViT ", text, re.MULTILINE)
     assert "--model Conditional-DETR --weights random --batch-size 1 --compile-mode default" in text
     assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_on_paper_tells_makespan_and_gpu_hours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    on_paper = ["--executor", "ray", "--cluster", str(ROOT / "recipes" / "cluster.toml"), "--profile", "full"]
+    arguments = ["run", *on_paper, "--out", str(tmp_path / "out"), "--accelerator"]
+    assert bench(*arguments, "T4,A100", "H100", "--dry-run") == 0
+    *sites, whole = capsys.readouterr().out.splitlines()
+    for line, words in zip(sites, ("T4", "A100", "H100"), strict=True):
+        assert re.match(
+            rf"{words}: 324 processes of 108 cells on (8|16) GPUs of \d machines?, [\d.]+ GPU-hours \(", line
+        )
+    assert re.match(r"all of it takes about [\dh min]+, [\d.]+ hours of devices, \d+% of the time in use$", whole)
+    assert not (tmp_path / "out").exists()
+
+    assert bench(*arguments, "H200", "--dry-run") == 2
+    assert "2 × A100, 1 × H100, 8 × T4" in capsys.readouterr().err
+    assert bench(*arguments, "T4") == 2
+    assert "a described cluster cannot measure" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("stub")

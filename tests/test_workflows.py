@@ -121,6 +121,14 @@ def test_targets_of_make_and_scripts_exist() -> None:
             assert (ROOT / script).is_file(), (place, script)
 
 
+def test_ray_is_installed_by_the_jobs_that_need_it_and_by_no_other() -> None:
+    installing = {place: step.get("if") for place, step in steps() if "[ray]" in step.get("run", "")}
+    assert installing == {
+        "benchmark.measure": "contains(vars.BENCHMARK_OPTIONS, '--executor ray')",
+        "test.test": "github.event_name == 'schedule'",
+    }
+
+
 def test_actionlint_has_nothing_to_say() -> None:
     linter = shutil.which("actionlint")
     if linter is None:
