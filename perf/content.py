@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import compileall
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -76,7 +76,7 @@ def _entities(docs: Path, pages: int) -> int:
 def grown(records: Sequence[Record], entities: int) -> Iterator[Record]:
     """Records of so many devices and models together: the given ones, then copies of them under other names."""
     by_pair: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
-    for record in records:
+    for record in sorted(records, key=lambda record: record.origin != "published"):  # of which authored pages speak
         by_pair[record.cell.model, record.environment.device_name].append(record)
     models, devices = (_by_partners(by_pair, position) for position in (0, 1))
     number = max(1, entities // PAGES_OF_A_DEVICE)
@@ -90,10 +90,7 @@ def grown(records: Sequence[Record], entities: int) -> Iterator[Record]:
 
 def _by_partners(pairs: Iterable[tuple[str, str]], position: int) -> list[str]:
     """Models or devices, those with the most of the other first: a few of each then still have records together."""
-    partners: defaultdict[str, int] = defaultdict(int)
-    for pair in pairs:
-        partners[pair[position]] += 1
-    return sorted(partners, key=lambda name: -partners[name])
+    return [name for name, _ in Counter(pair[position] for pair in pairs).most_common()]
 
 
 def _copied(record: Record, model: int, device: int) -> Record:

@@ -143,7 +143,7 @@ class Run:
 
     def _loads(self, size: int) -> None:
         open_ = [
-            repeat for repeat in range(self.plan.repeats) for each in LOADS if self._open(OURS, each, size, repeat)
+            repeat for repeat in range(self.plan.repeats) if any(self._open(OURS, each, size, repeat) for each in LOADS)
         ]
         if not open_ or OURS not in self.plan.names:
             return
