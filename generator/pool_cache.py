@@ -191,9 +191,12 @@ def _joined(digests: Sequence[str], parts: Mapping[str, Sequence[str]], rows: Ma
     files = [first[at] + file for at, file in (place[digest] for digest in digests)]
     positions = [order[starts[file] : starts[file] + counts[file]] for file in files]
     taken = np.concatenate(positions) if positions else np.empty(0, np.int64)
-    columns = whole.columns.take(taken).reset_index(drop=True)
-    columns["file"] = np.repeat(np.arange(len(files)), [len(each) for each in positions])
-    return Pooled(columns, {arm: whole.rounds[arm].take(taken) for arm in ARMS})
+    if not np.array_equal(taken, np.arange(len(whole.columns))):  # most often they are in order, and copying is dear
+        whole = Pooled(
+            whole.columns.take(taken).reset_index(drop=True), {arm: whole.rounds[arm].take(taken) for arm in ARMS}
+        )
+    file = np.repeat(np.arange(len(files)), [len(each) for each in positions])
+    return Pooled(whole.columns.assign(file=file), whole.rounds)
 
 
 def _groups(numbers: Any, count: int) -> tuple[Any, Any]:

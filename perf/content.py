@@ -18,6 +18,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.record import Arm, Record, encode, read, run_files
+from generator.atlas import FEW, family_of
 from generator.language import LANGUAGES
 from generator.pages import EACH_PAGE, NO_PAGES
 
@@ -37,8 +38,8 @@ def grow(project: Path, folder: Path, pages: int) -> Path:
 
     Raises `AtlasError` when the authored pages alone are more than that.
     """
-    entities = _entities(project / "docs", pages)
     records = [record for path in run_files(project / "bench" / "results") for record in read(path)]
+    entities = _entities(project / "docs", pages, len({family_of(record.cell.model) for record in records}))
     copy(project, folder)
     write(grown(records, entities), folder / "bench" / "results")
     return folder
@@ -59,11 +60,13 @@ def copy(project: Path, folder: Path) -> Path:
     return folder
 
 
-def _entities(docs: Path, pages: int) -> int:
-    """How many devices and models it takes."""
+def _entities(docs: Path, pages: int, families: int) -> int:
+    """How many devices and models it takes, beside the families of many models, which have pages too."""
     authored = [path for path in docs.rglob("*.md") if path.relative_to(docs).parts[0] not in NO_PAGES]
     fixed = sum(path.name != EACH_PAGE for path in authored)
     entities = pages // len(LANGUAGES) - fixed
+    if entities - _devices(entities) > FEW:
+        entities -= families
     if pages % len(LANGUAGES) or entities < 2:
         raise AtlasError(
             f"the atlas cannot have {pages} pages",
@@ -79,13 +82,17 @@ def grown(records: Sequence[Record], entities: int) -> Iterator[Record]:
     for record in sorted(records, key=lambda record: record.origin != "published"):  # of which authored pages speak
         by_pair[record.cell.model, record.environment.device_name].append(record)
     models, devices = (_by_partners(by_pair, position) for position in (0, 1))
-    number = max(1, entities // PAGES_OF_A_DEVICE)
+    number = _devices(entities)
     others = entities - number
     for model in range(others):
         first = model * number // others // DEVICES_OF_A_MODEL * DEVICES_OF_A_MODEL
         for device in range(first, min(first + DEVICES_OF_A_MODEL, number)):
             for record in by_pair[models[model % len(models)], devices[device % len(devices)]]:
                 yield _copied(record, model // len(models), device // len(devices))
+
+
+def _devices(entities: int) -> int:
+    return max(1, entities // PAGES_OF_A_DEVICE)
 
 
 def _by_partners(pairs: Iterable[tuple[str, str]], position: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import sys
 import time
@@ -16,6 +17,9 @@ from bench.checkout import commit
 from bench.errors import AtlasError
 from bench.performance import EDITS, OURS, START, Machine, Performance, nothing_yet
 from bench.record import read
+from generator.language import LANGUAGES, load_language
+from generator.load import load
+from generator.pages import pages_of
 from perf import content, served
 from perf.content import grown
 from perf.cost import Cost, cost_of
@@ -87,6 +91,15 @@ def test_a_page_has_as_much_on_it_however_many_there_are() -> None:
     assert max(sum(each.cell.model == name for each in many) for name in {each.cell.model for each in many}) <= (
         largest * 2
     )
+
+
+@pytest.mark.parametrize("pages", [80, 800])  # 800 list their models by family, which are pages too
+def test_there_are_as_many_pages_as_were_asked_for(pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compileall, "compile_dir", lambda *_, **__: True)
+    project = content.grow(ROOT, tmp_path / "grown", pages)
+    results = load(project / "bench" / "results", tmp_path / "cache")
+    assert results.newest["origin"].eq("published").any()  # of which the authored pages speak
+    assert len(pages_of(load_language("en"), results, project / "docs")) * len(LANGUAGES) == pages
 
 
 def test_too_few_pages_are_refused(tmp_path: Path) -> None:
