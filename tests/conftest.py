@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,12 @@ THOROUGH = bool(os.environ.get("ATLAS_THOROUGH"))
 FOLDER, ADDRESS = "ATLAS_TESTS_FOLDER", "ATLAS_TESTS_ADDRESS"
 """Variables by which all processes of one run of the tests know where the built site lies, and where it is hosted."""
 
+KEPT = ROOT / ".cache" / "tests"
+"""Where the site stays from one run of the tests to the next: a build that would give the same ends at once."""
+
+PORT = 20_000 + zlib.crc32(str(ROOT).encode()) % 10_000
+"""Always the same for one checkout: the address is part of the site."""
+
 LONG = ("test_worker.py", "browser/test_pages.py", "test_models.py", "browser/test_serving.py")
 """Files that take long begin early, or one process would still be at them when the others have nothing left to do.
 The first needs no site: another process builds it meanwhile."""
@@ -57,9 +64,14 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     stack = contextlib.ExitStack()
     config.add_cleanup(stack.close)
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-tests-"))
-    os.environ[FOLDER] = folder
-    os.environ[ADDRESS] = stack.enter_context(hosted(Path(folder, "site"), prefix=PREFIX))
+    try:
+        address = stack.enter_context(hosted(KEPT / "site", PORT, PREFIX))
+        KEPT.mkdir(parents=True, exist_ok=True)
+        folder = str(KEPT)
+    except OSError:  # another run of the tests is at it
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-tests-"))
+        address = stack.enter_context(hosted(Path(folder, "site"), prefix=PREFIX))
+    os.environ[FOLDER], os.environ[ADDRESS] = folder, address
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
@@ -132,13 +144,15 @@ class BuiltSite:
 def site() -> BuiltSite:
     """The real site, built once in a run of the tests, whichever process asks first. Nobody writes to it."""
     folder, address = Path(os.environ[FOLDER], "site"), os.environ[ADDRESS]
-    with folder.with_suffix(".lock").open("w") as lock:
+    with folder.with_suffix(".lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            making = folder.with_suffix(".making")
-            done = in_project(ROOT, "mkdocs", "build", "--strict", "--site-dir", str(making), SITE_URL=address)
+        lock.seek(0)
+        run = f"{address} {os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+        if lock.read() != run:
+            done = in_project(ROOT, "mkdocs", "build", "--strict", "--site-dir", str(folder), SITE_URL=address)
             assert done.returncode == 0, done.stdout + done.stderr
-            making.rename(folder)
+            lock.truncate(0)
+            lock.write(run)
     return BuiltSite(folder, address)
 
 
