@@ -27,6 +27,11 @@ KINDS = (
 )
 """An address for each, below the root of a language."""
 
+LISTEN = (
+    "addEventListener('securitypolicyviolation', event => (window.violations ||= []).push(event.violatedDirective))"
+)
+"""Remember what the policy of the page stops."""
+
 FOLLOW = """url => {
   const link = document.createElement("a")
   link.href = url

@@ -1,4 +1,4 @@
-"""Every page in a real browser: nothing fails, nothing comes from elsewhere, nothing is wider than the screen."""
+"""Pages in a real browser: languages, appearance, tables."""
 
 from __future__ import annotations
 
@@ -6,73 +6,19 @@ import re
 from typing import Any
 
 import pytest
-from conftest import THOROUGH, BuiltSite
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from browser.kinds import PREFIXES, enter, follow
+from browser.kinds import PREFIXES, enter
 from generator.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 
-SCREEN, PHONE = 1280, 390
-
-WIDER_THAN_THE_SCREEN = """async () => {
-  const root = document.documentElement
-  const excess = () => root.scrollWidth - root.clientWidth
-  if (excess() > 0) await new Promise(done => setTimeout(done, 200))  // what a script sizes follows a frame later
-  if (excess() <= 0) return []
-  const sides = element => element.getBoundingClientRect()
-  const outside = element => sides(element).right > root.clientWidth + 1 || sides(element).left < -1
-  const culprits = [...document.body.querySelectorAll("*")].filter(outside).slice(0, 5)
-  return [excess(), ...culprits.map(element => element.outerHTML.slice(0, 80))]
-}"""
-"""By how many pixels a page is too wide, and a few elements that may be why."""
-
-
-def is_one_of_a_kind(address: str) -> bool:
-    """Pages of devices and of models differ in their figures alone: those with the longest names stand for all."""
-    folder, _, name = address.partition("/")
-    return folder not in {"devices", "models"} or not name or name.startswith(("cpu-", "conditional-"))
-
-
-@pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("en", "ar"))
-def test_every_page_fits_screen_and_phone(code: str, page: Page, site: BuiltSite, hosted_site: str) -> None:
-    """By instant navigation, as readers go from page to page: it changes all but the header and the scripts.
-
-    Every kind of page, in every language and at more widths, is in test_layout.py.
-    """
-    home = hosted_site + PREFIXES[code]
-    enter(page, home)
-    page.evaluate("window.sameDocument = true")
-    too_wide = []
-    widths = [SCREEN, PHONE]
-    for address in site.pages(PREFIXES[code]):
-        if not (code == "en" or THOROUGH or is_one_of_a_kind(address)):
-            continue
-        follow(page, home + address)
-        widths.reverse()  # the last one first: a change of width takes longer than a change of page
-        for width in widths:
-            page.set_viewport_size({"width": width, "height": 900})
-            if culprits := page.evaluate(WIDER_THAN_THE_SCREEN):
-                too_wide.append((address, width, culprits))
-    assert too_wide == []
-    assert page.evaluate("window.sameDocument"), "a page was loaded anew"
-
-
-@pytest.mark.parametrize("code", LANGUAGES)
-def test_every_kind_of_page_loads_with_all_its_charts(code: str, page: Page, hosted_site: str) -> None:
-    kinds = ("", "devices/a100/", "compile/", "devices/", "models/", "models/vit/", "methodology/", "data/")
-    for address in kinds if code == "en" else kinds[:2]:  # the others have the same files, but for text and search
-        page.goto(f"{hosted_site}{PREFIXES[code]}{address}")
-        assert page.evaluate("document.documentElement.lang") == code
-        page.evaluate("for (const image of document.images) image.loading = 'eager'")
-        page.wait_for_function("[...document.images].every(image => image.complete)")
-        assert page.evaluate("[...document.images].filter(image => !image.naturalWidth).map(image => image.src)") == []
-
 
 @pytest.mark.parametrize("path", ["zh/no-such-page/", "ar/devices/no-such-device/", "no-such-page/"])
-def test_a_missing_page_is_told_in_the_language_of_its_address(path: str, browser: Browser, hosted_site: str) -> None:
-    page = browser.new_page()
+def test_a_missing_page_is_told_in_the_language_of_its_address(
+    path: str, context: BrowserContext, hosted_site: str
+) -> None:
+    page = context.new_page()  # one that may say that something is missing
     response = page.goto(hosted_site + path)
     assert response is not None
     assert response.status == 404
@@ -132,7 +78,7 @@ def test_arabic_runs_from_right_to_left(page: Page, hosted_site: str) -> None:
 
 
 def test_the_dark_toggle_changes_page_and_charts_and_is_remembered(browser: Browser, hosted_site: str) -> None:
-    page = browser.new_page(viewport={"width": SCREEN, "height": 900})
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(f"{hosted_site}devices/a100/")
     body, light, dark = (
         page.locator("body"),
@@ -152,7 +98,7 @@ def test_the_dark_toggle_changes_page_and_charts_and_is_remembered(browser: Brow
 
 
 def test_pages_can_be_read_without_scripts(browser: Browser, hosted_site: str) -> None:
-    context = browser.new_context(java_script_enabled=False, viewport={"width": SCREEN, "height": 900})
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.goto(f"{hosted_site}ja/devices/a100/")
     expect(page.locator(".table table").first).to_be_visible()

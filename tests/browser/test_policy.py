@@ -1,4 +1,7 @@
-"""The site under its Content-Security-Policy: everything works, and nothing runs that is no file of the site."""
+"""The site under its Content-Security-Policy: everything works, and nothing runs that is no file of the site.
+
+That it stops nothing on any kind of page is in test_kinds.py.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from browser.kinds import KINDS, PREFIXES, follow
+from browser.kinds import LISTEN, follow
 from browser.watching import watched
-from generator.language import LANGUAGES
-from generator.policy import policy
 
 pytestmark = pytest.mark.browser
-
-LISTEN = (
-    "addEventListener('securitypolicyviolation', event => (window.violations ||= []).push(event.violatedDirective))"
-)
+SEARCHES = True
 
 SMUGGLED = """
 <p id="smuggled" onclick="window.ran = 'handler'" style="color: rgb(1, 2, 3)">text of a record</p>
@@ -32,26 +30,8 @@ SMUGGLED = """
 """What a record or a translation could try to bring onto a page."""
 
 
-@pytest.fixture
-def listening(page: Page) -> Page:
-    """A tab that remembers what the policy stopped."""
+def test_search_copying_colours_and_tabs_work_under_the_policy(page: Page, hosted_site: str) -> None:
     page.add_init_script(LISTEN)
-    return page
-
-
-@pytest.mark.parametrize("code", LANGUAGES)
-def test_every_kind_of_page_works_under_the_policy(code: str, listening: Page, hosted_site: str) -> None:
-    page, home = listening, hosted_site + PREFIXES[code]
-    response = page.goto(home)
-    assert response is not None
-    assert response.headers["content-security-policy"] == policy(header=True)
-    for kind in KINDS if code == "en" else ("compile/", "should-i-compile/", "explorer/", "devices/a100/"):
-        follow(page, home + kind)
-    assert page.evaluate("window.violations") is None
-
-
-def test_search_copying_colours_and_tabs_work_under_the_policy(listening: Page, hosted_site: str) -> None:
-    page = listening
     page.goto(f"{hosted_site}compile/#__tabbed_1_2")
     expect(page.locator("#__tabbed_1_2")).to_be_checked()
     page.locator("label[for=__palette_1]").click()

@@ -13,7 +13,7 @@ from guide_figures import proper_names
 from playwright.sync_api import Browser, Page
 
 from browser.hosting import hosted
-from browser.test_pages import PHONE, SCREEN, WIDER_THAN_THE_SCREEN
+from browser.test_kinds import PHONE, SCREEN, TOO_WIDE
 from generator.language import PSEUDO
 from generator.material import labels_file
 from generator.pseudo import english_words
@@ -94,7 +94,7 @@ def test_no_english_leaks_nothing_is_clipped_and_nothing_is_too_wide(code: str, 
         wrong: dict[str, Any] = {"English": leaks(page.evaluate(SHOWN), kept), "clipped": page.evaluate(CLIPPED)}
         for width in (SCREEN, PHONE):
             page.set_viewport_size({"width": width, "height": 900})
-            wrong[f"too wide at {width}"] = page.evaluate(WIDER_THAN_THE_SCREEN)
+            wrong[f"too wide at {width}"] = page.evaluate(TOO_WIDE)
         found[path] = {kind: what for kind, what in wrong.items() if what}
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
 

@@ -14,6 +14,7 @@ from browser.kinds import PREFIXES, follow
 from generator.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
+SEARCHES = True
 
 
 def search(page: Page, query: str) -> list[str]:
