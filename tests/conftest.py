@@ -45,7 +45,10 @@ KEPT = ROOT / ".cache" / "tests"
 PORT = 20_000 + zlib.crc32(str(ROOT).encode()) % 10_000
 """Always the same for one checkout: the address is part of the site."""
 
-LONG = ("test_worker.py", "test_models.py", "browser/test_serving.py")
+LONG = (
+    *("test_worker.py", "browser/test_accessibility.py", "browser/test_kinds.py", "browser/test_pseudo.py"),
+    *("test_publish.py", "browser/test_serving.py", "test_models.py", "test_hostile.py", "test_new_language.py"),
+)
 """Files that take long begin early, or one process would still be at them when the others have nothing left to do.
 The first needs no site: another process builds it meanwhile."""
 
