@@ -33,7 +33,11 @@ def answer(request: Request, tell: Tell) -> Answer:
         return Machine(device="cpu", environment=msgspec.structs.replace(ENVIRONMENT, device_name=name))
     assert isinstance(request, Job)
     tell(Phase(name="building"))
+    began = time.time()
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
+    if log := os.environ.get("STUB_LOG"):
+        with Path(log).open("a") as file:  # one write of a line: others append to it, too
+            file.write(f"{os.environ['CUDA_VISIBLE_DEVICES']} {began} {time.time()}\n")
     misbehaves = MISBEHAVIOUR.get(request.cell.model)
     if misbehaves and (finding := misbehaves()):
         return finding

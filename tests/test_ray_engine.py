@@ -1,6 +1,6 @@
 """A real Ray cluster of four nodes on this machine: what measures is killed, a node is lost, the driver dies.
 
-It takes a minute, so it is for the night, and for whoever has Ray: `pip install -e ".[ray]"`.
+It takes minutes, so it is for the night, and for whoever has Ray: `pip install -e ".[ray]"`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from test_sweep import plan, sweep_with
 from bench import cli, sweep
 from bench.check import check
 from bench.record import Record, Status, read
+from bench.sweep import kind
 
 MODELS, PROCESSES = ("ViT", "BeiT"), 2
 
@@ -53,8 +54,8 @@ def test_importing_the_command_line_does_not_import_ray() -> None:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A head that measures nothing, two nodes with a T4 each, and one with an A100; none of them real."""
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A head that measures nothing, two nodes with a T4 each, and one with two A100s; none of them real."""
     if not THOROUGH:
         pytest.skip("a real cluster is for the night: ATLAS_THOROUGH=1")
     pytest.importorskip("ray", reason='pip install -e ".[ray]"')
@@ -62,16 +63,17 @@ def cluster() -> Iterator[Any]:
 
     small = {"object_store_memory": 80 << 20}
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **small})
+    cluster.logs = tmp_path_factory.mktemp("logs")
     cluster.t4s = [
         cluster.add_node(
-            num_cpus=1,
-            num_gpus=1,
+            num_cpus=gpus,
+            num_gpus=gpus,
             resources={f"accelerator_type:{kind}": 1},
-            env_vars={"STUB_DEVICE": f"Test {kind}", "STUB_SECONDS": "0.7"},
+            env_vars={"STUB_DEVICE": f"Test {kind}", "STUB_SECONDS": "2", "STUB_LOG": str(cluster.logs / name)},
             wait=False,
             **small,
         )
-        for kind in ("A100", "T4", "T4")
+        for name, kind, gpus in (("a", "A100", 2), ("b", "T4", 1), ("c", "T4", 1))
     ][1:]
     cluster.wait_for_nodes()
     yield cluster
@@ -147,6 +149,13 @@ def test_workers_a_node_and_the_driver_are_killed_and_no_cell_is_lost_or_doubled
         assert {each.status for each in records} == {Status.PASS}
         assert all(re.fullmatch(r"node-[0-9a-f]{8}", str(each.node)) for each in records)
     assert list(check([tmp_path / "ray"], atlas=tmp_path / "none")) == []
+    used = {path.name: set(times(path)) for path in cluster.logs.iterdir()}
+    assert used.pop("a") == {"0", "1"}, "each cell on its own of two devices"
+    assert set(map(frozenset, used.values())) == {frozenset({"0"})}, "of the nodes of one device, one may end no cell"
+    for path in cluster.logs.iterdir():
+        for began_and_ended in times(path).values():
+            moments = [moment for each in sorted(began_and_ended) for moment in each]
+            assert moments == sorted(moments), "two cells were on one device"
 
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
     from test_executors import STUB
@@ -156,6 +165,58 @@ def test_workers_a_node_and_the_driver_are_killed_and_no_cell_is_lost_or_doubled
         assert {each.cell for each in records} == {each.cell for each in alone}
         assert {shape(each) for each in records} == {shape(each) for each in alone}
         assert {each.environment.torch for each in records} == {each.environment.torch for each in alone}
+
+
+def times(log: Path) -> dict[str, list[tuple[float, float]]]:
+    """When cells began and ended on each device of a node."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for line in log.read_text().splitlines():
+        device, began, ended = line.split()
+        found.setdefault(device, []).append((float(began), float(ended)))
+    return found
+
+
+@pytest.mark.skipif(not THOROUGH, reason="two real models are for the night: ATLAS_THOROUGH=1")
+def test_a_model_measured_through_ray_gives_the_records_of_a_local_run(tmp_path: Path) -> None:
+    """With a real worker: what `python -m bench run` does for a user. How the latencies compare is no test's business:
+    `python -m bench compare` tells, on a machine that is left alone."""
+    pytest.importorskip("ray", reason='pip install -e ".[ray]"')
+    runs: dict[str, list[Record]] = {}
+    for executor in ("local", "ray"):
+        out = ["--executor", executor, "--out", str(tmp_path / executor)]
+        what = ["--device", "cpu", "--model", "ViT", "--shrunken", "--processes", "2", *out]
+        done = bench("run", *what)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (path,) = (tmp_path / executor).glob("*.jsonl")
+        runs[executor] = list(read(path))
+    local, ray = runs.values()
+    assert [each.cell for each in ray] == [each.cell for each in local]
+    assert [each.process for each in ray] == [each.process for each in local] == [0, 1]
+    assert {each.plan for each in ray} == {each.plan for each in local}
+    assert [layout(each) for each in ray] == [layout(each) for each in local]
+    assert [kind(each.environment) for each in ray] == [kind(each.environment) for each in local]
+    assert {each.node is None for each in local} == {True}
+    assert {bool(each.node) for each in ray} == {True}
+    compared = bench("compare", str(tmp_path / "local"), str(tmp_path / "ray"))
+    assert compared.returncode in {0, 1}, compared.stderr
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def layout(record: Record) -> set[str]:
+    """All fields of a record that hold anything, those within others, too, but for those that only chance fills."""
+
+    def names(value: object, place: str) -> Iterator[str]:
+        if isinstance(value, dict):
+            for name, each in value.items():
+                yield from names(each, f"{place}.{name}")
+        elif value is not None:
+            yield place
+
+    return set(names(msgspec.to_builtins(record), "")) - {".node", ".reason", ".flags"}
 
 
 def shape(record: Record) -> frozenset[str]:
