@@ -52,10 +52,10 @@ export const makeChart = texts => {
   })
 
   // The line on which nothing changes: the same on both axes, or a speedup of one.
-  const reference = (points, { x, y }) => {
-    if (y.same === undefined) return []
-    const ends = [points.reduce((least, point) => Math.min(least, point.x), Infinity), points.reduce((most, point) => Math.max(most, point.x), -Infinity)]
-    const data = ends.map(end => ({ x: end, y: y.same === "x" ? end : y.same }))
+  const reference = (points, { same }) => {
+    if (same === undefined) return []
+    const ends = [Math.min, Math.max].map(end => points.map(({ x }) => x).reduce((a, b) => end(a, b)))
+    const data = ends.map(x => ({ x, y: same === "x" ? x : same }))
     return [{ data, showLine: true, pointRadius: 0, pointHitRadius: 0, borderColor: style("--md-default-fg-color--light"), borderDash: [5, 4], borderWidth: 1 }]
   }
 
@@ -86,7 +86,7 @@ export const makeChart = texts => {
       data: {
         datasets: [
           ...all.map(({ group }, at) => ({ data: group, pointStyle: SHAPES[at], pointRadius: radius, borderColor: colour(at), backgroundColor: `${colour(at)}99` })),
-          ...reference(points, { x, y }),
+          ...reference(points, y),
         ],
       },
       options: {

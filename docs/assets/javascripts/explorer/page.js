@@ -97,8 +97,8 @@ export const start = (root, columns) => {
     if (old.checked) state.set("all", "1")
     return `#${state}`
   }
-  const read = () => {
-    const state = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "")
+  const shared = () => new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "")
+  const read = (state = shared()) => {
     for (const [key, control] of Object.entries(controls)) {
       if (key === "first") offer()
       const value = state.get(key) ?? defaults[key]
@@ -224,9 +224,7 @@ export const start = (root, columns) => {
     setTimeout(() => URL.revokeObjectURL(anchor.href), 1000)
   }
   const reset = () => {
-    for (const [key, control] of Object.entries(controls)) control.value = defaults[key]
-    old.checked = false
-    sort = null
+    read(new URLSearchParams())
     act()
   }
 
