@@ -34,6 +34,7 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> li
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--pages", callback=_numbers, default="80,800,4000", show_default=True, help="Sizes, all languages.")
+@click.option("--alone", callback=_numbers, default="", help="Further sizes, for this guide without the others.")
 @click.option("--records", callback=_numbers, default="10000,100000,1000000", show_default=True, help="To load.")
 @click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, help="Of everything.")
 @click.option("--builder", "names", multiple=True, type=click.Choice([OURS, *PEERS]), help="Only this; repeatable.")
@@ -47,6 +48,7 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> li
 @click.option("--fresh", is_flag=True, help="Begin again instead of going on with an interrupted run.")
 def main(
     pages: list[int],
+    alone: list[int],
     records: list[int],
     repeats: int,
     names: tuple[str, ...],
@@ -63,6 +65,7 @@ def main(
     """
     plan = Plan(
         pages=pages,
+        alone=alone,
         records=records,
         repeats=repeats,
         work=work.resolve(),

@@ -12,7 +12,7 @@ import random
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -44,6 +44,7 @@ class Plan:
     work: Path
     programs: Path  # where the peers' are
     limit_s: float  # for one action
+    alone: Sequence[int] = ()  # further sizes, for our builder without the others
     names: Sequence[str] = (OURS, *PEERS)
     actions: Sequence[str] = (*BUILDS, START, *EDITS, *LOADS)
     project: Path = ROOT
@@ -66,23 +67,27 @@ class Run:
     def all(self) -> Performance:
         """Time whatever is in the plan and not known yet."""
         for size in self.plan.pages:
-            self._pages(size)
+            self._pages(size, self.plan)
+        for size in self.plan.alone:
+            self._pages(size, replace(self.plan, names=[OURS]))
         for size in self.plan.records:
             self._loads(size)
         return self.performance
 
-    def _pages(self, size: int) -> None:
+    def _pages(self, size: int, plan: Plan) -> None:
         sessions = [
             (session, name, repeat)
-            for repeat in range(self.plan.repeats)
+            for repeat in range(plan.repeats)
             for session in _shuffled([self._builds, self._serves])
-            for name in _shuffled(self.plan.present)
+            for name in _shuffled(plan.present)
         ]
+        if size in plan.alone:  # compared with nobody: builds come first, and servers begin with what they leave
+            sessions.sort(key=lambda each: (each[2], each[0] == self._serves))
         actions = [*BUILDS, START, *EDITS]
         if not any(self._open(name, action, size, repeat) for _, name, repeat in sessions for action in actions):
             return
         self.tell(f"{size} pages: laying out")
-        laid_out = {builder.name: builder for builder in lay_out(self.plan, size)}
+        laid_out = {builder.name: builder for builder in lay_out(plan, size)}
         for session, name, repeat in sessions:
             session(laid_out[name], size, repeat)
 
