@@ -7,12 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
+from browser.kinds import WITHOUT_SEARCH
 from browser.watching import watched
 
 SCREEN: ViewportSize = {"width": 1280, "height": 900}
-
-WITHOUT_SEARCH = "window.Worker = class extends EventTarget { postMessage() {} }"
-"""On each page that is loaded, a worker reads the index of the search: half of what loading costs."""
 
 
 @pytest.fixture(scope="module")

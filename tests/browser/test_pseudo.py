@@ -13,6 +13,7 @@ from guide_figures import proper_names
 from playwright.sync_api import Browser, Page
 
 from browser.hosting import hosted
+from browser.kinds import WITHOUT_SEARCH
 from browser.test_kinds import PHONE, SCREEN, TOO_WIDE
 from generator.language import PSEUDO
 from generator.material import labels_file
@@ -68,6 +69,7 @@ PAGES = ("", "compile/", "devices/a100/", "data/", "glossary/")
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page(viewport={"width": SCREEN, "height": 900}, reduced_motion="reduce")
+    page.add_init_script(WITHOUT_SEARCH)
     yield page
     page.close()
 

@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from bench import record
 from browser.chromium import PATIENCE_MS
+from browser.kinds import WITHOUT_SEARCH
 
 pytestmark = pytest.mark.browser
 
@@ -125,6 +126,7 @@ def server(running: Server, page: Page) -> Iterator[Server]:
 def page(browser: Browser) -> Iterator[Page]:
     """One tab that stays open, as a writer's does."""
     page = browser.new_page()
+    page.add_init_script(WITHOUT_SEARCH)
     page.set_default_timeout(REBUILD_MS)
     expect.set_options(timeout=REBUILD_MS)
     yield page
