@@ -21,14 +21,14 @@ def builds(performance: Performance, words: Words, figure: Figure) -> str:
     gettext = words.language.gettext
     actions = ACTIONS if figure == "wall_s" else BUILDS
     headlines = {
-        "wall_s": gettext("Time until it is done (s)"),
+        "wall_s": gettext("Duration (s)"),
         "cpu_s": gettext("CPU time of all processes (s)"),
         "memory_gb": gettext("Peak memory (GB)"),
     }
     peers = [name for name in performance.builders if name != OURS]
-    head = [gettext("Pages"), gettext("What is done"), _name(OURS, words)]
+    head = [gettext("Pages"), gettext("Action"), _name(OURS, words)]
     for peer in peers:
-        head += [_name(peer, words), gettext("Ours ÷ theirs")]
+        head += [_name(peer, words), gettext("Ratio (this guide ÷ the other)")]
     lines = [
         (
             *_what(size, action, words),
@@ -57,7 +57,7 @@ def loads(performance: Performance, words: Words) -> str:
     gettext = words.language.gettext
     figures: tuple[Figure, ...] = ("wall_s", "cpu_s", "memory_gb")
     head = (
-        *(gettext("Records"), gettext("What is done"), gettext("Time until it is done (s)")),
+        *(gettext("Records"), gettext("Action"), gettext("Duration (s)")),
         *(gettext("CPU time of all processes (s)"), gettext("Peak memory (GB)")),
     )
     lines = [

@@ -291,7 +291,7 @@ class _Functions:
         if not results.superseded:
             return table
         message = self.language.gettext(
-            "Rows of former runs that newer runs have replaced, not listed here: %(count)s."
+            "Rows of earlier runs that newer runs have replaced, not listed here: %(count)s."
         )
         return f"{table}\n{self._paragraph(self.words.say(message, count=self.language.number(results.superseded)))}"
 
@@ -375,7 +375,7 @@ class _Functions:
         """The losses of training."""
         chart = tour.loss_chart(self._tour, self.words)
         self.emit(SiteFile(LOSSES, chart.as_csv))
-        label = self.words.say(self.language.gettext("Its data as %(format)s"), format=self.words.value("CSV"))
+        label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
         return self._figure(page, "loss", chart, (_address(page, LOSSES), label))
 
     # Methodology

@@ -414,7 +414,7 @@ class Words:
             "no_reason": gettext("Missing reason"),
             "gap": gettext("Missing rows"),
             "flag": gettext("Not stated"),
-            "complaint": gettext("Disturbed machine"),
+            "complaint": gettext("Disturbed measurement"),
         }[finding.kind]
 
     def finding(self, finding: Finding, rows: Rows) -> str:
@@ -597,8 +597,8 @@ class Words:
 
     def _complaint(self, figures: Any, rows: Rows) -> str:
         message = self.language.ngettext(
-            "While %(count)s row was measured, the doctor complained: %(check)s.",
-            "While %(count)s rows were measured, the doctor complained: %(check)s.",
+            "While %(count)s row was measured, bench doctor reported a problem: %(check)s.",
+            "While %(count)s rows were measured, bench doctor reported a problem: %(check)s.",
             len(rows),
         )
         check = self._named(figures["check"], self.checks)
