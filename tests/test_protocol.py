@@ -1,6 +1,7 @@
 """The whole protocol on simulated clocks whose truth is known: warm-up, rounds, stopping, intervals, verdicts.
 
-Two thousand runs, as `make bench-quality` asks for, take a minute; `make test` is content with fewer.
+Two thousand runs, as `make bench-quality` asks for, take a minute and have to keep what is claimed exactly; `make test`
+is content with fewer, and with what chance adds to these.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bench.record import Arm, Measurement
 from bench.statistics import Estimate, speedup, verdict
 
 RUNS = int(os.environ.get("ATLAS_RUNS", "300"))
+ENOUGH = 2000
 
 SHORT = msgspec.structs.replace(STANDARD.sampling, max_s=4.0, warmup_cap_s=1.0, min_s=1.0)
 """Simulated calls take Python as long as real ones take a model: fewer of them, the same rules."""
@@ -75,9 +77,10 @@ def cells(machine: Machine, seed: int, runs: int = RUNS) -> Iterator[list[Measur
     return (machine.cell(rng) for _ in range(runs))
 
 
-def sigma(share: float) -> float:
-    """Two and a half standard deviations of a share found in `RUNS` runs: what chance alone may add."""
-    return 2.5 * math.sqrt(share * (1 - share) / RUNS)
+def chance(share: float) -> float:
+    """Two and a half standard deviations of a share found in `RUNS` runs: what chance alone may add where they are few.
+    Seeds are fixed: enough runs find the same on every machine."""
+    return 2.5 * math.sqrt(share * (1 - share) / RUNS) if RUNS < ENOUGH else 0.0
 
 
 def holds(estimate: Estimate, truth: float) -> bool:
@@ -87,12 +90,12 @@ def holds(estimate: Estimate, truth: float) -> bool:
 @pytest.mark.parametrize("machine", [Machine(truth=1.5), Machine(truth=1.02, noise=0.08, own_offset=0.03)])
 def test_the_interval_holds_the_truth_as_often_as_it_claims(machine: Machine) -> None:
     share = sum(holds(speedup(cell), machine.truth) for cell in cells(machine, seed=1)) / RUNS
-    assert 0.93 - sigma(0.93) <= share <= 0.97 + sigma(0.97)
+    assert 0.93 - chance(0.93) <= share <= 0.97 + chance(0.97)
 
 
 def test_eager_against_itself_is_called_different_once_in_a_hundred_at_most() -> None:
     wrong = sum(verdict(cell) in {"faster", "slower"} for cell in cells(Machine(truth=1.0), seed=2))
-    assert wrong / RUNS <= 0.01 + sigma(0.01)
+    assert wrong / RUNS <= 0.01 + chance(0.01)
 
 
 def test_two_per_cent_are_found_where_precision_ended_the_run() -> None:
@@ -105,4 +108,4 @@ def test_two_per_cent_are_found_where_precision_ended_the_run() -> None:
     ]
     assert len(precise) > runs / 2
     found = sum(verdict(cell) == "faster" for cell in precise) / len(precise)
-    assert found >= 0.95 - sigma(0.95)
+    assert found >= 0.95 - chance(0.95)
