@@ -25,6 +25,15 @@ class AtlasError(Exception):
         return f"{place}{self.what}{remedy}"
 
 
+def unusable(error: OSError, where: str = "") -> AtlasError:
+    """What the system refuses to read or to write; `where` unless it says that itself."""
+    return AtlasError(
+        f"cannot be read or written: {error.strerror or error}",
+        where=where or str(error.filename or ""),
+        remedy="make room, give the right to it, or name another place",
+    )
+
+
 @dataclass(frozen=True)
 class Complaint:
     """One thing that would spoil a measurement, and does not prevent it: its name, what was found, and what to do."""

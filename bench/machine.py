@@ -37,6 +37,12 @@ def system() -> str:
     return f"{platform.system()} {platform.machine()}"
 
 
+def boot() -> str:
+    """Differs from one start of the machine to the next, if it tells: a power cut may have spoiled what was written
+    without care before."""
+    return "".join(lines(Path("/proc/sys/kernel/random/boot_id")))
+
+
 def version(package: str) -> str | None:
     """Of an installed package; None where it is not installed."""
     try:

@@ -30,6 +30,7 @@ from bench import durable
 from bench.errors import AtlasError, Complaint
 from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
+from bench.machine import boot
 from bench.pace import Pace
 from bench.plan import Plan, Step, duration_s, fitting, gave_nothing, pending
 from bench.profiles import Profile
@@ -330,14 +331,6 @@ def _cache(run_file: RunFile) -> Path:
     return CACHE / f"{run_file.name}_{place}"
 
 
-def _boot() -> str:
-    """Differs from one start of the machine to the next, if it tells: a power cut may have spoiled what was cached."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
-
-
 def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
     """What a record keeps of them."""
     return tuple(f"{DOCTOR}{each.check}" for each in complaints)
@@ -355,7 +348,7 @@ def measure(
 ) -> Ended:
     """One process of a cell. Its compile cache is below `caches`, which belongs to the run and to this machine."""
     planned = step.planned
-    cache = caches / hashlib.sha256(msgspec.json.encode((planned.cell, _boot()))).hexdigest()[:12]
+    cache = caches / hashlib.sha256(msgspec.json.encode((planned.cell, boot()))).hexdigest()[:12]
     if step.is_first:
         shutil.rmtree(cache, ignore_errors=True)
     job = Job(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, unusable
 
 if TYPE_CHECKING:
     from polib import POFile
@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 
 
 class _Commands(click.Group):
-    """A command group whose users see the message of an `AtlasError`, and never a traceback."""
+    """A command group whose users see what is wrong, where, and how to mend it, and never a traceback."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except AtlasError as error:
-            click.echo(f"error: {error}", err=True)
+        except BrokenPipeError:  # whoever reads our output has closed it, which Click knows
+            raise
+        except (AtlasError, OSError) as error:
+            told = unusable(error) if isinstance(error, OSError) else error
+            click.echo(f"error: {told}", err=True)
             sys.exit(2)
 
 

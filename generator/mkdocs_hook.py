@@ -37,7 +37,7 @@ from mkdocs.utils import CountHandler
 from mkdocs.utils.templates import url_filter
 from pathspec.gitignore import GitIgnoreSpec
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, unusable
 
 try:
     from generator.language import LANGUAGES, Language, Untranslated
@@ -222,11 +222,13 @@ class _Site:
     _warnings = CountHandler()
     only_built = False
     """Not published as well, which needs it even where it is the same."""
+    folder = ""
 
     def begin(self, config: MkDocsConfig) -> None:
         """End the program well where the site is what it would be."""
         self._warnings = CountHandler(level=logging.WARNING)
         logging.getLogger("mkdocs").addHandler(self._warnings)
+        self.folder = config.site_dir
         self._unchanged = Unchanged(config)
         if self.only_built and self._unchanged:
             self.stop()
@@ -239,6 +241,11 @@ class _Site:
         self.stop()
         if not self._warnings.get_counts():
             self._unchanged.remember()
+
+    def is_refused(self, error: OSError) -> bool:
+        """Whether this is about a file of the site. Where there is no room, the system names none."""
+        named = [str(name) for name in (error.filename, error.filename2) if name]
+        return bool(self.folder) and (not named or any(Path(name).is_relative_to(self.folder) for name in named))
 
     def stop(self) -> None:
         """Count no more."""
@@ -256,11 +263,13 @@ def _build(outer: MkDocsConfig, code: str) -> None:
 
 
 def on_build_error(*, error: Exception) -> None:
-    """A mistake in a template is bad input as well: its place and no traceback."""
+    """A mistake in a template is bad input as well, and so is a folder that takes no site: no traceback of either."""
     _builds.stop()
     _site.stop()
     if isinstance(error, jinja2.TemplateError):
         raise Abort(template_mistake(error)) from None
+    if isinstance(error, OSError) and _site.is_refused(error):
+        raise Abort(str(unusable(error, _site.folder))) from None
 
 
 def on_serve(server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[[], None]) -> LiveReloadServer:

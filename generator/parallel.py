@@ -12,6 +12,7 @@ import logging
 import multiprocessing
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from logging.handlers import QueueHandler, QueueListener
 from multiprocessing.process import BaseProcess
@@ -72,6 +73,7 @@ class Builds:
     def _run(self, build: Callable[[], None], messages: Queue[Any]) -> None:
         """In the new process: build, and tell everything to the old one."""
         self._waiting, self._running, self._listener = [], [], None  # those are not its own
+        threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
         handler = QueueHandler(messages)
         for logger in (logging.root, *logging.root.manager.loggerDict.values()):
             if isinstance(logger, logging.Logger) and logger.handlers:
@@ -87,6 +89,13 @@ class Builds:
         messages.close()
         messages.join_thread()
         os._exit(code)  # without the endings of the process that this is a copy of
+
+
+def _end_with(parent: BaseProcess | None) -> None:
+    """Who kills a build ends all of it: what went on would write into the site of the next one."""
+    if parent:
+        parent.join()
+        os._exit(1)
 
 
 class _Handler(logging.Handler):

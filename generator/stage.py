@@ -75,10 +75,19 @@ def _own(out: Path, files: Iterable[str]) -> None:
 
 
 def _owned(out: Path) -> set[str]:
+    """What an earlier run wrote. Raises `AtlasError` for a list of anything else than files of this folder."""
+    manifest, root = out / MANIFEST, out.resolve()
     try:
-        return set(json.loads((out / MANIFEST).read_text(encoding="utf-8")))
+        listed = json.loads(manifest.read_bytes())
+        if isinstance(listed, list) and all((root / name).resolve().is_relative_to(root) for name in listed):
+            return set(listed)
     except FileNotFoundError:
         return set()
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise AtlasError(
+        "is no list of files that an earlier run wrote", where=str(manifest), remedy="name an empty or a new folder"
+    )
 
 
 def _files(edition: Edition, languages: Iterable[Language], root: Path) -> Iterator[tuple[str, bytes]]:

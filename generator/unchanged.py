@@ -1,7 +1,8 @@
 """Whether a site that was built is what its sources would give again: then there is nothing to build.
 
 In: the settings of a build, and the project they belong to. Out: a note below ``.cache/sites`` of what the site was
-made from and of what it is made of. A file counts as unchanged by its time and size, else by its content.
+made from and of what it is made of. A file counts as unchanged by its time and size, else by its content; after the
+machine was started again nothing does, since a power cut leaves files of that size with nothing in them.
 
     mkdocs build --strict
 """
@@ -20,6 +21,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 
+from bench.machine import boot
 from generator.cache import CACHE, put
 
 SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")
@@ -95,6 +97,7 @@ def _settings(config: MkDocsConfig) -> str:
         "folders": config.use_directory_urls,
         "strict": config.strict,
         "extra": config.extra,
+        "boot": boot(),
         "date": os.environ.get("SOURCE_DATE_EPOCH", "0"),
         "python": sys.version,
         "libraries": {name: importlib.metadata.version(name) for name in LIBRARIES},

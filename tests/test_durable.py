@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import polib
 import pytest
+from conftest import in_project, small_project
 from faults import Survived
 from power_cut import Disk
 from test_quality import OURS, quality
@@ -265,6 +266,16 @@ def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path
     survived("disk_full", "documents", "refused")
     survived("disk_full", "imports", "refused")
     survived("disk_full", "caches", "made_again")
+
+
+def test_a_site_that_does_not_fit_is_told_in_a_line(small_disk: Path, tmp_path: Path, survived: Survived) -> None:
+    project = small_project(tmp_path / "project")
+    done = in_project(project, "mkdocs", "build", "--site-dir", str(small_disk / "site"))
+    assert done.returncode == 1
+    assert f"{small_disk / 'site'}: cannot be read or written: No space left on device" in done.stderr
+    assert "remedy: make room" in done.stderr
+    assert "Traceback" not in done.stderr
+    survived("disk_full", "site", "refused")
 
 
 @pytest.fixture

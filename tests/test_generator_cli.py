@@ -36,6 +36,14 @@ def test_help_lists_the_commands() -> None:
     )
 
 
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "not there" / "zh.csv"
+    done = run("export", "--language", "zh", "--out", str(path))
+    assert done.exit_code == 2
+    assert f"error: {path}: cannot be read or written: No such file" in done.stderr
+    assert "remedy: " in done.stderr
+
+
 def test_the_generator_needs_no_torch() -> None:
     code = "import sys, generator.cli, generator.checks, generator.pages; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

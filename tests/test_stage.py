@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, expect
 
 from bench.errors import AtlasError
 from generator.language import LANGUAGES, load_language
+from generator.stage import _owned as owned
 from generator.stage import stage
 
 
@@ -142,6 +143,20 @@ def test_files_of_others_are_refused_and_kept(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="in the way"):
         stage(tmp_path)
     assert everything(tmp_path) == {"en/index.md": b"mine"}
+
+
+@pytest.mark.parametrize(
+    "listed", ['["../outside"]', '["/etc/passwd"]', '["link/x"]', "[1]", '{"a": 1}', "[", '["a\\u0000"]']
+)
+def test_a_list_of_files_elsewhere_is_refused_and_removes_nothing(listed: str, tmp_path: Path) -> None:
+    outside, out = tmp_path / "outside", tmp_path / "out"
+    outside.write_text("mine")
+    out.mkdir()
+    (out / "link").symlink_to(tmp_path)
+    (out / ".staged.json").write_text(listed)
+    with pytest.raises(AtlasError, match="no list of files"):
+        owned(out)
+    assert outside.exists()
 
 
 def test_files_that_are_no_longer_needed_go_and_others_stay(staged: Path, tmp_path: Path) -> None:

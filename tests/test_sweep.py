@@ -330,7 +330,7 @@ def test_a_compile_cache_is_trusted_until_the_machine_starts_again(
     answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
     made, executor = plan("ViT", processes=4), Scripted(*[answered] * 4)
     boots = iter(["first", "first", "second", "second"])
-    monkeypatch.setattr(sweep, "_boot", lambda: next(boots))
+    monkeypatch.setattr(sweep, "boot", lambda: next(boots))
     sweep_with(executor, made, tmp_path)
     assert [job.warm for job in executor.jobs] == [False, True, False, True]
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from conftest import in_project, small_project
+from faults import Survived
 from mkdocs.config import load_config
 
+from generator import unchanged
 from generator.unchanged import Unchanged
 
 NOTHING = "Nothing has changed"
@@ -84,6 +86,23 @@ def test_other_settings_are_another_site(project: Path) -> None:
     path = str(project / "mkdocs.yml")
     assert not Unchanged(load_config(path, strict=True, site_url="https://example.org/"))
     assert not Unchanged(load_config(path, strict=False))
+
+
+def test_a_site_from_before_the_machine_was_started_again_is_built(
+    project: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
+) -> None:
+    """What a power cut leaves: a file of the right time and size, with zeros for what never reached the disk."""
+    path = output(project)
+    whole, status = path.read_bytes(), path.stat()
+    path.write_bytes(bytes(len(whole)))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert is_unchanged(project), "nobody reads a whole site to see that"
+    monkeypatch.setattr(unchanged, "boot", lambda: "the next one")
+    assert not is_unchanged(project)
+    monkeypatch.undo()
+    path.write_bytes(whole)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    survived("power_cut", "site", "made_again")
 
 
 def test_a_damaged_note_means_that_the_site_is_built(project: Path) -> None:

@@ -1,0 +1,45 @@
+"""Builds side by side: whoever ends the one in front ends them all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from faults import Survived
+from test_executors import is_alive, wait_until
+
+from generator.parallel import FORKS
+
+PARENT = """
+import os, sys, time
+from functools import partial
+from pathlib import Path
+from generator.parallel import Builds
+
+def build(name):
+    Path(sys.argv[1], name).write_text(str(os.getpid()))
+    time.sleep(600)
+
+Builds().start(partial(build, name) for name in ("zh", "ar"))
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not FORKS, reason="one after the other here")
+def test_a_build_that_is_killed_leaves_no_other_one_at_work(tmp_path: Path, survived: Survived) -> None:
+    """It would go on writing into the site, while the next build makes it from newer sources."""
+    with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], cwd=ROOT) as parent:
+        wait_until(lambda: len(pids(tmp_path)) == 2, seconds=60.0)
+        others = pids(tmp_path)
+        assert all(map(is_alive, others))
+        parent.kill()
+    wait_until(lambda: not any(map(is_alive, others)))
+    survived("kill", "site", "no_process")
+
+
+def pids(folder: Path) -> list[int]:
+    """Of those at work."""
+    return [int(told) for path in folder.iterdir() if (told := path.read_text())]
