@@ -21,10 +21,10 @@ from generator.parallel import Builds
 
 def build(name):
     Path(sys.argv[1], name).write_text(str(os.getpid()))
-    time.sleep(600)
+    time.sleep(120)
 
 Builds().start(partial(build, name) for name in ("zh", "ar"))
-time.sleep(600)
+time.sleep(120)
 """
 
 
