@@ -27,6 +27,7 @@ from test_importers_pytorch_oss_v3 import entry
 
 from bench import document
 from bench.check import check
+from bench.checkpoints import refuse_unsafe
 from bench.errors import AtlasError
 from bench.exchange import export, import_
 from bench.faults import Place
@@ -91,6 +92,19 @@ def tour(content: bytes) -> None:
         path = place / "tour.json"
         path.write_bytes(content)
         document.read(path, Tour, TOUR_SCHEMA, "make it")
+
+
+# ── Checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+INDEX = json.dumps({"metadata": {"total_size": 8}, "weight_map": {"a": "model.safetensors"}}).encode()
+
+
+def checkpoint(content: bytes) -> None:
+    """A directory with a configuration and a list of weights, as `refuse_unsafe` sees it: before any library."""
+    with folder("checkpoints") as directory:
+        for name in ("config.json", "model.safetensors.index.json"):
+            (directory / name).write_bytes(content)
+        refuse_unsafe(directory)
 
 
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -300,6 +314,7 @@ def readers() -> Mapping[str, Reader]:
     return {
         "records": Reader(records, run_files),
         "documents": Reader(tour, (TOUR,)),
+        "checkpoints": Reader(checkpoint, (INDEX,)),
         "timm": Reader(partial(importing, "timm"), (TIMM,)),
         "pytorch-dynamo": Reader(partial(importing, "pytorch-dynamo"), (DYNAMO,)),
         "table": Reader(partial(importing, "table"), (exported("csv"),)),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import pickle
+import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import transformers
 from conftest import THOROUGH
+from hostile_values import changed
+from hypothesis import example, given, settings
 
 from bench import graphs
 from bench.accuracy import relative_error, tensors
@@ -208,6 +213,30 @@ def test_code_in_a_checkpoint_is_never_run(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="configuration cannot be read"):
         architecture(Recipe(task="image-classification", checkpoint=str(tmp_path)))
     assert not (tmp_path / "was-run").exists()
+
+
+CONFIG: dict[str, Any] = {
+    "model_type": "segformer",
+    "architectures": ["SegformerForSemanticSegmentation"],
+    "hidden_sizes": [8, 8],
+    "id2label": {"0": "a"},
+    "dtype": "float32",
+    "auto_map": {"AutoConfig": "mine.Config"},
+    "quantization_config": {"quant_method": "bitsandbytes"},
+    "attn_implementation": "eager",
+}
+"""Without counts that a library would make lists of: see SECURITY.md."""
+
+
+@settings(max_examples=500 if THOROUGH else 8, deadline=None)
+@given(changed(CONFIG))
+@example({**CONFIG, "model_type": ["segformer"]})
+@example({**CONFIG, "id2label": 3})
+@example([])
+def test_whatever_a_configuration_says_it_names_an_architecture_or_is_refused(config: Any) -> None:
+    with tempfile.TemporaryDirectory() as name, suppress(AtlasError):
+        Path(name, "config.json").write_text(json.dumps(config), encoding="utf-8")
+        assert architecture(Recipe(task="image-segmentation", checkpoint=name)).isidentifier()
 
 
 # ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
