@@ -77,6 +77,23 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
         """Median time spent measuring."""
         return statistics.median(each.seconds for each in self.of(way, model))
 
+    def distance(self, way: str, other: str) -> float | None:
+        """How far the latencies of two ways lie apart, as a share: in the median of the repeats, for the arm and the
+        model with the most. Ways other than ours share a process in each repeat. None where one is missing."""
+        ratios: dict[tuple[str, str], list[float]] = {}
+        others = {(each.model, each.repeat): each for each in self.repeats if each.way == other}
+        for each in self.repeats:
+            if each.way == way and (beside := others.get((each.model, each.repeat))):
+                ratios.setdefault((each.model, "eager"), []).append(each.eager_ms / beside.eager_ms)
+                ratios.setdefault((each.model, "compiled"), []).append(each.compiled_ms / beside.compiled_ms)
+        return max((abs(statistics.median(found) - 1) for found in ratios.values()), default=None)
+
+    @property
+    def overhead(self) -> float | None:
+        """Share of the time of our rounds that was not spent in calls, the median of all; None where unknown."""
+        known = [each.overhead for each in self.repeats if each.overhead is not None]
+        return statistics.median(known) if known else None
+
     @property
     def times(self) -> int:
         """How many repeats there are of each way."""

@@ -160,6 +160,21 @@ def table(quality: Quality) -> Table:
     return shown
 
 
+def remarks(quality: Quality) -> list[str]:
+    """What the table does not say: coverage, and how far our rounds are from torch's Timer, as far as it is known."""
+    held, of = quality.coverage()
+    bias, shift = quality.distance("alone", "blocked_autorange"), quality.distance("interleaved", "alone")
+    known = {
+        "of a latency at most between our rounds of one arm alone and Timer.blocked_autorange": bias,
+        "of a latency at most between both arms in turn and one alone": shift,
+        "of the time of our rounds not spent in calls": quality.overhead,
+    }
+    return [
+        f"{held} of {of} intervals of 95% hold the value of all repeats together",
+        *(f"{share:.1%} {words}" for words, share in known.items() if share is not None),
+    ]
+
+
 def _cell(quality: Quality, way: str, model: str) -> str:
     if not quality.of(way, model):
         return "—"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 from generator import tables
@@ -87,6 +88,18 @@ class Section:
     date: datetime | str | None
     weights_name: str
     batch_sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Batches:
+    """What compiling changes at the smallest and at the largest batch size: medians over the same comparisons."""
+
+    small: int
+    large: int
+    small_change: float
+    large_change: float
+    count: int
+    noun: str  # of what they are counted as: comparison, or published figure
 
 
 def _chosen(choose: Callable[[Rows], Rows]) -> cached_property[tuple[Row, ...]]:
@@ -404,6 +417,22 @@ class Atlas(_Known):
     def worst(self) -> Row | None:
         """The largest loss or smallest gain of all, doubtful rows left out."""
         return self.row(tables.worst_row(self.cells, self.doubtful))
+
+    @cached_property
+    def batches(self) -> Batches | None:
+        """How the gain depends on the batch size; None where nothing was compared at two of them."""
+        pairs = tables.batch_pairs(self.cells, self.doubtful)
+        if not pairs:
+            return None
+        small, large = pairs[0]
+        return Batches(
+            small=small["batch_size"],
+            large=large["batch_size"],
+            small_change=median(pair[0]["change"] for pair in pairs),
+            large_change=median(pair[1]["change"] for pair in pairs),
+            count=len(pairs),
+            noun="published figure" if small["origin"] == "published" else "comparison",
+        )
 
     @cached_property
     def published_best(self) -> Row | None:

@@ -357,6 +357,23 @@ def median_change(rows: Rows) -> float | None:
     return median(changes) if changes else None
 
 
+def batch_pairs(rows: Rows, doubtful: Collection[int] = ()) -> list[tuple[Row, Row]]:
+    """The same comparison at the smallest and at the largest batch size, of one origin: measured if there is any.
+
+    Doubtful rows are no part of a pair. Empty where there is only one batch size.
+    """
+    compared = [row for row in comparisons(rows) if row["row"] not in doubtful]
+    for origin in ("measured", "published"):
+        of_origin = [row for row in compared if row["origin"] == origin]
+        sizes = sorted({row["batch_size"] for row in of_origin})
+        alike = grouped(of_origin, *(name for name in COORDINATES if name != "batch_size")).values()
+        by_size = [{row["batch_size"]: row for row in group} for group in alike]
+        pairs = [(each[sizes[0]], each[sizes[-1]]) for each in by_size if {sizes[0], sizes[-1]} <= each.keys()]
+        if len(sizes) > 1 and pairs:
+            return pairs
+    return []
+
+
 def best_row(rows: Rows, doubtful: Collection[int] = ()) -> int | None:
     """Label of the row with the largest gain: a doubtful one only where there is no other."""
     known = trusted(rows, doubtful)

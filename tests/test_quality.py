@@ -16,7 +16,7 @@ from bench.check import check
 from bench.errors import AtlasError
 from bench.quality import SCHEMA, Quality, Repeat
 from bench.record import Environment
-from bench.repeats import table
+from bench.repeats import remarks, table
 
 
 def repeat(way: str, speedup: float, number: int = 0, **changes: Any) -> Repeat:
@@ -55,6 +55,22 @@ def test_the_table_sets_the_measuring_time_beside_ours() -> None:
     text = console.export_text()
     assert "10.0%, 10 s (1.00 ×)" in text
     assert "25.0%, 18 s (1.75 ×)" in text
+
+
+def test_our_rounds_are_set_beside_the_timer_of_the_same_process() -> None:
+    ways = [("blocked_autorange", 10.0, 5.0), ("alone", 10.1, 5.0), ("interleaved", 10.1, 5.2)]
+    rivals = [
+        repeat(way, 2.0, number, eager_ms=eager * slow, compiled_ms=compiled * slow, overhead=overhead)
+        for number, slow, overhead in ((0, 1.0, 0.01), (1, 3.0, 0.03), (2, 1.5, 0.02))  # a process slower than another
+        for way, eager, compiled in ways
+    ]
+    found = quality(*OURS, *rivals)
+    assert found.distance("alone", "blocked_autorange") == pytest.approx(0.01)
+    assert found.distance("interleaved", "alone") == pytest.approx(0.04)
+    assert found.overhead == pytest.approx(0.02)
+    assert [line.split()[0] for line in remarks(found)] == ["2", "1.0%", "4.0%", "2.0%"]
+    assert (quality(*OURS).distance("interleaved", "alone"), quality(*OURS).overhead) == (None, None)
+    assert len(remarks(quality(*OURS))) == 1
 
 
 def test_the_newest_document_is_read_back_whole(tmp_path: Path) -> None:

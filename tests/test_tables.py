@@ -91,6 +91,19 @@ def test_the_best_row_is_not_a_doubtful_one(results: Results) -> None:
     assert tables.best_row(chosen(results, row=any_row), doubtful) == any_row
 
 
+def test_batch_sizes_are_compared_over_the_same_cells_of_one_origin(results: Results, tmp_path: Path) -> None:
+    pairs = tables.batch_pairs(results.newest_rows, results.doubts)
+    assert {(small["batch_size"], large["batch_size"]) for small, large in pairs} == {(1, 16)}
+    assert all(small[name] == large[name] for small, large in pairs for name in ("device", "model", "torch"))
+    assert not {row["row"] for pair in pairs for row in pair} & set(results.doubts)
+    (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
+    sizes = [measured(batch_size=size) for size in (1, 4, 8)]
+    lone = measured(batch_size=8, model="BeiT", checkpoint="microsoft/beit")
+    ((small, large),) = tables.batch_pairs(rows_of(tmp_path, *sizes, lone))
+    assert (small["origin"], small["batch_size"], large["batch_size"]) == ("measured", 1, 8)
+    assert tables.batch_pairs([row for row in results.newest_rows if row["batch_size"] == 1]) == []
+
+
 def test_rows_without_figures_have_no_best(tmp_path: Path) -> None:
     rows = rows_of(tmp_path, measured(status=Status.CRASH, reason="x"))
     assert tables.best_row(rows) is None

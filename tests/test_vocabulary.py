@@ -116,6 +116,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Pages:
         ("{{ atlas.records }} {{ atlas.published }} {{ atlas.measured }} {{ atlas.rows | length }}", "136 136 0 132"),
         ("{{ atlas.published_best.model.label }} {{ atlas.published_best.device.label }}", "Conditional-DETR A100"),
         ("{{ atlas.latest }} {{ atlas.torch }}", "None None"),
+        ("{{ atlas.batches.small }} {{ atlas.batches.large }} {{ atlas.batches.noun }}", "1 16 published figure"),
         ("{{ atlas.device['v100'].median_change | signed_percent }}", "−23.6%"),
         ("{{ atlas.device['v100'].sections | map(attribute='slug') | first }}", "torch-2-0-1-default"),
         ("{{ atlas.model['owlvit'].auto_class }}", "AutoModelForZeroShotObjectDetection"),

@@ -66,6 +66,5 @@ def _quality(options: argparse.Namespace) -> int:
     found = repeats.repeat(models, number, command=given, tell=console.print, with_rivals=not options.without_rivals)
     path = quality.write(found, options.out)
     console.print(repeats.table(found))
-    held, of = found.coverage()
-    console.print(f"{held} of {of} intervals of 95% hold the value of all repeats together\nRecord: {shown(path)}")
+    console.print("\n".join([*repeats.remarks(found), f"Record: {shown(path)}"]))
     return OK
