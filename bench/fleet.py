@@ -267,7 +267,7 @@ class Fleet:
         for site in self.sites:
             for node in set(site.nodes) - there:
                 del site.nodes[node]
-                self._reporter.say(f"{node.name} is gone; {len(site.nodes) or 'no'} nodes of {site.name} are left")
+                self._reporter.say(f"{node.name} is gone; nodes of {site.name} that are left: {len(site.nodes)}")
             if site.nodes:
                 self._manned[site.name] = now
             site.agenda.keep_to(node.name for node in site.nodes)

@@ -85,7 +85,7 @@ def test_what_a_lost_node_was_at_is_measured_elsewhere() -> None:
     assert counts(records) == ALL_OF_TWO
     assert [each.node for each in records if each.cell.model == "ViT"] == ["node-a", "node-b"]
     assert {each.status for each in records} == {Status.PASS}
-    assert "node-a is gone; 1 nodes of CPU are left" in told
+    assert "node-a is gone; nodes of CPU that are left: 1" in told
 
 
 def test_a_process_that_dies_twice_is_an_outcome_once() -> None:
@@ -126,7 +126,7 @@ def test_what_is_an_outcome_on_one_machine_is_one_at_once(ended: Ended, status: 
 def test_when_all_nodes_are_lost_the_fleet_waits_for_a_while_and_ends() -> None:
     records, told = measured(plan("ViT", "BeiT", "DETR"), A, losses=((7.0, A),))
     assert counts(records) == {("ViT", 0): 1}
-    assert "node-a is gone; no nodes of CPU are left" in told
+    assert "node-a is gone; nodes of CPU that are left: 0" in told
 
 
 class Grows(SimulatedEngine):
