@@ -415,11 +415,29 @@ cli.main(["run", "--model", "ViT", "BeiT", "ResNet", "MobileNet", "--processes",
 KILLS = 20
 
 
-def start_parent(folder: Path) -> subprocess.Popen[str]:
+def start_parent(folder: Path, seconds: float = 0.02) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", PARENT, str(Path(__file__).with_name("stub_worker.py")), str(folder)]
     return subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, "STUB_SECONDS": "0.02"}, stdout=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        env={**os.environ, "STUB_SECONDS": str(seconds)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
+
+
+def test_the_same_command_beside_itself_is_refused_and_disturbs_nothing(tmp_path: Path, survived: Survived) -> None:
+    with start_parent(tmp_path, seconds=600.0) as first:
+        wait_until(lambda: list((tmp_path / "out").glob("*.jsonl")), seconds=60.0)
+        with start_parent(tmp_path) as second:
+            said, _ = second.communicate(timeout=60)
+        assert second.returncode == 2
+        assert "another process" in said
+        assert "remedy: " in said
+        assert first.poll() is None
+        first.kill()
+    survived("two_runs", "results", "refused")
 
 
 def kill_again_and_again(folder: Path, moments: random.Random) -> None:
