@@ -324,7 +324,11 @@ class _Read:
         }
         for column, values in found.items():
             self.figures[f"{name}_{column}"].append(values.astype(np.float64))
-        self.lists[f"{name}_rounds"].append(Ragged(calls.medians()[filled], _sums(filled, rounds)))
+        medians = calls.medians()
+        alone = np.flatnonzero(np.repeat(rounds == 1, rounds) & filled)  # blocks of the protocol of 2023: their mean
+        blocks = calls.take(alone)
+        medians[alone] = np.add.reduceat(blocks.flat, blocks.starts) / blocks.lengths
+        self.lists[f"{name}_rounds"].append(Ragged(medians[filled], _sums(filled, rounds)))
         self.lists[f"{name}_device"].append(Ragged.of([arm.device_ms for arm in known]))
 
     def _add_figures(self, prefix: str, names: Iterable[str], values: Sequence[Any]) -> None:

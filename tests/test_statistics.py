@@ -113,6 +113,12 @@ def test_rounds_of_different_lengths_are_medians_of_their_own_calls() -> None:
     assert speedup([measurement]).value == pytest.approx(2.5)
 
 
+def test_a_single_block_is_worth_its_mean_as_in_2023() -> None:
+    measurement = Measurement(eager=arm([[2, 2, 8]]), compiled=arm([[1, 1, 4]]))
+    assert summarize([measurement.eager]).latency_ms == pytest.approx(4.0)
+    assert speedup([measurement]).value == pytest.approx(2.0)
+
+
 def test_two_runs_are_compared_as_welch_says() -> None:
     before, after = np.array([20.1, 19.8, 20.5, 20.2]), np.array([21.0, 22.4, 21.3])
     welch = scipy.stats.ttest_ind(np.log(before), np.log(after), equal_var=False)

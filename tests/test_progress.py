@@ -1,0 +1,38 @@
+"""What a person sees while a sweep runs: on a terminal a bar with model, phase and time left, elsewhere plain lines."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from test_sweep import plan, record
+
+from bench.job import Phase
+from bench.plan import pending
+from bench.progress import BarReporter, PlainReporter
+
+
+def told(*, is_terminal: bool) -> str:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=is_terminal, color_system=None, width=120)
+    made = plan("ViT", "BeiT")
+    step = pending(made, [])[0]
+    with BarReporter(console) if is_terminal else PlainReporter(console) as reporter:
+        reporter.begin(step, done=3, left=5, left_s=600.0)
+        reporter.phase(Phase(name="measuring", done=7, of=30))
+        reporter.end(record(made.planned[0]), 12.0)
+    return out.getvalue()
+
+
+def test_a_terminal_shows_the_model_its_phase_what_is_done_and_the_time_left() -> None:
+    text = told(is_terminal=True)
+    for part in ("3/8", "ViT, process 1 · starting", "measuring 7/30", "about 10 min left", "(12 s)"):
+        assert part in text
+
+
+def test_elsewhere_there_are_lines_without_controls() -> None:
+    lines = told(is_terminal=False).splitlines()
+    assert lines[0] == "[4/8] ViT, process 1 … about 10 min left"
+    assert lines[1].endswith("(12 s)")
+    assert len(lines) == 2
+    assert "\x1b" not in "".join(lines)
