@@ -7,14 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ET  # our own files
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from generator.checks import check
 from generator.cli import main
 from generator.language import LANGUAGES, catalog_path
 
@@ -111,13 +109,6 @@ def test_gettext_accepts_every_catalog_of_the_project(code: str) -> None:
     command = ["msgfmt", "--check", "-o", os.devnull, str(catalog_path(code))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_extraction_and_check_take_three_seconds_at_most() -> None:
-    check()  # what is imported and compiled once is no part of it
-    start = time.process_time()
-    check()
-    assert time.process_time() - start < 3
 
 
 def test_an_unknown_language_is_refused_without_a_traceback() -> None:

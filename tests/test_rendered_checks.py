@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -102,9 +101,7 @@ def test_without_a_site_it_says_how_to_build_one(tmp_path: Path) -> None:
 def test_the_real_site_is_the_same_until_a_row_is_removed(site: BuiltSite, tmp_path: Path) -> None:
     folder = tmp_path / "site"
     shutil.copytree(site.folder, folder, ignore=lambda _, names: [n for n in names if n.endswith((".svg", ".woff2"))])
-    start = time.process_time()
     assert check_site(folder) == []
-    assert time.process_time() - start < 5
     page = folder / "ja" / "devices" / "a100" / "index.html"
     text = page.read_text(encoding="utf-8")
     page.write_text(re.sub(r"(?s)(<tbody>.*?)<tr>.*?</tr>", r"\1", text, count=1), encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import timeit
 from collections.abc import Iterable
 
 import numpy as np
@@ -347,11 +346,3 @@ def test_the_interval_of_a_median_holds_it_and_lies_in_the_sample(values: list[f
     slack = 1e-9 * max(values)
     assert min(values) - slack <= low <= np.median(values) + slack
     assert np.median(values) - slack <= high <= max(values) + slack
-
-
-def test_a_cell_takes_milliseconds() -> None:
-    rng = np.random.default_rng(3)
-    cell = [pair(rng.lognormal(0, 0.1, 1000), rng.lognormal(0, 0.1, 1000), cold_s=9.0) for _ in range(5)]
-    speedup(cell)
-    seconds = min(timeit.repeat(lambda: (speedup(cell), summarize([m.eager for m in cell])), number=1, repeat=5))
-    assert seconds < 0.05
