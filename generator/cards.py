@@ -23,7 +23,6 @@ import jieba
 import matplotlib as mpl
 import numpy as np
 import PIL
-from matplotlib.font_manager import get_font
 from matplotlib.ft2font import LoadFlags
 from numpy.typing import NDArray
 from PIL import Image
@@ -184,16 +183,9 @@ def _palette() -> bytes:
 
 def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
     """Matplotlib's font with `text` laid out, `size` pixels high. It is the same font for every text."""
-    font = _font(language, size, bold=bold)
+    font = fonts.drawing_font(language, size, bold=bold)
     # From the right, even where the first word is Latin.
     font.set_text(f"\u200f{text}" if re.search(f"[{ARABIC}]", text) else text, flags=LoadFlags.NO_HINTING)
-    return font
-
-
-def _font(language: str, size: int, *, bold: bool = False) -> Any:
-    faces = dict.fromkeys((fonts.LATIN, fonts.face_of(language), *fonts.FACES.values()))
-    font = get_font([str(face.path("bold" if bold else "regular")) for face in faces])
-    font.set_size(size, 72)
     return font
 
 

@@ -18,11 +18,10 @@ from io import StringIO
 from pathlib import Path
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
 
 from generator import fonts, plot
 from generator.cache import Cache
-from generator.plot import SMALL, WIDTH, Canvas, Role, check_glyphs, svg, text_width
+from generator.plot import SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
 
 HEIGHT = 400
 """Of every drawing, in pixels."""
@@ -98,11 +97,11 @@ def _version() -> str:
 
 def draw(curves: Curves) -> bytes:
     """The curves as SVG in the colours of a light page. Raises `AtlasError` where a font lacks a character."""
-    return svg(lambda: compose(curves))
+    return compose(curves).drawing.svg()
 
 
-def compose(curves: Curves) -> Figure:
-    """The drawing as a matplotlib figure of one pixel a point."""
+def compose(curves: Curves) -> Canvas:
+    """The curves, drawn."""
     check_glyphs(_texts(curves))
     canvas = Canvas(curves.language, HEIGHT, mirrored=curves.right_to_left)
     start = max(text_width(text, curves.language, SMALL) for _, text in curves.ticks) + _GAP
@@ -120,7 +119,7 @@ def compose(curves: Curves) -> Figure:
     for curve in curves.curves:
         points = [(place.x(step), place.y(value)) for step, value in enumerate(curve.values, start=1)]
         canvas.curve(points, curve.role, curve.width, dashed=curve.dashed)
-    return canvas.figure
+    return canvas
 
 
 def _texts(curves: Curves) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """The fonts of charts and pages: subsets of Noto that ship with the repository, and smaller ones of them for the web.
 
-A face covers one script; a language reads with its own face and falls back to the others. Charts load the faces into
-matplotlib (`families`); pages serve woff2 files with exactly the characters a language uses (`web_font`). No font of
-the machine or of another host is ever used, so that every build draws the same shapes.
+A face covers one script; a language reads with its own face and falls back to the others. Charts set text with the
+shipped files (`drawing_font`); pages serve woff2 files with exactly the characters a language uses (`web_font`).
+No font of the machine or of another host is ever used, so that every build draws the same shapes.
 
     python -m generator.fonts /usr/share/fonts     # make the shipped subsets again from the full Noto fonts
 """
@@ -37,7 +37,7 @@ WEIGHTS: tuple[Weight, ...] = ("regular", "bold")
 
 @dataclass(frozen=True)
 class Face:
-    """One script in two weights. `family` is its name in CSS and in matplotlib, and no installed font has it."""
+    """One script in two weights. `family` is its name in CSS, and no installed font has it."""
 
     name: str  # of the files: <name>-<weight>.<suffix>
     family: str
@@ -79,19 +79,21 @@ _WEB = Cache("web-fonts", ".woff2")
 # ── For charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def families(language: str) -> list[str]:
-    """Names of the families in which matplotlib looks a character up, best first, for text in `language`."""
-    _register()
-    return list(dict.fromkeys(each.family for each in (LATIN, face_of(language), *FACES.values())))
+def drawing_font(language: str, size: float, *, bold: bool = False) -> Any:
+    """Matplotlib's font for text in `language`, `size` pixels high: it looks a character up in the Latin face, then in
+    that of the language, then in the others. The same font for whoever asks in a thread: set the text at once.
+    """
+    from matplotlib.font_manager import get_font  # noqa: PLC0415  # web pages need none of it
+
+    font = get_font(_drawing_files(language, "bold" if bold else "regular"))
+    font.set_size(size, 72)
+    return font
 
 
 @functools.cache
-def _register() -> None:
-    from matplotlib import font_manager  # noqa: PLC0415  # web pages need none of it
-
-    for face in FACES.values():
-        for weight in WEIGHTS:
-            font_manager.fontManager.addfont(_shipped(face, weight))
+def _drawing_files(language: str, weight: Weight) -> tuple[str, ...]:
+    faces = dict.fromkeys((LATIN, face_of(language), *FACES.values()))
+    return tuple(str(_shipped(face, weight)) for face in faces)
 
 
 @functools.cache

@@ -1,8 +1,8 @@
 """A `Plot`, all words and numbers decided, becomes SVG bytes: what a chart looks like, and nothing of what it means.
 
 Everything is placed in pixels of a canvas `WIDTH` wide, so that no two texts can meet, and mirrored as a whole for
-right-to-left languages. The same plot gives the same bytes on every machine: own fonts, text as paths, no date, a fixed
-salt for ids. Matplotlib shapes Arabic itself.
+right-to-left languages. The same plot gives the same bytes on every machine: own fonts, text as paths. Matplotlib sets
+the text, Arabic too; the few shapes there are need no more of it, and are written in a tenth of its time.
 
     python -m pytest tests/test_plot.py
 """
@@ -11,30 +11,21 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.backends.backend_agg import RendererAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
-from matplotlib.text import Text
-from matplotlib.transforms import IdentityTransform
+from matplotlib.ft2font import LoadFlags
+from matplotlib.path import Path as Shape
+from matplotlib.textpath import TextToPath
 
 from bench.errors import AtlasError
 from generator import fonts, typography
-from generator.svg import compact
+from generator.svg import UNITS, Drawing, Letter, Segment, outline
 
 WIDTH = 480
 """Of every chart, in pixels. On a phone of 390 pixels text of size `SMALL` is still shown at more than ten pixels."""
@@ -154,25 +145,46 @@ def _luminance(colour: str) -> float:
 
 # ── Text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_DRAWING = RLock()  # matplotlib's settings, font cache and warnings belong to the whole process
+_SETTING = RLock()
+"""Matplotlib's fonts hold one text at a time."""
+
+_EM = 100
+"""Pixels: texts are set once for all sizes, without hints for any of them."""
+
+_SHAPES: dict[str, str] = {}
+"""The outlines of letters, by the name of their font and their number in it: as many as there are in the fonts."""
 
 
-@lru_cache(maxsize=64)
-def _font(language: str, size: float, *, bold: bool = False) -> FontProperties:
-    return FontProperties(family=fonts.families(language), size=size, weight="bold" if bold else "normal")
-
-
-@lru_cache(maxsize=4096)
 def text_width(text: str, language: str, size: float, *, bold: bool = False) -> float:
     """The width of `text` in pixels."""
-    with _DRAWING:
-        font = _font(language, size, bold=bold)
-        return float(_measuring().get_text_width_height_descent(text, font, ismath=False)[0])
+    return _width(text, language, bold) * size / _EM
 
 
-@lru_cache(maxsize=1)
-def _measuring() -> RendererAgg:
-    return RendererAgg(10, 10, 72)
+@lru_cache(maxsize=8192)
+def _width(text: str, language: str, bold: bool) -> float:  # a part of the key
+    with _SETTING:
+        font = fonts.drawing_font(language, _EM, bold=bold)
+        font.set_text(text, flags=LoadFlags.NO_HINTING)
+        return float(font.get_width_height()[0] / 64)
+
+
+@lru_cache(maxsize=8192)
+def _letters(text: str, language: str, bold: bool) -> tuple[Letter, ...]:
+    """What the text is written with; the outlines are in `_SHAPES` then."""
+    scale = UNITS / _EM
+    known: Any = _SHAPES  # which names are in it is all that is asked
+    with _SETTING:
+        font = fonts.drawing_font(language, _EM, bold=bold)
+        placed, new, _ = TextToPath().get_glyphs_with_font(font, text, known, return_new_glyphs_only=True)
+        for name, (points, codes) in new.items():
+            _SHAPES[name] = outline(_segments(Shape(points * scale, codes)), 0)
+    return tuple(Letter(name, round(x * scale), round(y * scale)) for name, x, y, _ in placed)
+
+
+def _segments(shape: Shape) -> Iterator[Segment]:
+    commands = {Shape.MOVETO: "M", Shape.LINETO: "L", Shape.CURVE3: "Q", Shape.CURVE4: "C", Shape.CLOSEPOLY: "z"}
+    for points, code in shape.iter_segments(simplify=False):
+        yield commands[code], points.tolist()
 
 
 _IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]|·")
@@ -200,29 +212,10 @@ def check_glyphs(texts: Iterable[str]) -> None:
 
 # ── Drawing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_SETTINGS = {
-    "svg.hashsalt": "compile-atlas",
-    "svg.fonttype": "path",
-    "axes.unicode_minus": False,
-    "path.simplify": False,
-}
-_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-
 
 def draw(plot: Plot) -> bytes:
     """The plot as SVG in the colours of a light page. Raises `AtlasError` where a font lacks a character."""
-    return svg(lambda: compose(plot))
-
-
-def svg(composed: Callable[[], Figure]) -> bytes:
-    """A drawing as SVG, the same bytes on every machine."""
-    with _DRAWING, mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        figure = composed()
-        content = BytesIO()
-        FigureCanvasSVG(figure).print_svg(content, metadata=_NO_METADATA)
-    drawing = re.sub(rb'(width|height)="([0-9.]+)pt"', rb'\1="\2"', content.getvalue(), count=2)
-    return compact(drawing)
+    return compose(plot).drawing.svg()
 
 
 def program() -> bytes:
@@ -235,8 +228,8 @@ def height(plot: Plot) -> int:
     return math.ceil(_Layout.of(plot).height)
 
 
-def compose(plot: Plot) -> Figure:
-    """The drawing as a matplotlib figure of one pixel a point."""
+def compose(plot: Plot) -> Canvas:
+    """The plot, drawn."""
     check_glyphs(_texts(plot))
     layout = _Layout.of(plot)
     canvas = Canvas(plot.language, layout.height, mirrored=plot.right_to_left)
@@ -245,7 +238,7 @@ def compose(plot: Plot) -> Figure:
     for panel in plot.panels:
         y = _draw_panel(canvas, plot, layout, panel, y)
     _draw_axis(canvas, plot, layout, y)
-    return canvas.figure
+    return canvas
 
 
 def _texts(plot: Plot) -> Iterator[str]:
@@ -258,68 +251,80 @@ def _texts(plot: Plot) -> Iterator[str]:
             yield from (row.label, row.note, *(mark.text for mark in row.marks if mark))
 
 
+@dataclass(frozen=True)
+class Placed:
+    """A text where it stands: its left end, the middle of its letters, its width and size."""
+
+    text: str
+    x: float
+    y: float
+    width: float
+    size: float
+
+
 class Canvas:
     """Places shapes by pixels from the top and from where the language starts to read."""
 
     def __init__(self, language: str, height: float, *, mirrored: bool) -> None:
         self.language = language
         self.mirrored = mirrored
-        self.height = math.ceil(height)
-        self.figure = Figure(figsize=(WIDTH / 72, self.height / 72), dpi=72, frameon=False)
+        self.drawing = Drawing(WIDTH, math.ceil(height))
+        self.texts: list[Placed] = []
 
     def text(self, x: float, y: float, text: str, role: Role = "text", size: float = LABEL, **how: Any) -> None:
         """Text with its middle at `y`; `side` says which end of it is at `x`."""
-        side = how.get("side", "start")
-        across: dict[str, Any] = {"start": "left", "end": "right"}
-        if self.mirrored:
-            across = {"start": "right", "end": "left"}
-            text = _from_the_right(text)
-        artist = Text(
-            self._x(x),
-            self.height - y - 0.36 * size,
-            text,
-            color=LIGHT[role],
-            fontproperties=_font(self.language, size, bold=how.get("bold", False)),
-            horizontalalignment=across.get(side, "center"),
-            verticalalignment="baseline",
-            parse_math=False,
-        )
-        self._add(artist, 3)
+        if not text:
+            return
+        bold = how.get("bold", False)
+        width = text_width(text, self.language, size, bold=bold)
+        before = {"start": 0.0, "end": width}.get(how.get("side", "start"), width / 2)
+        left = self._x(x) - (width - before if self.mirrored else before)
+        letters = _letters(_from_the_right(text) if self.mirrored else text, self.language, bold)
+        self.drawing.text(3, left, y + 0.36 * size, size, LIGHT[role], letters, _SHAPES)
+        self.texts.append(Placed(text, left, y, width, size))
 
     def bar(self, x: float, y: float, width: float, height: float, role: Role) -> None:
         """A rectangle from `x` on, its middle at `y`."""
         left = min(self._x(x), self._x(x + width))
-        self._add(
-            Rectangle((left, self.height - y - height / 2), abs(width), height, facecolor=LIGHT[role], linewidth=0), 2
-        )
+        self.drawing.rectangle(2, left, y - height / 2, abs(width), height, LIGHT[role])
 
     def line(
         self, x: float, y: float, to_x: float, to_y: float, role: Role, width: float = 1, layer: float = 1
     ) -> None:
         """A straight line."""
-        ends = [self._x(x), self._x(to_x)], [self.height - y, self.height - to_y]
-        self._add(Line2D(*ends, color=LIGHT[role], linewidth=width, solid_capstyle="butt"), layer)
+        self.drawing.path(layer, [(self._x(x), y), (self._x(to_x), to_y)], _stroke(role, width))
 
     def curve(self, points: Sequence[tuple[float, float]], role: Role, width: float, *, dashed: bool = False) -> None:
         """Straight lines from point to point."""
-        xs, ys = zip(*((self._x(x), self.height - y) for x, y in points), strict=True)
-        style: dict[str, Any] = {"linestyle": (0, (4, 2)) if dashed else "-", "solid_joinstyle": "round"}
-        self._add(Line2D(xs, ys, color=LIGHT[role], linewidth=width, **style), 3)
+        style = f'stroke-dasharray="{4 * width:g} {2 * width:g}"' if dashed else 'stroke-linecap="square"'
+        self.drawing.path(3, [(self._x(x), y) for x, y in points], f"{_stroke(role, width)} {style}")
 
     def dot(self, x: float, y: float, role: Role, size: float = 12, shape: str = "o", *, hollow: bool = False) -> None:
         """A mark of `size` pixels."""
-        edge = 2.0 if hollow else 0.0
-        style: dict[str, Any] = {"marker": shape, "markersize": size - edge, "markeredgewidth": edge}
-        style["markerfacecolor"] = "none" if hollow else LIGHT[role]
-        self._add(Line2D([self._x(x)], [self.height - y], color=LIGHT[role], linestyle="none", **style), 4)
+        edge = 2.0
+        paint = _stroke(role, edge) if hollow else f'fill="{LIGHT[role]}"'
+        radius = (size - edge if hollow else size) / 2
+        if shape == "o":
+            self.drawing.circle(4, self._x(x), y, radius, paint)
+            return
+        corners = [(self._x(x) + radius * right, y + radius * down) for right, down in _CORNERS[shape]]
+        self.drawing.path(4, corners, paint, closed=True)
 
     def _x(self, x: float) -> float:
         return WIDTH - x if self.mirrored else x
 
-    def _add(self, artist: Artist, layer: float) -> None:
-        artist.set_transform(IdentityTransform())
-        artist.set_zorder(layer)
-        self.figure.add_artist(artist)
+
+def _stroke(role: Role, width: float) -> str:
+    return f'fill="none" stroke="{LIGHT[role]}" stroke-width="{width:g}"'
+
+
+_CORNERS = {
+    "s": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+    "D": ((0, -math.sqrt(2)), (math.sqrt(2), 0), (0, math.sqrt(2)), (-math.sqrt(2), 0)),
+    "^": ((0, -1), (1, 1), (-1, 1)),
+    "v": ((0, 1), (-1, -1), (1, -1)),
+}
+"""Of the shapes that have corners, in halves of their size, to the right and down."""
 
 
 # ── Layout ──────────────────────────────────────────────────────────────────────────────────────────────────────────

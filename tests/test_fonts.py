@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from fontTools.ttLib import TTFont
-from matplotlib import font_manager
 
 from bench.errors import AtlasError
 from generator import fonts
@@ -41,16 +40,11 @@ def test_chinese_and_japanese_cover_their_national_standards() -> None:
     assert all(bytes((lead, 0xB0)).decode("euc_jp") in fonts.coverage("ja") for lead in range(0xB0, 0xF4))
 
 
-def test_matplotlib_finds_the_shipped_file_and_no_installed_one() -> None:
-    for family in fonts.families("ja"):
-        found = font_manager.findfont(family, fallback_to_default=False)
-        assert Path(found).parent == fonts.FONTS
-
-
-def test_own_script_comes_before_the_others() -> None:
-    assert fonts.families("ja")[:2] == ["Atlas Sans", "Atlas Sans JP"]
-    assert fonts.families("zh")[:2] == ["Atlas Sans", "Atlas Sans SC"]
-    assert fonts.families("ar-XB")[:2] == ["Atlas Sans", "Atlas Sans Arabic"]
+@pytest.mark.parametrize(("language", "second"), [("ja", "japanese"), ("zh", "chinese"), ("ar-XB", "arabic")])
+def test_drawings_use_shipped_files_that_of_the_own_script_before_the_others(language: str, second: str) -> None:
+    files = [Path(file) for file in fonts._drawing_files(language, "regular")]
+    assert {file.parent for file in files} == {fonts.FONTS}
+    assert [file.stem for file in files[:2]] == ["latin-regular", f"{second}-regular"]
 
 
 def test_web_font_holds_just_the_characters_asked_for() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from bench.errors import AtlasError
@@ -72,10 +71,11 @@ def strip(count: int = 60, **changes: Any) -> Plot:
 
 def boxes(drawing: Plot) -> dict[str, Bbox]:
     """Where each text is, in pixels."""
-    figure = plot.compose(drawing)
-    renderer = plot._measuring()
-    texts = [artist for artist in figure.findobj(Text) if artist.get_text()]
-    return {f"{n} {text.get_text()}": text.get_window_extent(renderer) for n, text in enumerate(texts)}
+    texts = plot.compose(drawing).texts
+    return {
+        f"{n} {each.text}": Bbox.from_bounds(each.x, each.y - 0.6 * each.size, each.width, 1.2 * each.size)
+        for n, each in enumerate(texts)
+    }
 
 
 def overlaps(drawing: Plot) -> list[tuple[str, str]]:
@@ -138,7 +138,6 @@ def test_same_plot_same_bytes_in_another_process() -> None:
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert plot.draw(change()) == other
-    assert b"dc:date" not in other
 
 
 def test_text_is_drawn_as_paths_with_own_fonts() -> None:
@@ -146,9 +145,7 @@ def test_text_is_drawn_as_paths_with_own_fonts() -> None:
     assert b"<text" not in svg
     assert b"AtlasSansArabic" in svg
     assert svg.startswith(b"<svg ")
-    assert re.search(rb'<svg [^>]*width="480" height="\d+" viewBox="0 0 480 \d+"', svg) or re.search(
-        rb'width="480" height="\d+"', svg
-    )
+    assert re.match(rb'<svg [^>]*width="480" height="(\d+)" viewBox="0 0 480 \1"', svg)
 
 
 def test_background_is_transparent() -> None:
@@ -205,7 +202,7 @@ def test_a_doubtful_dot_is_hollow() -> None:
         plot.draw(dots(panels=(Panel((Line("BeiT", (Mark(2.0, doubtful=doubtful), Mark(1.0))),)),)))
         for doubtful in (False, True)
     )
-    assert doubtful.count(b'fill-opacity="0"') + doubtful.count(b'fill="none"') > sound.count(b'fill="none"')
+    assert doubtful.count(b'fill="none"') > sound.count(b'fill="none"')
 
 
 def test_the_stylesheet_has_the_same_two_arms() -> None:

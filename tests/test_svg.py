@@ -1,64 +1,49 @@
-"""Smaller drawings: the same shapes, texts and colours, in fewer bytes."""
+"""Drawings in few bytes: outlines relative to the point before, each letter once, nothing in them but shapes."""
 
 from __future__ import annotations
 
-import gzip
 import re
+import xml.etree.ElementTree as ET
 
-import matplotlib as mpl
 import pytest
-from matplotlib.figure import Figure
 
-from generator import fonts, plot
-from generator.svg import _outline, compact
+from generator.svg import Drawing, Letter, Segment, outline
 
 
-@pytest.fixture(scope="module")
-def drawn() -> bytes:
-    """As matplotlib draws: bars, a dashed line, markers, text."""
-    with mpl.rc_context(plot._SETTINGS), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plot, "compact", lambda drawing: drawing)
-        return plot.svg(figure)
-
-
-def figure() -> Figure:
-    figure = Figure(figsize=(4, 3))
-    axes = figure.add_subplot()
-    axes.barh(["ViT", "ResNet"], [7.584, 3.21], color="#0072b2")
-    axes.plot([1, 2], [0, 1], "--", marker="o", color="#d55e00")
-    axes.set_title("Latency (ms)", fontfamily="Atlas Sans")
-    fonts.families("en")
-    return figure
-
-
-def test_it_is_much_smaller_and_stays_so(drawn: bytes) -> None:
-    small = compact(drawn)
-    assert len(gzip.compress(small)) < 0.7 * len(gzip.compress(drawn))
-    assert compact(drawn) == small
-
-
-def test_everything_that_shows_is_still_there(drawn: bytes) -> None:
-    small = compact(drawn)
-    for shown in (rb"#[0-9a-f]{6}", rb"<use ", rb'viewBox="[^"]*"', rb"stroke-dasharray"):
-        assert len(re.findall(shown, small)) == len(re.findall(shown, drawn)), shown
-    names = set(re.findall(rb'id="([^"]+)"', small))
-    assert names == set(re.findall(rb'href="#([^"]+)"', small)) | set(re.findall(rb"url\(#([^)]+)\)", small))
+def test_upper_layers_come_last_and_letters_once() -> None:
+    drawing = Drawing(100, 50)
+    letters = (Letter("A", 0, 0), Letter("space", 240, 0), Letter("A", 340, -2))
+    drawing.text(3, 1.234, 20, 16, "#000000", letters, {"A": "M0 0h9v9z", "space": ""})
+    drawing.rectangle(2, 0.5, 0, 9.996, 5, "#0072b2")
+    drawing.path(1, [(0, 0), (10, 0), (10, 2.5)], 'fill="none"')
+    root = ET.fromstring(drawing.svg())
+    assert [element.tag.rpartition("}")[2] for element in root] == ["defs", "path", "rect", "g"]
+    assert [element.attrib for element in root[0]] == [{"id": "A", "d": "M0 0h9v9z"}]
+    assert root[1].attrib["d"] == "M0 0h10v2.5"
+    assert root[2].attrib == {"x": ".5", "y": "0", "width": "10", "height": "5", "fill": "#0072b2"}
+    assert root[3].attrib["transform"] == "translate(1.23 20) scale(.04 -.04)"
+    assert [(use.get("x"), use.get("y")) for use in root[3]] == [(None, None), ("340", "-2")]
 
 
 @pytest.mark.parametrize(
-    ("outline", "short"),
+    ("segments", "short"),
     [
-        ("M 10 20 \nL 110.333333 20 \nL 110.333333 0 \nL 10 0.004 \nz\n", "M10 20h100.33v-20h-100.33z"),
-        ("M 0 0 \nQ 1 2 3 4 \nQ 5 6 2 2.5 \n", "M0 0q1 2 3 4 2 2-1-1.5"),
-        ("M 1 1 \nL 2 3 \nL 1 2 \nM 0.4 -0.25 \nL 0 0 \n", "M1 1l1 2-1-1M.4-.25l-.4.25"),
+        (
+            [("M", (10, 20)), ("L", (110.333333, 20)), ("L", (110.333333, 0)), ("L", (10, 0.004)), ("z", ())],
+            "M10 20h100.33v-20h-100.33z",
+        ),
+        ([("M", (0, 0)), ("Q", (1, 2, 3, 4)), ("Q", (5, 6, 2, 2.5))], "M0 0q1 2 3 4 2 2-1-1.5"),
+        (
+            [("M", (1, 1)), ("L", (2, 3)), ("L", (1, 2)), ("M", (0.4, -0.25)), ("L", (0, 0))],
+            "M1 1l1 2-1-1M.4-.25l-.4.25",
+        ),
     ],
 )
-def test_outlines_are_relative_and_as_short_as_can_be(outline: str, short: str) -> None:
-    assert _outline(outline, 2, 1).replace("-.4 .25", "-.4.25") == short
+def test_outlines_are_relative_and_as_short_as_can_be(segments: list[Segment], short: str) -> None:
+    assert outline(segments, 2).replace("-.4 .25", "-.4.25") == short
 
 
 def test_rounding_does_not_add_up() -> None:
-    steps = "".join(f"L {0.004 * n:.6f} {n} \n" for n in range(1, 1001))
-    path = _outline(f"M 0 0 \n{steps}", 2, 1)
+    path = outline([("M", (0, 0)), *(("L", (0.004 * n, n)) for n in range(1, 1001))], 2)
     assert path.startswith("M0 0v1l.01 1v1l")
     assert sum(map(float, re.findall(r"l(-?[\d.]+)", path))) == pytest.approx(4.0)
