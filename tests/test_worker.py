@@ -13,7 +13,7 @@ import pytest
 import torch
 from test_executors import job as plain_job
 
-from bench import graphs, roofline, trial, worker
+from bench import environment, graphs, roofline, trial, worker
 from bench.build import Loaded, load
 from bench.executors import Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Refusal, Request, Survey
@@ -218,3 +218,38 @@ def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.
     finding = trial.run(job(), lambda _: None)
     assert finding.status is Status.EAGER_TWO_RUNS_DIFFER
     assert finding.measurement is not None
+
+
+# ── What only a GPU does, with one that is made up ──────────────────────────────────────────────────────────────────
+
+
+def test_the_time_of_a_device_is_that_between_events_around_calls_that_do_not_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arms = trial.Arms(job())
+    told: list[str] = []
+
+    class Event:
+        def __init__(self, device: torch.device, *, enable_timing: bool) -> None:
+            assert (device.type, enable_timing) == ("cuda", True)
+
+        def record(self) -> None:
+            told.append("event")
+
+        def synchronize(self) -> None:
+            told.append("wait")
+
+        def elapsed_time(self, end: Any) -> float:
+            return 25.0
+
+    monkeypatch.setattr(arms, "device", torch.device("cuda"))
+    monkeypatch.setattr(torch, "Event", Event)
+    monkeypatch.setattr(arms.loaded.module, "forward", lambda **_: told.append("call"))
+    assert arms._device_ms(arms.eager) == (2.5,) * 10
+    assert told == ["event", *["call"] * 10, "event", "wait"] * 10
+
+
+def test_what_moves_the_latency_of_a_gpu_is_recorded() -> None:
+    settings = environment._settings(torch.device("cuda"))
+    assert settings.keys() >= {"cuda_matmul_allow_tf32", "cudnn_allow_tf32", "cudnn_benchmark", "cudnn"}
+    assert settings["float32_matmul_precision"] == "highest"
