@@ -28,9 +28,10 @@ HEIGHT = 400
 
 _SVG = Cache("charts", ".svg")
 
-_TOP, _BOTTOM = 76.0, HEIGHT - 56.0
+_BOTTOM = HEIGHT - 56.0
 _GAP = 8.0
 _LEGEND_LINE = 26.0
+_ABOVE = 24.0  # the lines of the legend, with the name of the axis
 _SAMPLE = 46.0  # of a line, in the legend
 
 
@@ -104,14 +105,14 @@ def compose(curves: Curves) -> Canvas:
     """The curves, drawn."""
     check_glyphs(_texts(curves))
     canvas = Canvas(curves.language, HEIGHT, mirrored=curves.right_to_left)
-    start = max(text_width(text, curves.language, SMALL) for _, text in curves.ticks) + _GAP
-    place = _Place.of(curves, start)
-    _draw_legend(canvas, curves)
+    start = max(text_width(text, curves.language, SMALL) for _, text in curves.ticks) + 1.5 * _GAP
+    top = _ABOVE + _LEGEND_LINE * _draw_legend(canvas, curves)
+    place = _Place.of(curves, start, top)
     for value, text in curves.ticks:
         y = place.y(value)
         canvas.line(start, y, WIDTH, y, "grid")
         canvas.text(start - _GAP, y, text, "muted", SMALL, side="end")
-    canvas.text(0, _TOP - 16, curves.axis, "muted", SMALL)
+    canvas.text(0, top - 16, curves.axis, "muted", SMALL)
     for step, text in curves.step_ticks:
         half = text_width(text, curves.language, SMALL) / 2
         canvas.text(min(place.x(step), WIDTH - half), _BOTTOM + 16, text, "muted", SMALL, side="middle")
@@ -133,29 +134,32 @@ class _Place:
     """Where a step and a value lie."""
 
     start: float
+    top: float
     steps: int
     low: float
     high: float
 
     @classmethod
-    def of(cls, curves: Curves, start: float) -> _Place:
+    def of(cls, curves: Curves, start: float, top: float) -> _Place:
         values = [*(value for curve in curves.curves for value in curve.values), *(value for value, _ in curves.ticks)]
         steps = max(len(curve.values) for curve in curves.curves)
-        return cls(start + _GAP, steps, math.log(min(values)), math.log(max(values)))
+        return cls(start + _GAP, top, steps, math.log(min(values)), math.log(max(values)))
 
     def x(self, step: int) -> float:
         return self.start + (WIDTH - _GAP - self.start) * (step - 1) / max(self.steps - 1, 1)
 
     def y(self, value: float) -> float:
-        return _BOTTOM - (_BOTTOM - _TOP) * (math.log(value) - self.low) / max(self.high - self.low, 1e-9)
+        return _BOTTOM - (_BOTTOM - self.top) * (math.log(value) - self.low) / max(self.high - self.low, 1e-9)
 
 
-def _draw_legend(canvas: Canvas, curves: Curves) -> None:
-    x, y = 0.0, 12.0
+def _draw_legend(canvas: Canvas, curves: Curves) -> int:
+    """In as many lines as it takes; gives their number."""
+    x, y, lines = 0.0, 12.0, 1
     for curve in curves.curves:
         width = _SAMPLE + _GAP + text_width(curve.label, curves.language, SMALL)
         if x and x + width > WIDTH:
-            x, y = 0.0, y + _LEGEND_LINE
+            x, y, lines = 0.0, y + _LEGEND_LINE, lines + 1
         canvas.curve([(x, y), (x + _SAMPLE, y)], curve.role, curve.width, dashed=curve.dashed)
         canvas.text(x + _SAMPLE + _GAP, y, curve.label, size=SMALL)
         x += width + 2 * _GAP
+    return lines

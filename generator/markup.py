@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,33 @@ def framed(html: str) -> str:
 _AUTHORED = re.compile(r"<table>(.*?</thead>)(.*?)</table>", re.DOTALL)
 _FIRST_CELL = re.compile(r"(<tr>\s*)<td>(.*?)</td>", re.DOTALL)
 _HEADING = re.compile(r"<th>(.*?)</th>", re.DOTALL)
+
+
+WHOLE = 28
+"""Letters of the longest command or word of code that stays in one piece: the narrowest phone has room for as many."""
+
+_CODE = re.compile(r"<pre\b.*?</pre>|<code>([^<]*)</code>", re.DOTALL)
+_BREAKABLE = re.compile(r"[^\s]*[-/][^\s]*")
+
+
+def unbroken(html: str) -> str:
+    """The inline code that Markdown made; no line breaks within a short one, nor in an option of a long one."""
+    return _CODE.sub(_unbroken, html)
+
+
+def _unbroken(code: re.Match[str]) -> str:
+    if not code[1]:
+        return code[0]
+    if _is_short(code[1]):
+        return f'<code class="whole">{code[1]}</code>'
+    words = _BREAKABLE.sub(
+        lambda word: f'<span class="whole">{word[0]}</span>' if _is_short(word[0]) else word[0], code[1]
+    )
+    return f"<code>{words}</code>"
+
+
+def _is_short(html: str) -> bool:
+    return len(unescape(html)) <= WHOLE
 
 
 def _framed(table: re.Match[str]) -> str:

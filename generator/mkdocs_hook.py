@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import html
 import logging
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +26,7 @@ import click
 import jieba
 import jinja2
 import jinja2.bccache
+from markupsafe import Markup, escape
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.config.defaults import MkDocsConfig
@@ -33,6 +35,7 @@ from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from mkdocs.structure.toc import AnchorLink
 from mkdocs.utils import CountHandler
 from mkdocs.utils.templates import url_filter
 from pathspec.gitignore import GitIgnoreSpec
@@ -47,7 +50,7 @@ from generator.desk import Desk
 from generator.guide import Edition, Guide, guide_of
 from generator.head import Head, card_uri, head
 from generator.live import check_address, preview, template_mistake
-from generator.markup import framed
+from generator.markup import framed, unbroken
 from generator.material import BUNDLE, labels, mended, search
 from generator.mkdocs_files import EditionFile
 from generator.parallel import Builds
@@ -55,6 +58,7 @@ from generator.policy import policy
 from generator.rendered_checks import check_site
 from generator.search_index import SearchIndex
 from generator.site_file import SiteFile
+from generator.typography import plain
 from generator.unchanged import Unchanged
 from generator.web_fonts import STYLESHEET, preloaded, web_fonts, whole_fonts
 
@@ -201,9 +205,26 @@ def _card(page: Page, config: MkDocsConfig) -> File:
     return EditionFile.of(SiteFile(card_uri(page.file.src_uri), partial(cards.draw, card)), config)
 
 
-def on_page_content(content: str, **_: Any) -> str:
-    """Tables written in Markdown look and sound like those of records."""
-    return framed(content)
+def on_page_content(content: str, *, page: Page, config: MkDocsConfig, **_: Any) -> str:
+    """Tables written in Markdown look and sound like those of records, and code is not broken at its hyphens.
+
+    The list of sections has their names without markup: where text runs from the right, with marks in its place.
+    """
+    if _edition(config).language.direction == "rtl":
+        names = dict(_HEADING.findall(content))
+        for entry in _entries(page.toc):
+            name = Markup(plain(names.get(entry.id, entry.title)))  # noqa: S704  # made by Markdown
+            entry.title = str(escape(name.striptags()))
+    return unbroken(framed(content))
+
+
+_HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)(?:<a class="headerlink"|</h[1-6]>)', re.DOTALL)
+
+
+def _entries(toc: Iterable[AnchorLink]) -> Iterator[AnchorLink]:
+    for entry in toc:
+        yield entry
+        yield from _entries(entry.children)
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:

@@ -78,6 +78,13 @@ def test_heading_ids_are_the_same_in_every_language(pages: Pages) -> None:
 # ── Links ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_versions_keep_their_order_in_the_list_of_sections_of_a_right_to_left_page(site: BuiltSite) -> None:
+    page = (site.folder / "ar" / "devices" / "a100" / "index.html").read_text("utf-8")
+    sections = page[page.index("md-nav--secondary") : page.index("<article")]
+    assert "\u200e2.1.0.dev\u200e" in sections
+    assert "<bdi" not in sections
+
+
 def test_every_link_leads_somewhere_inside_the_site(site: BuiltSite, documents: dict[Path, HtmlPage]) -> None:
     missing = []
     for path, page in documents.items():

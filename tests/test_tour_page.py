@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from pathlib import Path
 
@@ -83,12 +84,18 @@ def test_the_chart_has_all_curves_within_its_frame_in_both_colourings(code: str,
         drawn: list[tuple[float, float]] = []
         patch.setattr(Canvas, "curve", lambda _, points, *__, **___: drawn.extend(points))
         patch.setattr(Canvas, "line", lambda _, *ends, **__: drawn.extend([ends[:2], ends[2:4]]))
-        curves.compose(chart.curves)
+        texts = curves.compose(chart.curves).texts
     xs, ys = np.array(drawn, dtype=float).T
     assert xs.min() >= -0.5
     assert xs.max() <= chart.width + 0.5
     assert ys.min() >= -0.5
     assert ys.max() <= chart.height + 0.5
+    assert min(text.x for text in texts) >= 0, "no figure is cut off"
+    assert not [
+        (one.text, other.text)
+        for one, other in itertools.combinations(texts, 2)
+        if abs(one.y - other.y) < 0.9 * one.size and one.x < other.x + other.width and other.x < one.x + one.width
+    ], "the legend, the axis and its figures have room"
     shown = {f"{taken.example.eager.held_out_losses[0]:.3f}", f"{taken.example.eager.held_out_losses[-1]:.3f}"}
     assert all(figure in chart.alt for figure in shown)
 

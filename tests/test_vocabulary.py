@@ -23,6 +23,7 @@ from bench.record import Arm, GraphBreak, Graphs, Measurement, Status
 from generator import downloads
 from generator.language import load_language
 from generator.load import COLUMNS, Results, load
+from generator.markup import unbroken
 from generator.pages import Page
 from generator.site_file import SiteFile
 from generator.vocabulary import vocabulary
@@ -293,6 +294,15 @@ def test_versions_have_a_chart(told: Results) -> None:
     html = Pages(told).render("{{ versions_chart(device='h200') }}")
     assert "the compiled latency changes by −2" in html
     assert "assets/charts/versions-device-h200.svg" in html
+
+
+def test_no_line_breaks_within_an_option_or_a_short_command() -> None:
+    long = "python -m bench run --profile full --dry-run"
+    html = unbroken(f"<p><code>a -b</code> <code>{long}</code></p><pre><span></span><code>a --b</code></pre>")
+    assert '<code class="whole">a -b</code>' in html
+    assert '<span class="whole">--dry-run</span></code>' in html
+    assert "<pre><span></span><code>a --b</code></pre>" in html, "blocks of code scroll"
+    assert re.sub(r' class="whole"|</?span[^>]*>', "", html).count(long) == 1, "the same text"
 
 
 def test_a_table_is_named_by_its_caption_line_by_line(mixed: Pages) -> None:

@@ -156,7 +156,7 @@ def test_a_published_row_names_its_source_and_a_command_of_the_same_protocol(pag
     visit(page, hosted_site, "#device=t4&model=vit&origin=published")
     page.locator(".explorer tbody .explorer-open").first.click()
     detail = page.locator(".explorer-detail")
-    expect(detail.locator("a[lang=en]")).to_have_attribute("href", re.compile("^https://"))
+    expect(detail.locator("[lang=en] a")).to_have_attribute("href", re.compile("^https://"))
     expect(detail.locator("pre")).to_contain_text("--profile paper-2023 --checkpoint google/vit-base-patch16-224")
 
 

@@ -43,14 +43,15 @@ export const makeDetails = (texts, folder) => {
   const own = row =>
     `python -m bench run --profile paper-2023 --checkpoint ${row.checkpoint} --task ${row.task} --batch-size ${row.batch_size} --compile-mode ${row.compile_mode} --dtype ${row.dtype}`
   const command = row => {
-    const code = element("pre", { tabIndex: 0 }, element("code", {}, row.command ?? own(row)))
+    const words = (row.command ?? own(row)).split(/(?<= )/).map(word => element("span", {}, word)) // lines break between them
+    const code = element("pre", { tabIndex: 0 }, element("code", {}, words))
     return row.command ? [code] : [element("p", {}, says.no_command), code]
   }
   const source = row => {
     if (!row.source_title) return []
-    const title = element("a", { href: row.source_url, lang: "en", dir: "ltr" }, row.source_title)
-    const facts = [row.source_licence, row.source_note].filter(Boolean).flatMap(fact => [" · ", isolated(fact)])
-    return section("source", element("p", {}, title, ...facts))
+    const title = element("a", { href: row.source_url }, row.source_title)
+    const facts = [row.source_licence, row.source_note].filter(Boolean).map(fact => `\u00a0· ${fact}`)
+    return section("source", element("p", { className: "explorer-source", lang: "en", dir: "ltr" }, title, ...facts))
   }
 
   return row => {
