@@ -56,7 +56,7 @@ _IN_SLICES = (CHINESE, JAPANESE)
 OFTEN = 1 / 8
 """The share of pages from which on a character belongs to the first slice: that of the pages of devices."""
 
-WORTH_A_REQUEST = 12
+WORTH_A_REQUEST = 5
 """Characters: a smaller slice of one page is not worth a file of its own."""
 
 
@@ -137,7 +137,8 @@ class _Words:
 def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Words:
     bold = weight == "bold"
     frame = [
-        labels_file(labels(language.code)).read_text("utf-8"),
+        "" if bold else labels_file(labels(language.code)).read_text("utf-8"),
+        _label(language.code, "toc"),
         *(title for page in pages.values() for title in _TITLE.findall(page)),
         *(name_of(code) for code in LANGUAGES),
         *(language.gettext(name) for name in _NAME.findall((ROOT / "mkdocs.yml").read_text("utf-8"))),
@@ -150,6 +151,12 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
     many = (text for uri, text in zip(pages, texts, strict=True) if "/" in uri)  # those of devices and models
     everywhere = frozenset("".join(frame)).union(*many)
     return _Words(everywhere, tuple(texts), frozenset("" if bold else "".join(messages)))
+
+
+def _label(code: str, key: str) -> str:
+    """One of the theme's labels: of all, the title of the list of sections alone is bold."""
+    found = re.search(rf'"{key}": "(.*)"', labels_file(labels(code)).read_text("utf-8"))
+    return found[1] if found else ""
 
 
 @functools.cache
