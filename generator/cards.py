@@ -79,6 +79,7 @@ _LEADING = 1.32
 _MUTED = 0.74
 
 _SHADES = 14
+_SHADE_OF_INK = (np.arange(256) * (_SHADES - 1) // 255).astype(np.uint8)
 _EAGER_INDEX, _COMPILED_INDEX = _SHADES, _SHADES + 1
 """Sixteen colours, so that a pixel takes half a byte: shades from paper to ink, and those of the two arms."""
 
@@ -103,7 +104,7 @@ class _Canvas:
         y = self._paragraph(_TITLE_TOP, *self._title(), bold=self._bold) + 18
         fitting = int((_BOTTOM - y) // (_TEXT * _LEADING))
         self._paragraph(y, _shortened(_lines(card.text, card.language, _TEXT), fitting), _TEXT, muted=True)
-        return self._arms((self.ink.astype(np.uint16) * (_SHADES - 1) // 255).astype(np.uint8))
+        return self._arms(_SHADE_OF_INK[self.ink])
 
     def _title(self) -> tuple[list[str], int]:
         for size, most in _TITLES:

@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -162,8 +162,7 @@ class Language:
         """``12,345.679``; exactly `digits` decimals where given."""
         if x is None or math.isnan(x):
             return UNKNOWN
-        pattern = None if digits is None else _fixed(self.locale.decimal_formats[None].pattern, digits)
-        return format_decimal(_whole_zero(x, digits), format=pattern, locale=self.locale, numbering_system="latn")
+        return _decimal(_whole_zero(x, digits), digits, self.locale)
 
     def milliseconds(self, x: float | None, digits: int = 3) -> str:
         """``7.325 ms``, as exact as the published figures by default."""
@@ -187,8 +186,7 @@ class Language:
         if x is None or math.isnan(x):
             return UNKNOWN
         x = _whole_zero(x, digits + 2)
-        pattern = _fixed(self.locale.percent_formats[None].pattern, digits)
-        text = format_percent(x, format=pattern, locale=self.locale, numbering_system="latn")
+        text = _percent(x, digits, self.locale)
         return f"+{text}" if signed and x > 0 else text
 
     def unit(self, x: float | None, unit: str, digits: int | None = None) -> str:
@@ -390,7 +388,19 @@ def load_locale(code: str) -> Locale:
 
 def _whole_zero(x: float, digits: int | None) -> float:
     # -0.04 with one decimal would read "-0.0".
-    return 0 if digits is not None and round(x, digits) == 0 else x
+    return 0 if x == 0 or (digits is not None and round(x, digits) == 0) else x
+
+
+@lru_cache(maxsize=1 << 16, typed=True)  # a figure stands in tables, charts and captions of several pages
+def _decimal(x: float, digits: int | None, locale: Locale) -> str:
+    pattern = None if digits is None else _fixed(locale.decimal_formats[None].pattern, digits)
+    return str(format_decimal(x, format=pattern, locale=locale, numbering_system="latn"))
+
+
+@lru_cache(maxsize=1 << 16, typed=True)
+def _percent(x: float, digits: int, locale: Locale) -> str:
+    pattern = _fixed(locale.percent_formats[None].pattern, digits)
+    return str(format_percent(x, format=pattern, locale=locale, numbering_system="latn"))
 
 
 def _fixed(pattern: str, digits: int) -> str:

@@ -13,15 +13,18 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from logging.handlers import QueueHandler, QueueListener
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
-from typing import Any
+from typing import Any, TypeVar
 
 from mkdocs.exceptions import Abort
 
 from bench.machine import cores
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 _log = logging.getLogger("mkdocs.plugins.atlas")
 
@@ -96,6 +99,14 @@ def _end_with(parent: BaseProcess | None) -> None:
     if parent:
         parent.join()
         os._exit(1)
+
+
+def mapped(function: Callable[[Item], Made], items: Sequence[Item]) -> list[Made]:
+    """What `function` makes of each item, over the cores there are."""
+    if not FORKS:
+        return [function(item) for item in items]
+    with multiprocessing.get_context("fork").Pool(min(len(items), cores() or 1)) as pool:
+        return pool.map(function, items, chunksize=1)
 
 
 class _Handler(logging.Handler):

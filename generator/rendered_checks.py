@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -22,6 +23,7 @@ from bench.errors import AtlasError
 from generator.findings import Finding, short
 from generator.language import LANGUAGES
 from generator.pages import HELP
+from generator.parallel import mapped
 
 PAGE = "index.html"
 
@@ -60,14 +62,17 @@ def check_site(site: Path, codes: Sequence[str] = LANGUAGES) -> list[Finding]:
     """Every difference in structure between the source language and another one. Raises `AtlasError` without a site."""
     if not (site / PAGE).is_file():
         raise AtlasError("there is no built site", where=str(site), remedy="run `mkdocs build --strict` first")
-    source = {name: structure(text, name) for name, text in _pages(site, "", codes)}
+    source, *others = mapped(partial(_structures, site, codes), ("", *(f"{code}/" for code in codes[1:])))
     findings: list[Finding] = []
-    for code in codes[1:]:
-        other = {name: structure(text, name) for name, text in _pages(site, f"{code}/", codes)}
+    for code, other in zip(codes[1:], others, strict=True):
         findings += _check_pages({*source}, {*other}, code)
         for name in source.keys() & other.keys():
             findings += compare(source[name], other[name], f"{code}/{name}")
     return sorted(set(findings))
+
+
+def _structures(site: Path, codes: Sequence[str], prefix: str) -> dict[str, Structure]:
+    return {name: structure(text, name) for name, text in _pages(site, prefix, codes)}
 
 
 def _pages(site: Path, prefix: str, codes: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -22,6 +22,10 @@ _CHOICES = re.compile(r"<select\b.*?</select>", re.DOTALL)
 _TABLE = re.compile(r'<table class="atlas".*?</table>', re.DOTALL)
 _CELL = re.compile(r"<t[dh]\b([^>]*)>(.*?)</t[dh]>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
+_SPACES = re.compile(r"[ \n]+")
+_UNKEPT = re.compile(r"<(?!/?(?:p|code|pre|li|ol|ul|sub|sup)\b)[^>]*>")
+"""The tags that Material's index leaves out anyway, by a parser that takes its time."""
+
 _END = re.compile(r"<br\s*/?>|</(?:button|caption|dd|div|dt|figcaption|label|li|p|small|summary|t[dh])>")
 
 
@@ -60,8 +64,8 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
 
 def searchable(html: str) -> str:
     """The content of a page as far as it can be searched for. Blocks end with a space: the index knows no elements."""
-    html = _TABLE.sub(lambda table: _said_once(table[0]), _CHOICES.sub("", html))
-    return _END.sub(r"\g<0> ", html)
+    html = _END.sub(r"\g<0> ", _CHOICES.sub("", html))
+    return _TABLE.sub(lambda table: _SPACES.sub(" ", _UNKEPT.sub("", _said_once(table[0]))), html)
 
 
 def _said_once(table: str) -> str:
