@@ -36,6 +36,11 @@ def test_a_table_is_searched_for_its_words_each_said_once() -> None:
     assert index_of(TABLE).split() == ["Latency", "Model", "Eager", "(ms)", "ViT", "A100", "T4", "DETR", "OOM"]
 
 
+def test_code_in_a_table_is_shown_as_code() -> None:
+    table = TABLE.replace("DETR", "<code>detr-r50</code> of <b>5 GFLOP</b>")
+    assert "T4 <code>detr-r50</code> of 5 GFLOP OOM" in " ".join(index_of(table).split())
+
+
 def test_nothing_runs_together_and_choices_are_left_out() -> None:
     content = "<dl><dt>Mode</dt><dd>fast</dd></dl><td>one<br><small>two</small></td><select><option>A</option></select>"
     assert index_of(content).split() == ["Mode", "fast", "one", "two"]
