@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.kinds import PREFIXES, follow
 from browser.test_kinds import TOO_WIDE
@@ -58,6 +58,23 @@ def test_the_data_of_a_chart_are_one_click_away(page: Page, hosted_site: str) ->
     head, *steps = saved.value.path().read_text(encoding="utf-8").splitlines()
     assert head.startswith("epoch,")
     assert len(steps) > 3
+
+
+def test_nothing_moves_while_scripts_arrive(browser: Browser, hosted_site: str) -> None:
+    """On a phone, where the header fills the screen: its end is the left side of an Arabic page."""
+    context = browser.new_context(viewport={"width": 390, "height": 800}, is_mobile=True)
+    page = context.new_page()
+    scripts: list[Route] = []
+    page.route("**/bundle.*.js", lambda route: scripts.insert(0, route))  # Playwright marks what it calls: no method
+    page.goto(f"{hosted_site}ar/modes/", wait_until="commit")
+    page.locator("h1").wait_for()
+    assert page.evaluate("innerWidth") == 390, "the page is as wide as the phone"
+    language = page.locator(".md-select")
+    before = language.bounding_box()
+    scripts[0].continue_()
+    page.locator("label[for^=__palette]:visible").wait_for()
+    assert language.bounding_box() == before
+    context.close()
 
 
 # ── Paper ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,6 +16,9 @@ window.__md_set = (key, value, storage, scope = __md_scope) => {
   } catch {}
 }
 
+// Material's script says so when it has come: what needs it would only then get its place in the header.
+document.documentElement.classList.replace("no-js", "js")
+
 // The reader's choice, else that of their system, as soon as there is a body: no page is light first and dark then.
 {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? { scheme: "slate" } : {}
