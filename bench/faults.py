@@ -2,7 +2,7 @@
 
 The tests tell (`tests/faults.py`); the newest document below ``results/faults`` is shown to contributors.
 
-    python -m pytest -m fault --faults bench/results/faults
+    python -m pytest -m fault --faults=bench/results/faults
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEMA = 1
 FAULTS = RESULTS / "faults"
 """Where committed documents live."""
 
-COMMAND = "python -m pytest -m fault --faults bench/results/faults"
+COMMAND = "python -m pytest -m fault --faults=bench/results/faults"
 
 Kind = Literal[
     "power_cut",

@@ -96,7 +96,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Where to write what tests tell of the faults that they inject."""
-    parser.addoption("--faults", type=Path, metavar="FOLDER", help="write a document of the injected faults there")
+    parser.addoption(
+        "--faults",
+        type=Path,
+        metavar="FOLDER",
+        help="write a document of the injected faults there; with a = before the folder",
+    )
 
 
 _injected: list[Injected] = []

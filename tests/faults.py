@@ -1,6 +1,6 @@
 """How a test says which fault it has injected, and what came of it: with ``--faults FOLDER`` that becomes a document.
 
-python -m pytest -m fault --faults bench/results/faults
+python -m pytest -m fault --faults=bench/results/faults
 """
 
 from __future__ import annotations

@@ -78,8 +78,12 @@ def _found(options: argparse.Namespace, engine: Engine, request: Survey, tell: T
     from bench.sweep import SURVEY_TIMEOUT_S
 
     chosen = _chosen(options, engine.nodes())
-    tell(f"Looking at {sum(map(len, chosen.values()))} nodes …")
+    tell(f"Looking at {_nodes(sum(map(len, chosen.values())))} …")
     return _sites(options, look_around(engine, chosen, request, SURVEY_TIMEOUT_S + PATIENCE_S, tell), tell)
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'s' if count != 1 else ''}"
 
 
 def _request(options: argparse.Namespace) -> Survey:
@@ -145,7 +149,7 @@ def _measure(
     for site in sites:
         verb = f"going on with {len(site.run_file.records)} records in" if site.run_file.records else "into"
         console.print(
-            f"{site.name} ({site.machine.environment.device_name}, {len(site.nodes)} nodes): "
+            f"{site.name} ({site.machine.environment.device_name}, {_nodes(len(site.nodes))}): "
             f"{site.agenda.left} processes, {verb} {shown(site.run_file.path)}"
         )
     with FleetLines(console, sites) as reporter:
