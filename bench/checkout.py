@@ -5,8 +5,9 @@ python -c "from bench.checkout import commit; print(commit())"
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
+
+from bench.machine import output
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -22,9 +23,4 @@ def commit() -> str | None:
 
 
 def _git(*arguments: str) -> str | None:
-    command = ("git", "-C", str(ROOT), *arguments)
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() or None
+    return output("git", "-C", str(ROOT), *arguments)

@@ -20,8 +20,11 @@ import msgspec
 from bench.errors import AtlasError
 from bench.record import SCHEMA, Record, no_record
 
-FORMULA = frozenset("\"=+-@'\t\r")
-"""Signs that a field of a CSV file may not begin with, as they are."""
+FORMULA = frozenset("=+-@\t\r")
+"""Signs with which a spreadsheet takes a text for a formula, and runs it."""
+
+_SPECIAL = FORMULA | {'"', "'"}
+"""Signs that a field may not begin with, as they are."""
 
 PRESENT = "{}"
 """Value of a structure of which nothing is known but that it is there."""
@@ -126,7 +129,7 @@ def to_text(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     # What a spreadsheet would take for a formula is no plain text either: in quotes it is none.
-    begins_plain = isinstance(value, str) and value and value[0] not in FORMULA
+    begins_plain = isinstance(value, str) and value and value[0] not in _SPECIAL
     is_plain = begins_plain and value == value.strip() and value.isprintable()
     return value if is_plain else msgspec.json.encode(value).decode()
 

@@ -1,6 +1,6 @@
-"""What a machine and a checkout say of themselves. No torch: whoever measures something else than a model asks too.
+"""What a machine says of itself. No torch: whoever measures something else than a model asks too.
 
-python -c "from bench import machine; print(machine.cpu_name(), machine.commit())"
+python -c "from bench import machine; print(machine.cpu_name(), machine.cores())"
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from functools import lru_cache
 from io import StringIO
 from typing import Any
 
+from bench.flat import FORMULA
 from generator.load import COLUMNS, Results
 
 
@@ -36,14 +37,10 @@ def as_json(results: Results) -> str:
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows) + "\n]\n"
 
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Signs with which a spreadsheet takes a text for a formula, and runs it."""
-
-
 def _no_formula(value: Any) -> Any:
     """A text that would be a formula gets an apostrophe before it, as spreadsheets themselves mark text; whoever reads
     the file otherwise takes it off, or reads the JSON, where every text is as it is."""
-    return f"'{value}" if isinstance(value, str) and value.startswith((*FORMULA, "'")) else value
+    return f"'{value}" if isinstance(value, str) and value[:1] in FORMULA | {"'"} else value
 
 
 def _plain(value: Any) -> Any:

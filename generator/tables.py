@@ -314,18 +314,18 @@ def families(rows: Rows, family_of: Callable[[Row], str], doubtful: Collection[i
 def environment(rows: Rows) -> Lines:
     """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for any,
     and who brought its records if anybody said so."""
-    newest_first = sorted(rows, key=lambda row: row["measured_at"] or _NEVER, reverse=True)
+    newest_first = _newest_first(rows)
     told_apart = ("device", "origin", *(name for name in ENVIRONMENT if name != "commit"))
     distinct = list(grouped(newest_first, *told_apart).values())
     known = [name for name in ENVIRONMENT if any(group[0][name] not in {None, "", "{}"} for group in distinct)]
-    named = {"contributor": _names("contributor")} if any(row["contributor"] for row in rows) else {}
+    named = _contributors(rows)
     return _lines(distinct, **{name: _first(name) for name in known}, **named)
 
 
 def runs(rows: Rows) -> Lines:
     """One line per run, the newest first: where its rows come from, and who brought them if anybody said so."""
-    newest_first = sorted(rows, key=lambda row: row["measured_at"] or _NEVER, reverse=True)
-    named = {"contributor": _names("contributor")} if any(row["contributor"] for row in rows) else {}
+    newest_first = _newest_first(rows)
+    named = _contributors(rows)
     return _lines(
         grouped(newest_first, "run").values(),
         run=_first("run"),
@@ -406,3 +406,12 @@ def _distinct(column: str) -> Callable[[Rows], int]:
 
 def _names(column: str) -> Callable[[Rows], tuple[Any, ...]]:
     return lambda group: tuple(sorted({row[column] for row in group} - {""}, key=ORDERS.get(column)))
+
+
+def _newest_first(rows: Rows) -> list[Row]:
+    return sorted(rows, key=lambda row: row["measured_at"] or _NEVER, reverse=True)
+
+
+def _contributors(rows: Rows) -> Mapping[str, Callable[[Rows], tuple[Any, ...]]]:
+    """A column with who brought the records; none where nobody said so."""
+    return {"contributor": _names("contributor")} if any(row["contributor"] for row in rows) else {}

@@ -84,7 +84,7 @@ def main(
         for name in set(plan.names) - set(plan.present):
             tell(f"{name} is not installed in {plan.programs}, and left out")
         begun = _begun(progress, plan, fresh=fresh)
-        found = Run(plan, begun, lambda found: _save(found, progress), tell).all()
+        found = Run(plan, begun, lambda found: document.write(found, progress), tell).all()
         path = performance.write(found, out)
     except AtlasError as error:
         click.echo(f"error: {error}", err=True)
@@ -104,10 +104,6 @@ def _begun(progress: Path, plan: Plan, *, fresh: bool) -> Performance:
         return begun
     known = performance.read(progress)
     return known if known.environment == begun.environment else begun
-
-
-def _save(found: Performance, progress: Path) -> None:
-    document.write(found, progress)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class Run:
 
     plan: Plan
     performance: Performance
-    save: Callable[[Performance], None]
+    save: Callable[[Performance], object]
     tell: Callable[[str], None]
 
     def all(self) -> Performance:
