@@ -135,7 +135,7 @@ def test_a_permalink_answers_in_every_language(code: str, page: Page, site: Buil
     )
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        page.wait_for_function("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     page.set_viewport_size({"width": 1280, "height": 900})
     if code == "ar":
         first, second = (page.locator(".decision label").nth(number).bounding_box() for number in (0, 1))

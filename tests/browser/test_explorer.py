@@ -183,7 +183,7 @@ def test_in_every_language_at_every_width(code: str, page: Page, hosted_site: st
     page.locator(".explorer tbody .explorer-open").first.click()
     for width in (360, 768, 1280, 2560):
         page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), width
+        page.wait_for_function("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert not re.search("[\u0660-\u0669]", page.locator(".explorer").inner_text()), "digits are Latin"
 
 
