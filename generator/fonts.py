@@ -39,21 +39,20 @@ WEIGHTS: tuple[Weight, ...] = ("regular", "bold")
 class Face:
     """One script in two weights. `family` is its name in CSS, and no installed font has it."""
 
-    name: str  # of the files: <name>-<weight>.<suffix>
+    name: str  # of the files: <name>-<weight>.ttf
     family: str
-    suffix: str  # ttf or otf: outlines as the source has them
     source: str  # file name of the full font, with the weight as {}
     number: int = 0  # in a collection
 
     def path(self, weight: Weight = "regular") -> Path:
         """The shipped file."""
-        return FONTS / f"{self.name}-{weight}.{self.suffix}"
+        return FONTS / f"{self.name}-{weight}.ttf"
 
 
-LATIN = Face("latin", "Atlas Sans", "ttf", "NotoSans-{}.ttf")
-ARABIC = Face("arabic", "Atlas Sans Arabic", "ttf", "NotoSansArabic-{}.ttf")
-CHINESE = Face("chinese", "Atlas Sans SC", "otf", "NotoSansCJK-{}.ttc", number=2)
-JAPANESE = Face("japanese", "Atlas Sans JP", "otf", "NotoSansCJK-{}.ttc", number=0)
+LATIN = Face("latin", "Atlas Sans", "NotoSans-{}.ttf")
+ARABIC = Face("arabic", "Atlas Sans Arabic", "NotoSansArabic-{}.ttf")
+CHINESE = Face("chinese", "Atlas Sans SC", "NotoSansCJK-{}.ttc", number=2)
+JAPANESE = Face("japanese", "Atlas Sans JP", "NotoSansCJK-{}.ttc", number=0)
 
 FACES: dict[str, Face] = {"en": LATIN, "zh": CHINESE, "ja": JAPANESE, "ar": ARABIC}
 """The face of each language, besides the Latin one that all of them use for names and digits."""
@@ -123,7 +122,7 @@ def web_font(language: str, characters: Iterable[str], weight: Weight = "regular
     """
     codes = {ord(character) for character in served(language, characters, weight)}
     source = _shipped(face_of(language), weight)
-    key = "\n".join((fingerprint(), source.name, *_WEB_FEATURES, f"grid {WEB_GRID}", ",".join(map(str, sorted(codes)))))
+    key = "\n".join((fingerprint(), source.name, ",".join(map(str, sorted(codes)))))
     return _WEB.get(key, lambda: _woff2(source, codes))
 
 
@@ -148,50 +147,10 @@ _OWN_FORMS = {
 }
 
 
-_WEB_FEATURES = ("calt", "ccmp", "kern", "liga", "locl", "mark", "mkmk", "tnum", "fina", "init", "isol", "medi", "rlig")
-"""What pages use. Small capitals, fractions and other alternates would double the Latin fonts."""
-
-
 def _woff2(source: Path, codes: Collection[int]) -> bytes:
-    font = _subset(TTFont(source), codes, features=list(_WEB_FEATURES))
-    if "CFF " in font:
-        _simplify(font)
+    font = _subset(TTFont(source), codes, features=["*"])
     font.flavor = "woff2"
     return _saved(font)
-
-
-WEB_GRID = 400
-"""Units of an em in Chinese and Japanese web fonts: 1/25 of a pixel in text of 16, and a third less to load."""
-
-
-def _simplify(font: TTFont) -> None:
-    """Outlines with quadratic curves on a coarser grid, which compress better."""
-    glyphs, order = font.getGlyphSet(), font.getGlyphOrder()
-    outlines = newTable("glyf")
-    outlines.glyphOrder, outlines.glyphs = order, {}
-    for name in order:
-        pen = TTGlyphPen(None)
-        glyphs[name].draw(Cu2QuPen(pen, max_err=font["head"].unitsPerEm / WEB_GRID, reverse_direction=True))
-        outlines.glyphs[name] = pen.glyph()
-    del font["CFF "]
-    font["glyf"], font["loca"] = outlines, newTable("loca")
-    font["post"].formatType = 3.0  # no names of glyphs
-    font["maxp"].tableVersion = 0x00010000
-    for bound in _NO_PROGRAMS:
-        setattr(font["maxp"], bound, 0)
-    font.sfntVersion = "\x00\x01\x00\x00"
-    scale_upem(font, WEB_GRID)
-    for name, glyph in outlines.glyphs.items():
-        glyph.recalcBounds(outlines)
-        font["hmtx"][name] = (font["hmtx"][name][0], glyph.xMin)  # where it begins: another number would move it
-
-
-_NO_PROGRAMS = (
-    *("maxZones", "maxTwilightPoints", "maxStorage", "maxFunctionDefs", "maxInstructionDefs", "maxStackElements"),
-    *("maxSizeOfInstructions", "maxComponentElements", "maxComponentDepth", "maxPoints", "maxContours"),
-    *("maxCompositePoints", "maxCompositeContours"),
-)
-"""What a font with such outlines has to tell of; the bounds among them are computed when it is saved."""
 
 
 @functools.cache
@@ -237,6 +196,8 @@ def make(face: Face, weight: Weight, sources: Path) -> bytes:
     source = _find(sources, face.source.format(weight.title()))
     font = TTFont(source, fontNumber=face.number)
     font = _subset(font, _everyday(face, weight), features=_features(face))
+    if "CFF " in font:
+        _simplify(font)
     if face is LATIN:
         for donor, symbols in GRAFTS.items():
             _graft(font, TTFont(_find(sources, donor)), symbols)
@@ -262,8 +223,47 @@ def _everyday(face: Face, weight: Weight) -> set[int]:
 
 
 def _features(face: Face) -> list[str]:
-    # Forms for vertical writing, other regions and other widths would double a CJK font.
-    return ["ccmp", "kern"] if face in (CHINESE, JAPANESE) else ["*"]
+    """What pages and charts use: all else that a font can do is work for every build, which cuts it again."""
+    if face in (CHINESE, JAPANESE):
+        # Forms for vertical writing, other regions and other widths would double the font; its kerning is for Latin.
+        # By halt, browsers close the gap between two marks of punctuation.
+        return ["ccmp", "halt"]
+    # Small capitals, fractions and other alternates would double the Latin font.
+    return ["calt", "ccmp", "kern", "liga", "locl", "mark", "mkmk", "tnum", "fina", "init", "isol", "medi", "rlig"]
+
+
+GRID = 400
+"""Units of an em in the Chinese and Japanese fonts: 1/25 of a pixel in text of 16, and a third less to load."""
+
+
+def _simplify(font: TTFont) -> None:
+    """Outlines with quadratic curves on a coarser grid: they compress better, and are cut ten times as fast."""
+    glyphs, order = font.getGlyphSet(), font.getGlyphOrder()
+    outlines = newTable("glyf")
+    outlines.glyphOrder, outlines.glyphs = order, {}
+    for name in order:
+        pen = TTGlyphPen(None)
+        glyphs[name].draw(Cu2QuPen(pen, max_err=font["head"].unitsPerEm / GRID, reverse_direction=True))
+        outlines.glyphs[name] = pen.glyph()
+    del font["CFF "]
+    font["glyf"], font["loca"] = outlines, newTable("loca")
+    font["post"].formatType = 3.0  # no names of glyphs
+    font["maxp"].tableVersion = 0x00010000
+    for bound in _NO_PROGRAMS:
+        setattr(font["maxp"], bound, 0)
+    font.sfntVersion = "\x00\x01\x00\x00"
+    scale_upem(font, GRID)
+    for name, glyph in outlines.glyphs.items():
+        glyph.recalcBounds(outlines)
+        font["hmtx"][name] = (font["hmtx"][name][0], glyph.xMin)  # where it begins: another number would move it
+
+
+_NO_PROGRAMS = (
+    *("maxZones", "maxTwilightPoints", "maxStorage", "maxFunctionDefs", "maxInstructionDefs", "maxStackElements"),
+    *("maxSizeOfInstructions", "maxComponentElements", "maxComponentDepth", "maxPoints", "maxContours"),
+    *("maxCompositePoints", "maxCompositeContours"),
+)
+"""What a font with such outlines has to tell of; the bounds among them are computed when it is saved."""
 
 
 def _ranges(*bounds: tuple[int, int]) -> set[int]:

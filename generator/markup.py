@@ -12,16 +12,16 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup, escape
 
-from bench.record import Status
+from bench.record import PHASES, Status
 from generator import causes
 from generator.charts import Chart
 from generator.curves import CurvesChart
@@ -57,8 +57,7 @@ Link = Callable[[str, str], str | None]
 """From a kind of page (device, model) and a slug to its address, None for no link."""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One cell: its HTML, what it sorts by (None: by its text), and for a header cell its scope."""
 
     html: str
@@ -218,7 +217,7 @@ class Tables:
         cells = [self._cell(column, line[column], row) for column in columns]
         doubtful = "compiled_ms" in line and line["row"] in self.results.doubts
         if doubtful:
-            cells[0] = replace(cells[0], html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
+            cells[0] = cells[0]._replace(html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
         return Line(tuple(cells), doubtful=doubtful)
 
     def _cell(self, column: str, value: Any, row: Row) -> Cell:
@@ -247,7 +246,7 @@ class Tables:
             "modes": self._modes,
             "best_model": lambda label, _: self._best(label, "model"),
             "best_device": lambda label, _: self._best(label, "device"),
-            "compile_cold_s": self._seconds,
+            "compile_cold_s": self._cold,
             "compile_warm_s": self._seconds,
             "break_even_calls": partial(self._calls, "break_even_calls"),
             "break_even_warm_calls": partial(self._calls, "break_even_warm_calls"),
@@ -312,6 +311,15 @@ class Tables:
 
     def _seconds(self, value: float | None, _row: Row) -> Cell:
         return _UNKNOWN_NUMBER if value is None else Cell(self._number(value, 1), repr(value), "number")
+
+    def _cold(self, value: float | None, row: Row) -> Cell:
+        """Seconds, with those of each phase below it."""
+        cell = self._seconds(value, row)
+        named = zip(("TorchDynamo", "AOTAutograd", "Inductor"), (row[f"{each}_s"] for each in PHASES), strict=True)
+        parts = [self.words.value(f"{name} {self.words.language.number(each, 1)}") for name, each in named if each]
+        if value is None or not parts:
+            return cell
+        return cell._replace(html=Markup("{}<br><small>{}</small>").format(cell.html, self.words.facts(parts)))
 
     def _speedup(self, value: float | None, _row: Row) -> Cell:
         if value is None:
@@ -384,7 +392,7 @@ class Tables:
             return cell
         message = self.words.language.gettext("%(share)s of the peak")
         below = self.words.say(message, share=self.words.language.percent(row[share], 0))
-        return replace(cell, html=Markup("{}<br><small>{}</small>").format(cell.html, below))
+        return cell._replace(html=Markup("{}<br><small>{}</small>").format(cell.html, below))
 
     def _share(self, value: float | None, _row: Row) -> Cell:
         if value is None:
@@ -412,7 +420,7 @@ class Tables:
     def _version_change(self, changes: Mapping[str, float], row: Row) -> Cell:
         """From the oldest to the newest version: compiled, and eager below it."""
         cell = self._change(changes["compiled"], row)
-        return replace(cell, html=self._above_eager(cell.html, self._percent(changes["eager"])))
+        return cell._replace(html=self._above_eager(cell.html, self._percent(changes["eager"])))
 
     def _above_eager(self, compiled: str, eager: str) -> str:
         below = self.words.say(self.words.language.gettext("eager %(figure)s"), figure=eager)

@@ -108,15 +108,15 @@ class EditionPage(Page):  # type: ignore[misc]
         self.links_to_anchors = {files.get_file_from_path(uri): anchors for uri, anchors in known.links.items()}
 
 
-_FINISHED = re.compile(r"^<(table)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
-"""HTML that needs no conversion, and is most of many pages: a table of ours."""
+_FINISHED = re.compile(r"^<(table|figure)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
+"""HTML that needs no conversion, and is most of many pages: a table or chart of ours."""
 
-_HELD = re.compile(r"<(table) data-held=(\d+)></\1>")
+_HELD = re.compile(r"<(table|figure) data-held=(\d+)></\1>")
 _ID = re.compile(r'\bid="([^"]+)"')
 
 
 def _held_back(markdown: str) -> tuple[str, list[str]]:
-    """The Markdown with something short in the place of each table, and the tables."""
+    """The Markdown with something short in the place of each table and chart, and these."""
     held: list[str] = []
 
     def hold(match: re.Match[str]) -> str:

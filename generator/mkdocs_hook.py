@@ -60,7 +60,7 @@ from generator.search_index import SearchIndex
 from generator.site_file import SiteFile
 from generator.typography import plain
 from generator.unchanged import Unchanged
-from generator.web_fonts import STYLESHEET, preloaded, web_fonts, whole_fonts
+from generator.web_fonts import STYLESHEET, cut_latin, preloaded, web_fonts, whole_fonts
 
 SOURCE = LANGUAGES[0]
 """The language of the outer build, at the root of the site."""
@@ -138,6 +138,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     searching = config.plugins["material/search"]
     searching.search_index = SearchIndex(edition.language.code, **searching.config)
     if _is_source(config) and not preview.serving:
+        cut_latin()
         _builds.start(partial(_build, config, code) for code in languages_of(config)[1:])
     try:
         made = (

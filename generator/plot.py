@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal
@@ -200,14 +200,18 @@ _RIGHT_TO_LEFT_MARK = "\u200f"
 
 def check_glyphs(texts: Iterable[str]) -> None:
     """Raise `AtlasError` naming the characters that no shipped font has."""
-    known = frozenset[str]().union(*(fonts.coverage(language) for language in fonts.FACES))
-    if missing := sorted({character for text in texts for character in text} - known):
+    if missing := sorted({character for text in texts for character in text} - _drawable()):
         names = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing)
         raise AtlasError(
             f"no font of the charts has {names}",
             where="generator/fonts",
             remedy="use other words, or widen the character sets in generator/fonts.py and run it with the full fonts",
         )
+
+
+@cache
+def _drawable() -> frozenset[str]:
+    return frozenset[str]().union(*(fonts.coverage(language) for language in fonts.FACES))
 
 
 # ── Drawing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -221,11 +225,6 @@ def draw(plot: Plot) -> bytes:
 def program() -> bytes:
     """What draws: a drawing that is kept is made anew when this changes."""
     return b"".join(Path(__file__).with_name(name).read_bytes() for name in ("plot.py", "svg.py"))
-
-
-def height(plot: Plot) -> int:
-    """The height of the drawing in pixels."""
-    return math.ceil(_Layout.of(plot).height)
 
 
 def compose(plot: Plot) -> Canvas:

@@ -23,8 +23,13 @@ _TABLE = re.compile(r'<table class="atlas".*?</table>', re.DOTALL)
 _CELL = re.compile(r"<t[dh]\b([^>]*)>(.*?)</t[dh]>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 _SPACES = re.compile(r"[ \n]+")
-_UNKEPT = re.compile(r"<(?!/?(?:p|code|pre|li|ol|ul|sub|sup)\b)[^>]*>")
-"""The tags that Material's index leaves out anyway, by a parser that takes its time."""
+_UNKEPT = re.compile(
+    r'<a class="headerlink".*?</a>|<(?!/?(?:p|code|pre|li|ol|ul|sub|sup|h[1-6]|script|style|object)\b)[^>]*>', re.DOTALL
+)
+"""What Material's index leaves out anyway, by a parser that takes its time."""
+
+_EXCLUDES = re.compile(r"<[^>]*\b(?:data-search-exclude|linenodiv)\b")
+"""What leaves out more than itself."""
 
 _END = re.compile(r"<br\s*/?>|</(?:button|caption|dd|div|dt|figcaption|label|li|p|small|summary|t[dh])>")
 
@@ -65,7 +70,8 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
 def searchable(html: str) -> str:
     """The content of a page as far as it can be searched for. Blocks end with a space: the index knows no elements."""
     html = _END.sub(r"\g<0> ", _CHOICES.sub("", html))
-    return _TABLE.sub(lambda table: _SPACES.sub(" ", _UNKEPT.sub("", _said_once(table[0]))), html)
+    html = _TABLE.sub(lambda table: _SPACES.sub(" ", _UNKEPT.sub("", _said_once(table[0]))), html)
+    return html if _EXCLUDES.search(html) else _UNKEPT.sub("", html)
 
 
 def _said_once(table: str) -> str:

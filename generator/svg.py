@@ -84,6 +84,13 @@ class Drawing:
         ).encode()
 
 
+def height(svg: bytes) -> int:
+    """Of a `Drawing`, in pixels."""
+    found = re.search(rb' height="(\d+)"', svg)
+    assert found, "a drawing begins with its size"
+    return int(found[1])
+
+
 def _place(letter: Letter) -> str:
     return "".join(f' {name}="{value}"' for name, value in (("x", letter.x), ("y", letter.y)) if value)
 

@@ -19,6 +19,7 @@ from functools import partial
 from generator.fonts import CHINESE, FONTS, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
 from generator.language import LANGUAGES, LOCALES, Language, name_of
 from generator.material import labels, labels_file
+from generator.parallel import mapped
 from generator.site_file import SiteFile
 
 STYLESHEET = "fonts/fonts.css"
@@ -26,11 +27,11 @@ STYLESHEET = "fonts/fonts.css"
 
 CSS_WEIGHTS: dict[Weight, int] = {"regular": 400, "bold": 700}
 
-_BASIC = "".join(map(chr, range(0x20, 0x7F))) + "\u00a0·×±µ²–—‘’“”…−≤≥≈→¶"
+_BASIC = frozenset((*map(chr, range(0x20, 0x7F)), *"\u00a0·×±µ²–—‘’“”…−≤≥≈→¶†©"))
 """What names, code and figures have on any page."""
 
-_LATIN = "".join(map(chr, range(0xA0, 0x180))) + "←↑↓↔●▲■◆"
-"""What they may need, so that a new record seldom needs a new font."""
+_LATIN = frozenset((*map(chr, range(0xA0, 0x180)), *"←↑↓↔●▲■◆")) - _BASIC
+"""What they may need. No page decides on these two, so they are cut once for all languages and builds."""
 
 _BOLD = re.compile(
     r"^(?:\#|!!!|\?\?\?|===|title:)(.*)"  # headings, titles of notes, tabs and of the page
@@ -75,6 +76,18 @@ def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFil
                 rules.append(_rule(face, weight, source, characters if len(held) > 1 else ()))
     yield _stylesheet(language, rules)
     yield SiteFile("fonts/OFL.txt", (FONTS / "OFL.txt").read_bytes)  # which it asks to accompany them
+
+
+def cut_latin() -> None:
+    """Cut what all languages share, over the cores: they would all do so at once else."""
+    cuts = [(characters, weight) for characters in (_BASIC, _LATIN) for weight in CSS_WEIGHTS]
+    mapped(_cut, cuts)
+
+
+def _cut(cut: tuple[frozenset[str], Weight]) -> None:
+    characters, weight = cut
+    code = LANGUAGES[0]
+    web_font(code, served(code, characters, weight), weight)
 
 
 def whole_fonts(language: Language) -> Iterator[SiteFile]:
@@ -170,9 +183,11 @@ def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
     """Parts of the characters, of which a page needs the first, often the second, and few others."""
     pages = Counter(character for page in words.by_page for character in page)
     every = words.everywhere.union(words.elsewhere, pages)
+    if face is LATIN:
+        yield from (_BASIC, _LATIN, every.difference(_BASIC, _LATIN))
+        return
     if face not in _IN_SLICES:
-        first = every.union(_BASIC)
-        yield from (first, frozenset(_LATIN) - first) if face is LATIN else (first,)
+        yield every.union(_BASIC)
         return
     often = words.everywhere.union(each for each, count in pages.items() if count >= OFTEN * len(words.by_page))
     alone = [frozenset(each for each in page - often if pages[each] == 1) for page in words.by_page]

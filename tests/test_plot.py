@@ -115,7 +115,7 @@ def test_texts_stay_apart_and_inside(name: str, mirrored: bool) -> None:
     drawing = DRAWINGS[name]
     drawing = Plot(**{**vars(drawing), "right_to_left": mirrored})
     assert overlaps(drawing) == []
-    height = plot.height(drawing)
+    height = plot.compose(drawing).drawing.height
     for text, box in boxes(drawing).items():
         assert box.x0 >= -1, text
         assert box.x1 <= WIDTH + 1, text

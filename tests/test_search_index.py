@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from generator.material import search
-from generator.search_index import SearchIndex, searchable
+from generator.search_index import SearchIndex
 
 TABLE = """<table class="atlas" data-sortable>
 <caption>Latency</caption>
@@ -48,7 +48,19 @@ def test_nothing_runs_together_and_choices_are_left_out() -> None:
 
 def test_authored_tables_keep_all_they_say() -> None:
     authored = "<table><tr><td>2.0</td><td>2.0</td></tr></table>"
-    assert searchable(authored).replace(" ", "") == authored.replace(" ", "")
+    assert index_of(authored).split() == ["2.0", "2.0"]
+
+
+def test_what_a_page_excludes_stays_out() -> None:
+    assert index_of("<p>one</p><div data-search-exclude><p>two <b>three</b></p></div>").split() == ["<p>one</p>"]
+
+
+def test_titles_come_without_their_permanent_links() -> None:
+    linked = '<h2 id="modes">The <em>modes</em><a class="headerlink" href="#modes">&para;</a></h2>\n<p>Text</p>'
+    index = SearchIndex("en", **(search("en") | {"pipeline": [], "fields": {}}))
+    index.add_entry_from_context(page(f"<h1 id='title'>Title</h1>{linked}"))
+    *_, entry = json.loads(index.generate_search_index(None))["docs"]
+    assert entry == {"location": "page/#modes", "title": "The modes", "text": "<p>Text</p>"}
 
 
 @pytest.mark.parametrize(("code", "cut"), [("zh", True), ("ja", False), ("en", False)])

@@ -70,9 +70,9 @@ def test_letters_that_join_stay_together_and_latin_accents_wait() -> None:
 def test_outlines_are_quadratic_on_a_coarser_grid_and_the_same_each_time() -> None:
     content = fonts.web_font("zh", "编译延迟")
     font = TTFont(BytesIO(content))
-    assert font["head"].unitsPerEm == fonts.WEB_GRID
+    assert font["head"].unitsPerEm == fonts.GRID
     assert "glyf" in font
-    assert {font["hmtx"][name][0] for name in font.getBestCmap().values()} == {fonts.WEB_GRID}
+    assert {font["hmtx"][name][0] for name in font.getBestCmap().values()} == {fonts.GRID}
     assert all(font["glyf"][name].numberOfContours > 0 for name in font.getBestCmap().values())
 
 
@@ -81,12 +81,12 @@ def test_every_character_stays_in_its_place(weight: fonts.Weight) -> None:
     characters = "（）「」、。レイテンシ一丨延"
     web = TTFont(BytesIO(fonts.web_font("ja", characters, weight)))
     whole = TTFont(fonts.JAPANESE.path(weight))
-    scale = fonts.WEB_GRID / whole["head"].unitsPerEm
+    scale = fonts.GRID / whole["head"].unitsPerEm
     for code, name in web.getBestCmap().items():
         bounds = BoundsPen(None)
         whole.getGlyphSet()[whole.getBestCmap()[code]].draw(bounds)
         glyph = web["glyf"][name]
-        assert web["hmtx"][name] == (fonts.WEB_GRID, glyph.xMin), chr(code)
+        assert web["hmtx"][name] == (fonts.GRID, glyph.xMin), chr(code)
         assert [glyph.xMin, glyph.yMin, glyph.xMax, glyph.yMax] == pytest.approx(
             [bound * scale for bound in bounds.bounds], abs=1.5
         ), chr(code)
