@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from bench import durable
-from bench.errors import AtlasError
+from bench.errors import AtlasError, unwritable
 
 MAX_BYTES = 64 * 1024 * 1024
 """A larger file is refused: tours and comparisons have a thousandth of it."""
@@ -56,12 +56,6 @@ def check_writable(folder: Path) -> None:
             pass
     except OSError as error:
         raise unwritable(folder, error) from None
-
-
-def unwritable(path: Path, error: OSError) -> AtlasError:
-    """Why nothing can be written there, and what to do."""
-    remedy = "make room or choose another place with --out"
-    return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
 
 
 def read(path: Path, kind: type[D], schema: int, command: str) -> D:

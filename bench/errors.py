@@ -34,6 +34,13 @@ def unusable(error: OSError, where: str = "") -> AtlasError:
     )
 
 
+def unwritable(
+    path: object, error: OSError, remedy: str = "make room or choose another place with --out"
+) -> AtlasError:
+    """What the system refuses to write there."""
+    return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
+
+
 @dataclass(frozen=True)
 class Complaint:
     """One thing that would spoil a measurement, and does not prevent it: its name, what was found, and what to do."""

@@ -20,8 +20,7 @@ import msgspec
 
 from bench import durable
 from bench.choices import existing, pick
-from bench.document import unwritable
-from bench.errors import AtlasError
+from bench.errors import AtlasError, unwritable
 from bench.exporters import FORMATS
 from bench.importers import Given
 from bench.record import Record, decode, encode, read, run_files

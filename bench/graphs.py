@@ -16,7 +16,7 @@ import torch
 import torch._dynamo as dynamo
 from torch._dynamo.utils import CompilationMetrics, clear_compilation_metrics, counters, get_compilation_metrics
 
-from bench.record import GraphBreak, Graphs
+from bench.record import PHASES, GraphBreak, Graphs
 from bench.scrub import one_line
 
 
@@ -87,17 +87,14 @@ def batch_size_recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Te
 
 
 def phases_s() -> dict[str, float]:
-    """Seconds spent compiling since `forget`: tracing Python, lowering to a joint graph, and generating code."""
+    """Seconds spent compiling since `forget`, by the `PHASES` of a record."""
     metrics = get_compilation_metrics()
     frames, backend, inductor = (
         _total(metrics, name)
         for name in ("entire_frame_compile_time_s", "backend_compile_time_s", "inductor_compile_time_s")
     )
-    return {
-        "dynamo": round(frames - backend, 3),
-        "aot_autograd": round(backend - inductor, 3),
-        "inductor": round(inductor, 3),
-    }
+    seconds = frames - backend, backend - inductor, inductor
+    return {phase: round(each, 3) for phase, each in zip(PHASES, seconds, strict=True)}
 
 
 def _total(metrics: list[CompilationMetrics], name: str) -> float:

@@ -183,11 +183,16 @@ class Arm(_Value, frozen=True):
         return self.published_mean_ms if self.published_median_ms is None else self.published_median_ms
 
 
+PHASES = ("dynamo", "aot_autograd", "inductor")
+"""Of compiling: tracing Python, lowering to a joint graph, and generating code."""
+
+
 class Compilation(_Value, frozen=True):
     """What it costs until the compiled model is in steady state.
 
     `time_to_ready_s` is the first compiled calls minus what they cost in steady state, with an empty
-    compile cache (cold) and in another process that finds the cache filled (warm).
+    compile cache (cold) and in another process that finds the cache filled (warm). `phases_s` says for each of `PHASES`
+    how many of these seconds it took.
     """
 
     cold_s: Number | None = None

@@ -40,7 +40,7 @@ SAME = 0.01
 """Differences that stay below 1% are called the same: no one chooses a mode for less."""
 
 PERCENTILE_FLOORS = {90: 64, 95: 130, 99: 662}
-"""Samples from which a percentile is given: fewer leave its upper 95% bound at the largest sample or beyond."""
+"""Samples of a process from which a percentile is given: fewer leave its upper 95% bound at the largest or beyond."""
 
 SMALLEST_SAMPLE = 6
 """Rounds below which no 95% interval of a median exists: even the whole range of five covers only 93.75%."""
@@ -66,9 +66,9 @@ class Summary:
     """The latency of one arm, pooled over processes. Everything in ms but the counts.
 
     `latency_ms` is the geometric mean of the processes' medians (the median itself, when there is one process), where
-    the median of a process is that of its rounds; `low_ms` and `high_ms` are its 95% interval. Quartiles, MAD, min,
-    mean and percentiles are those of all samples together; outliers are counted process by process, so that one slow
-    process does not make outliers of all its samples.
+    the median of a process is that of its rounds; `low_ms` and `high_ms` are its 95% interval. Quartiles, MAD, min and
+    mean are those of all samples together. Outliers are counted process by process, so that one slow process does not
+    make outliers of all its samples; a percentile is the median of those of the processes, likewise.
     """
 
     latency_ms: float
@@ -98,7 +98,7 @@ def summarize(processes: Sequence[Arm]) -> Summary:
     pooled = np.concatenate(samples)
     latency = over_processes([round_medians(arm) for arm in processes if arm.rounds_ms], log=True)
     q1, median, q3 = np.percentile(pooled, (25, 50, 75))
-    percentiles = {f"p{p}": _percentile(pooled, p) for p in PERCENTILE_FLOORS}
+    percentiles = {f"p{p}": _percentile(samples, p) for p in PERCENTILE_FLOORS}
     return Summary(
         latency_ms=latency.value,
         low_ms=latency.low,
@@ -334,8 +334,9 @@ def _samples(arm: Arm) -> Array:
     return np.fromiter((call for calls in arm.rounds_ms for call in calls), dtype=np.float64)
 
 
-def _percentile(values: Array, percent: int) -> float | None:
-    return float(np.percentile(values, percent)) if values.size >= PERCENTILE_FLOORS[percent] else None
+def _percentile(processes: Sequence[Array], percent: int) -> float | None:
+    known = [np.percentile(values, percent) for values in processes if values.size >= PERCENTILE_FLOORS[percent]]
+    return float(np.median(known)) if known else None
 
 
 # ── Published figures ───────────────────────────────────────────────────────────────────────────────────────────────

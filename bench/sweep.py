@@ -27,7 +27,7 @@ from typing import IO, Any, Protocol
 import msgspec
 
 from bench import durable
-from bench.errors import AtlasError, Complaint
+from bench.errors import AtlasError, Complaint, unwritable
 from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
 from bench.machine import boot
@@ -51,6 +51,9 @@ from bench.scrub import one_line
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
 """Compile caches of unfinished runs, a folder a run and one below it a cell; removed when the run is finished."""
+
+ROOM = "make room or choose another folder with --out; the same command then goes on"
+ROOM_THERE = "make room there; the same command then goes on"
 
 SURVEY_TIMEOUT_S = 300.0
 """Importing torch from a cold disk takes a minute; looking at a checkpoint on the hub as long again."""
@@ -160,7 +163,7 @@ def owned(path: Path) -> Iterator[None]:
             remedy="wait for it, or start a separate run with --fresh",
         ) from None
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error, ROOM) from None
     with file:
         try:
             yield
@@ -190,12 +193,7 @@ def write(path: Path, record: Record) -> None:
     try:
         append(path, [record])
     except OSError as error:
-        raise _unwritable(path, error) from None
-
-
-def _unwritable(path: Path, error: OSError, *, elsewhere: str = "or choose another folder with --out") -> AtlasError:
-    remedy = f"make room {elsewhere}; the same command then goes on"
-    return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
+        raise unwritable(path, error, ROOM) from None
 
 
 # ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -363,7 +361,7 @@ def measure(
         for folder in folders.values():
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(cache, error, elsewhere="there") from None
+        raise unwritable(cache, error, ROOM_THERE) from None
     return executor.run(
         job,
         variables={name: str(folder) for name, folder in folders.items()} | _offline([planned.recipe]),

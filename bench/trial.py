@@ -48,7 +48,7 @@ PEAK_CALLS = 1
 EVENT_BLOCKS, EVENT_CALLS = 10, 10
 """Blocks of unsynchronised calls between two CUDA events, for the time that the device itself is busy."""
 
-RETRACE_CAP_S = 20.0
+RETRACE_CAP_S = 60.0
 """For tracing with other batch sizes: seconds for most models, minutes where the windows of a Swin depend on them."""
 
 ENERGY_BLOCK_MS = 20.0

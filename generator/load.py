@@ -57,9 +57,11 @@ COORDINATES = {
 
 FIGURES = (
     *("eager_ms", "eager_low_ms", "eager_high_ms", "compiled_ms", "compiled_low_ms", "compiled_high_ms"),
+    *("eager_p90_ms", "eager_p99_ms", "compiled_p90_ms", "compiled_p99_ms"),
     *("speedup", "speedup_low", "speedup_high", "change", "change_low", "change_high"),
     *("compile_cold_s", "break_even_calls", "break_even_calls_low", "break_even_calls_high"),
     *("compile_warm_s", "break_even_warm_calls", "break_even_warm_calls_low", "break_even_warm_calls_high"),
+    *("dynamo_s", "aot_autograd_s", "inductor_s"),
     *("eager_device_ms", "compiled_device_ms", "eager_host_bound", "compiled_host_bound"),
     *("flop", "traffic_bytes", "matmul_flop_s", "copy_bytes_s"),
     *("eager_flop_s", "eager_matmul_share", "eager_copy_share", "eager_image_j"),
@@ -70,10 +72,11 @@ FIGURES = (
     *("eager_peak_reserved_gb", "compiled_peak_reserved_gb"),
     *("eager_minor_faults_per_call", "compiled_minor_faults_per_call", "max_relative_error"),
 )
-"""Numbers, nan where unknown. ``_low`` and ``_high`` bound the 95% interval over processes. `change` is compiled ÷
-eager − 1 (−0.45: the latency falls by 45%), the inverse of the speedup, so that both tell the same; `memory_change` is
-the same of the peak memory. FLOP and bytes are those of one call of the whole batch, joules those of one image. Shares
-are of the latency (``_host_bound``: while the device waits for the host) or of the device's own peaks
+"""Numbers, nan where unknown. ``_low`` and ``_high`` bound the 95% interval over processes; a percentile, such as
+``_p90_ms``, is that of single calls. `change` is compiled ÷ eager − 1 (−0.45: the latency falls by 45%), the inverse of
+the speedup, so that both tell the same; `memory_change` is the same of the peak memory. `dynamo_s` and its like are the
+phases of compiling with an empty cache. FLOP and bytes are those of one call of the whole batch, joules those of one
+image. Shares are of the latency (``_host_bound``: while the device waits for the host) or of the device's own peaks
 (``_matmul_share``, ``_copy_share``).
 """
 

@@ -33,6 +33,7 @@ from bench import record
 from bench.cause import AT_THE_PEAK, EXPLAINS, HOST_BOUND, LESS_TRAFFIC, MEMORY_BOUND, ArmName, Cause
 from bench.errors import AtlasError
 from bench.record import (
+    PHASES,
     SCHEMA,
     WORST_FIRST,
     Arm,
@@ -48,12 +49,15 @@ from bench.record import (
     Telemetry,
     Whole,
 )
-from bench.statistics import CONFIDENCE, SAME, SMALLEST_SAMPLE, VERDICT_CONFIDENCE, student
+from bench.statistics import CONFIDENCE, PERCENTILE_FLOORS, SAME, SMALLEST_SAMPLE, VERDICT_CONFIDENCE, student
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 ARMS: tuple[ArmName, ...] = ("eager", "compiled")
+
+PERCENTILES = (90, 99)
+"""Those that pages show."""
 
 TOGETHER = 4_000
 """Lines from which arrays are made at once: of few, making them takes longer than reading."""
@@ -158,10 +162,17 @@ class Ragged:
                 low[where], high[where] = _at_rank(lists, n / 2 - reach), _at_rank(lists, n / 2 + reach)
         return low, high
 
-    def by_length(self) -> Iterator[tuple[Indices, Array]]:
-        """Positions of the lists of one length, and these as an array of shape (lists, length)."""
+    def percentiles(self, percent: float, least: int) -> Array:
+        """That of each list, nan of one that is shorter than `least`."""
+        found = np.full(len(self.lengths), np.nan)
+        for where, lists in self.by_length(least):
+            found[where] = np.percentile(lists, percent, axis=1)
+        return found
+
+    def by_length(self, least: int = 1) -> Iterator[tuple[Indices, Array]]:
+        """Positions of the lists of one length, `least` at first, and these as an array of shape (lists, length)."""
         starts = self.starts
-        for length in np.unique(self.lengths[self.lengths > 0]):
+        for length in np.unique(self.lengths[self.lengths >= least]):
             where = np.flatnonzero(self.lengths == length)
             yield where, self.flat[starts[where][:, None] + np.arange(length)]
 
@@ -300,6 +311,9 @@ class _Read:
             self._add_arms(arm, [getattr(each, arm) for each in measurements])
         for part, names in _PARTS.items():
             self._add_figures("", names, [getattr(each, part) for each in measurements])
+        phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
+        for name in PHASES:
+            self.figures[f"{name}_s"].append(np.array([each.get(name, math.nan) for each in phases]))
         graphs = [each.graphs for each in measurements]
         for name in ("breaks", "cudagraph_skips"):
             counts = [math.nan if each is None else len(getattr(each, name)) for each in graphs]
@@ -317,10 +331,12 @@ class _Read:
         calls = Ragged.of([calls for arm in known for calls in arm.rounds_ms])
         filled = calls.lengths > 0
         odd = ~((calls.flat >= SHORTEST_MS) & (calls.flat < LONGEST_MS))
+        samples = calls.merged(rounds)
         found = {
             "is": np.array([arm is not None for arm in arms]),
-            "samples": calls.merged(rounds).lengths,
+            "samples": samples.lengths,
             "odd_calls": _sums(_sums(odd, calls.lengths), rounds),
+            **{f"p{each}_ms": samples.percentiles(each, PERCENTILE_FLOORS[each]) for each in PERCENTILES},
         }
         for column, values in found.items():
             self.figures[f"{name}_{column}"].append(values.astype(np.float64))
@@ -728,7 +744,7 @@ class _Cells:
         names = {"graphs": "graphs", "graph_breaks": "breaks", "cudagraph_skips": "cudagraph_skips"}
         names |= dict.fromkeys(("recompiles", "batch_size_recompiles", "max_relative_error"), "")
         found |= {name: _most(self[own or name]) for name, own in names.items()}
-        return found | self._compilation() | self._efficiency() | self._telemetry()
+        return found | self._compilation() | self._phases() | self._efficiency() | self._telemetry()
 
     def texts(self) -> dict[str, list[str]]:
         """The columns of words."""
@@ -784,7 +800,8 @@ class _Cells:
         # A row tells one batch size: the latency of another would be taken for one of it. Images a second fit any.
         of_row = images == self.batch_sizes
         printed, samples = _middle(self[f"{arm}_published_images_s"]), self[f"{arm}_samples"].sum(axis=1)
-        latencies = {"ms": value, "low_ms": low, "high_ms": high}
+        percentiles = {f"p{each}_ms": _middle(self[f"{arm}_p{each}_ms"]) for each in PERCENTILES}
+        latencies = {"ms": value, "low_ms": low, "high_ms": high, **percentiles}
         return {
             **{f"{arm}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
             f"{arm}_images_s": np.where(np.isnan(printed), images / value * 1e3, printed),
@@ -804,6 +821,11 @@ class _Cells:
             for end, saving in (("", value), ("_low", high), ("_high", low)):
                 found[column + end] = _calls(cost_ms, saving)
         return found
+
+    def _phases(self) -> dict[str, Array]:
+        """Of compiling with an empty cache."""
+        is_cold = ~np.isnan(self["cold_s"])
+        return {f"{name}_s": _middle(np.where(is_cold, self[f"{name}_s"], np.nan)) for name in PHASES}
 
     def _efficiency(self) -> dict[str, Array]:
         """What a call has to do, at what rate each arm does it, and what the device says of itself meanwhile."""

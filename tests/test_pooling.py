@@ -87,6 +87,7 @@ def said(measurements: Sequence[Measurement]) -> dict[str, Any]:
             summary = statistics.summarize(arms)
             found |= {f"{name}_ms": summary.latency_ms, f"{name}_low_ms": summary.low_ms}
             found |= {f"{name}_high_ms": summary.high_ms, f"{name}_samples": summary.n or math.nan}
+            found |= {f"{name}_p90_ms": summary.p90 or math.nan, f"{name}_p99_ms": summary.p99 or math.nan}
         found[f"{name}_host_bound"] = cause.host_bound(measurements, name)
         found[f"{name}_matmul_share"] = cause.peak_share(measurements, name)
         found[f"{name}_copy_share"] = cause.bandwidth_share(measurements, name)
@@ -100,7 +101,7 @@ def test_thousands_of_cells_at_once_say_what_each_says(tmp_path: Path) -> None:
     cells: list[list[Measurement]] = []
     lines: list[bytes] = []
     for number in range(400):
-        gain, rounds = random.choice((0.7, 0.99, 1.0, 1.3)), random.choice((0, 1, 5, 6, 7, 20))
+        gain, rounds = random.choice((0.7, 0.99, 1.0, 1.3)), random.choice((0, 1, 5, 6, 7, 20, 70, 400))
         cells.append([process(gain, rounds) for _ in range(random.choice((1, 2, 3, 5)))])
         records = [
             measured(run="r", process=at, figures=each, batch_size=1, checkpoint=f"c{number}")

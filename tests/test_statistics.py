@@ -99,6 +99,11 @@ def test_percentiles_appear_only_where_enough_samples_bear_them(n: int, given: t
     assert tuple(name for name in ("p90", "p95", "p99") if getattr(summary, name) is not None) == given
 
 
+def test_a_percentile_is_that_of_the_process_in_the_middle() -> None:
+    slow = [arm([[factor * value for value in range(1, 101)]]) for factor in (1, 2, 9)]
+    assert summarize([*slow, arm([[1e6] * 63])]).p90 == pytest.approx(2 * 90.1)
+
+
 def test_outliers_are_counted_per_process_and_kept() -> None:
     quiet, slow = [1.0, 1.1, 0.9, 1.05, 0.95] * 4, [2.0, 2.1, 1.9, 2.05, 1.95] * 4
     assert count_outliers(np.array(quiet)) == 0

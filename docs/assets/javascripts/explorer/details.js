@@ -21,7 +21,7 @@ export const makeDetails = (texts, folder) => {
     if (!isKnown(row[low]) || !isKnown(row[high])) return value
     return say(says.with_interval, { value, low: isolated(show(row[low])), high: isolated(show(row[high])) })
   }
-  const interval = (row, name, show) => within(row, name, show, `${name}_low`, `${name}_high`)
+  const told = (row, show, ...columns) => columns.map(name => [name, within(row, name, show, `${name}_low`, `${name}_high`)])
   const shown = (row, name) => (isKnown(row[name]) ? isolated(String(row[name])) : null)
   const count = (row, name) => within(row, name, figures.count)
   const link = (row, kind) => (links[kind][row[kind]] ? element("a", { href: links[kind][row[kind]] }, isolated(names[kind][row[kind]])) : null)
@@ -77,26 +77,23 @@ export const makeDetails = (texts, folder) => {
         entries([
           ["eager_ms", within(row, "eager_ms", ms, "eager_low_ms", "eager_high_ms")],
           ["compiled_ms", within(row, "compiled_ms", ms, "compiled_low_ms", "compiled_high_ms")],
-          ["speedup", interval(row, "speedup", ratio)],
-          ["eager_images_s", within(row, "eager_images_s", three)],
-          ["compiled_images_s", within(row, "compiled_images_s", three)],
+          ...told(row, ms, "eager_p90_ms", "compiled_p90_ms", "eager_p99_ms", "compiled_p99_ms"),
+          ...told(row, ratio, "speedup"),
+          ...told(row, three, "eager_images_s", "compiled_images_s"),
           ["samples", samples(row)],
-          ["compile_cold_s", within(row, "compile_cold_s", seconds)],
-          ["break_even_calls", interval(row, "break_even_calls", calls)],
-          ["compile_warm_s", within(row, "compile_warm_s", seconds)],
-          ["break_even_warm_calls", interval(row, "break_even_warm_calls", calls)],
-          ["eager_peak_memory_gb", within(row, "eager_peak_memory_gb", gigabytes)],
-          ["compiled_peak_memory_gb", within(row, "compiled_peak_memory_gb", gigabytes)],
-          ["compiled_matmul_share", within(row, "compiled_matmul_share", percent)],
-          ["eager_host_bound", within(row, "eager_host_bound", percent)],
-          ["compiled_host_bound", within(row, "compiled_host_bound", percent)],
+          ...told(row, seconds, "compile_cold_s", "dynamo_s", "aot_autograd_s", "inductor_s"),
+          ...told(row, calls, "break_even_calls"),
+          ...told(row, seconds, "compile_warm_s"),
+          ...told(row, calls, "break_even_warm_calls"),
+          ...told(row, gigabytes, "eager_peak_memory_gb", "compiled_peak_memory_gb"),
+          ...told(row, percent, "compiled_matmul_share", "eager_host_bound", "compiled_host_bound"),
         ]),
         strip(row, texts, folder),
       ),
       ...(isKnown(row.graphs)
         ? section(
             "graph",
-            entries(["graphs", "graph_breaks", "recompiles", "cudagraph_skips"].map(name => [name, count(row, name)])),
+            entries(told(row, calls, "graphs", "graph_breaks", "recompiles", "cudagraph_skips")),
             verbatim([...reasons(row.graph_break_reasons), ...reasons(row.cudagraph_skip_reasons)]),
           )
         : []),
