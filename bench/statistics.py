@@ -39,6 +39,10 @@ VERDICT_CONFIDENCE = 0.99
 SAME = 0.01
 """Differences that stay below 1% are called the same: no one chooses a mode for less."""
 
+NOISE = 0.05
+"""Without an interval, differences up to 5% count as none: processes of one model differ by as much. SAME and NOISE are
+those of docs/assets/javascripts/recommend.js as well."""
+
 PERCENTILE_FLOORS = {90: 64, 95: 130, 99: 662}
 """Samples of a process from which a percentile is given: fewer leave its upper 95% bound at the largest or beyond."""
 
@@ -166,6 +170,19 @@ def judge(ratio: Estimate) -> Verdict:
     if ratio.low >= 1 / (1 + SAME) and ratio.high <= 1 + SAME:
         return "same"
     return "faster" if ratio.low > 1 else "slower" if ratio.high < 1 else "ambiguous"
+
+
+def direction(change: float, low: float = math.nan, high: float = math.nan) -> Literal[-1, 0, 1]:
+    """What a change of the latency is shown as: -1 a gain, 1 a loss, 0 no clear difference.
+
+    That is where its interval holds zero or stays within `SAME`, or where it has none (nan) and is within `NOISE`.
+    """
+    least, most = (1 + change) / (1 + NOISE), (1 + change) * (1 + NOISE)
+    if not (math.isnan(low) or math.isnan(high)):
+        least, most = 1 + low, 1 + high
+    if least >= 1 / (1 + SAME) and most <= 1 + SAME:
+        return 0
+    return 1 if least > 1 else -1 if most < 1 else 0
 
 
 def process_latencies(arms: Iterable[Arm]) -> Array:

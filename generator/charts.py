@@ -209,7 +209,9 @@ def versions(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> 
     middle, least, most = (words.percent(each) for each in (median(changes), min(changes), max(changes)))
     finding = words.say(message, median=middle, least=least, most=most, count=language.number(len(cells)))
     alt = words.sentences([_described(words, known, headline, skip=("torch",)), finding])
-    return Chart(drawn, alt, _caption(known, language, headline, _notes(known, language, doubtful), skip=("torch",)))
+    counted = language.ngettext("%(count)s cell", "%(count)s cells", len(cells)), len(cells)
+    notes = _notes(known, language, doubtful)
+    return Chart(drawn, alt, _caption(known, language, headline, notes, skip=("torch",), counted=counted))
 
 
 def overview(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> Chart:
@@ -430,16 +432,23 @@ def _told(words: Words, message: str, row: Row, columns: Sequence[str]) -> str:
     )
 
 
-def _caption(rows: Rows, language: Language, headline: str, notes: Iterable[str], skip: Sequence[str] = ()) -> str:
-    """What is shown, for which selection, from how many comparisons and when: HTML."""
+def _caption(
+    rows: Rows,
+    language: Language,
+    headline: str,
+    notes: Iterable[str],
+    *,
+    skip: Sequence[str] = (),
+    counted: tuple[str, int] | None = None,
+) -> str:
+    """What is shown, for which selection, from how many comparisons (or what else is `counted`) and when: HTML."""
     words = Words(language, html=True)
-    count = len(comparisons(rows))
-    counted = words.say(
-        language.ngettext("%(count)s comparison", "%(count)s comparisons", count), count=language.number(count)
-    )
+    n = len(comparisons(rows))
+    message, n = counted or (language.ngettext("%(count)s comparison", "%(count)s comparisons", n), n)
     origins = grouped(rows, "origin").values()
     dates = [words.when(group) for group in origins] if len(origins) > 1 else []  # of one origin, the selection has it
-    facts = words.facts([words.phrase(headline), words.selection(rows, skip=skip), *dates, counted])
+    number = words.say(message, count=language.number(n))
+    facts = words.facts([words.phrase(headline), words.selection(rows, skip=skip), *dates, number])
     return words.lines([facts, words.sentences(notes)])
 
 

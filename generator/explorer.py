@@ -1,4 +1,4 @@
-"""The explorer: every record in one table that is filtered, sorted, grouped and compared in the browser.
+"""The explorer: every row of the results in one table that is filtered, sorted, grouped and compared in the browser.
 
 `Results` and the words of a language enter; its data as JSON and the place where its script builds it leave. What the
 script does is in docs/assets/javascripts/explorer/; all that it says comes from here.
@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from bench.record import Status
+from bench.statistics import NOISE
 from generator import causes
 from generator.atlas import Atlas
 from generator.language import Language
@@ -136,6 +137,7 @@ def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[s
         },
         "filters": FILTERS,
         "compared": COMPARED,
+        "noise": 1 + NOISE,
         "headings": _headings(words),
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "details": _details(words),
@@ -171,6 +173,7 @@ def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[s
             "compiled": gettext("Compiled (ms)"),
             "sort": gettext("Sort by this column"),
             "chart": gettext("%(y)s over %(x)s. Points: %(count)s. The table has the same figures."),
+            "hollow": gettext("Hollow points are records that the data lint doubts."),
             "no_chart": gettext("No row has both figures of the chart."),
             "others": gettext("others"),
             "with_interval": gettext("%(value)s (from %(low)s to %(high)s)"),

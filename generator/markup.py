@@ -22,12 +22,13 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.record import PHASES, Status
+from bench.statistics import direction
 from generator import causes
 from generator.charts import Chart
 from generator.curves import CurvesChart
 from generator.language import UNKNOWN
 from generator.load import Results, Row, Rows
-from generator.tables import Lines
+from generator.tables import Lines, direction_of
 from generator.words import DOUBT, VERSION, Words
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -241,7 +242,7 @@ class Tables:
             **dict.fromkeys((*counts, "recompiles", "batch_size_recompiles"), self._count),
             "speedup": self._speedup,
             "interval": self._interval,
-            "change": self._change,
+            "change": self._change_of_row,
             "median_change": self._change,
             "modes": self._modes,
             "best_model": lambda label, _: self._best(label, "model"),
@@ -333,10 +334,15 @@ class Tables:
         return Cell(self.words.value(f"{number(low, 2)}–{number(row['speedup_high'], 2)}"), _sort(low), "number")
 
     def _change(self, value: float | None, _row: Row) -> Cell:
-        if value is None:
-            return _UNKNOWN_NUMBER
-        tone = "better" if value < 0 else "worse" if value > 0 else ""
-        return Cell(self._percent(value), _sort(value), f"number {tone}".strip())
+        """A change without an interval."""
+        return _UNKNOWN_NUMBER if value is None else self._toned(value, direction(value))
+
+    def _change_of_row(self, value: float | None, row: Row) -> Cell:
+        return _UNKNOWN_NUMBER if value is None else self._toned(value, direction_of(row))
+
+    def _toned(self, change: float, sign: int) -> Cell:
+        tone = {-1: " better", 0: "", 1: " worse"}[sign]
+        return Cell(self._percent(change), _sort(change), f"number{tone}")
 
     def _percent(self, value: float) -> str:
         return self.words.value(self.words.percent(value))

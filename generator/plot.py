@@ -23,6 +23,7 @@ from matplotlib.ft2font import LoadFlags
 from matplotlib.path import Path as Shape
 from matplotlib.textpath import TextToPath
 
+from bench import statistics
 from bench.errors import AtlasError
 from generator import fonts, typography
 from generator.svg import UNITS, Drawing, Letter, Segment, outline
@@ -107,8 +108,8 @@ class Plot:
 
     ``bars``: bars from zero, one per series, side by side. ``dots``: the marks of a row as dots on one line, for log
     scales and for several series. ``change``: one bar from zero in the colour of the winner, which is compiled below
-    zero and eager above, and grey where the interval holds zero. ``strip``: all marks of a row as a swarm, in the same
-    colours; the first one is their median and carries its text.
+    zero and eager above, and grey where they do not clearly differ. ``strip``: all marks of a row as a swarm, in the
+    same colours; the first one is their median and carries its text.
     """
 
     kind: Literal["bars", "dots", "change", "strip"]
@@ -224,7 +225,8 @@ def draw(plot: Plot) -> bytes:
 
 def program() -> bytes:
     """What draws: a drawing that is kept is made anew when this changes."""
-    return b"".join(Path(__file__).with_name(name).read_bytes() for name in ("plot.py", "svg.py"))
+    here = Path(__file__)
+    return b"".join(file.read_bytes() for file in (here, here.with_name("svg.py"), Path(statistics.__file__)))
 
 
 def compose(plot: Plot) -> Canvas:
@@ -582,10 +584,9 @@ def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle
 
 
 def winner(mark: Mark) -> Role:
-    """Whose colour a change has: grey where its interval holds zero."""
-    if mark.low <= 0 <= mark.high:
-        return "zero"
-    return "compiled" if mark.value < 0 else "eager"
+    """Whose colour a change has: grey where there is no clear difference."""
+    roles: dict[int, Role] = {-1: "compiled", 0: "zero", 1: "eager"}
+    return roles[statistics.direction(mark.value, mark.low, mark.high)]
 
 
 def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:

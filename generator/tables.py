@@ -11,11 +11,13 @@ DataFrames: a page has a handful of rows, and there are many pages.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from bench.statistics import direction
 from generator.lint import Finding
 from generator.load import COORDINATES, ORDERS, Row, Rows, comparisons, grouped, mode_order, version_order
 from generator.words import VERSION, varying
@@ -52,8 +54,15 @@ def slower(rows: Rows, most: int = 10) -> Lines:
 
 
 def slower_rows(rows: Rows) -> list[Row]:
-    """Comparisons whose compiled model is slower: surely so, or as published without an interval."""
-    return [row for row in comparisons(rows) if row["change"] > 0 and row["verdict"] in {"slower", "unknown"}]
+    """Comparisons whose compiled model is slower: by their verdict, or clearly so where there is none."""
+    judged = ((row, row["verdict"]) for row in comparisons(rows))
+    return [row for row, verdict in judged if verdict == "slower" or (verdict == "unknown" and direction_of(row) > 0)]
+
+
+def direction_of(row: Row) -> int:
+    """What the change of a comparison is shown as: -1 a gain, 1 a loss, 0 no clear difference."""
+    low, high = (math.nan if row[end] is None else row[end] for end in ("change_low", "change_high"))
+    return direction(row["change"], low, high)
 
 
 def compile_cost(rows: Rows) -> Lines:
@@ -254,6 +263,7 @@ def summary(rows: Rows, doubtful: Collection[int] = ()) -> Lines:
         grouped(rows, "device", "origin").values(),
         device=_first("device"),
         origin=_first("origin"),
+        batch_sizes=lambda group: _names("batch_size")(comparisons(group)),
         models=_distinct("model"),
         comparisons=lambda group: len(comparisons(group)),
         median_change=median_change,

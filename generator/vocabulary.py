@@ -339,7 +339,9 @@ class _Functions:
         if not rows:
             return self._nothing()
         self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
-        headline = self.language.gettext("Every record: latency, time to ready, and the calls that pay for it")
+        headline = self.language.gettext(
+            "The newest record of every cell: latency, time to ready, and the calls that pay for it"
+        )
         table = self._limited(page, decision.lines(rows), rows, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours

@@ -171,6 +171,8 @@ def test_versions_stand_on_one_line_the_oldest_first(tmp_path: Path) -> None:
     older, newer = (mark.value for mark in line.marks if mark)
     assert newer < older
     assert "changes by −33" in chart.alt
+    assert "1 cell" in chart.caption
+    assert "comparison" not in chart.caption
     assert chart.light
 
 
@@ -193,7 +195,8 @@ def test_one_model_is_split_by_device_with_batch_sizes_side_by_side() -> None:
 
 
 def test_legend_names_only_what_occurs(tmp_path: Path) -> None:
-    assert charts.change(published(**A100), EN).plot.legend == (("compiled is faster", "compiled"),)
+    legend = charts.change(published(**A100, model="resnet"), EN).plot.legend
+    assert legend == (("compiled is faster", "compiled"),)
     rows = load(write(tmp_path, [measured(figures=measurement(10.0, 10.01))])).newest_rows
     assert charts.change(rows, EN).plot.legend == (("no clear difference", "zero"),)
 

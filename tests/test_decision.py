@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from atlas_data import ON_CPU, measured, mixed
 
+from bench import statistics
 from bench.record import Status
 from generator import decision
 from generator.atlas import Atlas
@@ -69,6 +70,12 @@ def test_the_table_has_a_line_for_every_row(results: Results) -> None:
     assert len(lines) == len(results.newest_rows)
     assert list(lines[0])[:2] == ["row", "model"]
     assert {"break_even_calls", "break_even_warm_calls", "interval"} <= set(lines[0])
+
+
+def test_the_script_tells_differences_from_noise_as_tables_and_charts_do() -> None:
+    script = (SCRIPTS / "recommend.js").read_text(encoding="utf-8")
+    ratios = {name: float(value) for name, value in re.findall(r"const (NOISE|SAME) = ([\d.]+)", script)}
+    assert ratios == {"NOISE": 1 + statistics.NOISE, "SAME": 1 + statistics.SAME}
 
 
 def test_the_scripts_stay_small() -> None:

@@ -216,3 +216,7 @@ def test_colour_of_the_winner() -> None:
     assert plot.winner(Mark(0.1)) == "eager"
     assert plot.winner(Mark(-0.1, "", -0.3, 0.1)) == "zero"
     assert plot.winner(Mark(-0.1, "", -0.3, -0.05)) == "compiled"
+    winners = [plot.winner(Mark(change)) for change in (-0.049, -0.047, 0.049, 0.051)]
+    assert winners == ["compiled", "zero", "zero", "eager"]
+    assert plot.winner(Mark(-0.005, "", -0.008, -0.002)) == "zero", "narrow, and less than anyone chooses a mode for"
+    assert plot.winner(Mark(-0.02, "", -0.03, -0.002)) == "compiled"

@@ -79,6 +79,7 @@ def test_summary_has_a_line_per_device_and_origin(tmp_path: Path) -> None:
     assert (own["comparisons"], own["slower"]) == (1, 1)
     assert own["median_change"] == pytest.approx(1, rel=0.05)
     assert (guide["models"], guide["comparisons"], guide["slower"]) == (12, 48, 0)
+    assert (own["batch_sizes"], guide["batch_sizes"]) == ((1,), (1, 4, 16))
 
 
 def test_the_best_row_is_not_a_doubtful_one(results: Results) -> None:

@@ -92,6 +92,12 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     return Pages(load(mixed_records(tmp_path_factory.mktemp("results"), failed)))
 
 
+def test_a_published_difference_within_noise_has_no_colour(published: Pages) -> None:
+    """DETR at batch size 16, published as −1.5% and 0.0%: as in the charts, neither counts as a gain."""
+    lines = Tables(published.render('{{ latency_table(device="a100", model="detr", batch_size=16) }}')).tables[0][1:]
+    assert {(line[-1][2], line[-1][1]["class"]) for line in lines} == {("−1.5%", "number"), ("0.0%", "number")}
+
+
 # ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -144,6 +144,17 @@ def test_a_permalink_answers_in_every_language(code: str, page: Page, site: Buil
         assert first["x"] > second["x"], "controls follow each other from the right"
 
 
+def test_what_a_call_saves_fits_the_break_even_point(page: Page, site: BuiltSite, hosted_site: str) -> None:
+    data = json.loads((site.folder / "data/should-i-compile.json").read_text("utf-8"))
+    (record,) = [row for row in data if (row["device"], row["model"]) == (CPU, "detr")]
+    page.goto(f"{hosted_site}{ADDRESS}#device={CPU}&model=detr&batch=1&calls=1000000&cache=cold")
+    ready_s, calls = record["cold"]["ready_s"], record["cold"]["calls"][0]
+    saving_ms = 1e3 * ready_s / calls
+    answer = page.get_by_role("status")
+    expect(answer).to_contain_text(f"each call saves {saving_ms:,.3f}")
+    expect(answer).to_contain_text(f"{ready_s + 1e3 * (record['eager_ms'][0] - saving_ms):,.1f}")
+
+
 def test_the_keyboard_is_enough_and_the_address_keeps_the_case(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}{ADDRESS}")
     expect(page.locator(".decision-outcome")).to_be_visible()

@@ -9,16 +9,17 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const more = root.querySelector("[data-more]")
   const { device, model, batch, calls, cache } = form.elements
   const controls = { device, model, batch, calls, cache }
-  const defaults = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value]))
+  const state = () => Object.entries(controls).map(([name, control]) => [name, control.value])
+  const defaults = Object.fromEntries(state())
 
-  const format = (x, options) => new Intl.NumberFormat(`${document.documentElement.lang}-u-nu-latn`, options).format(x)
-  const number = (x, digits) => format(x, { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  const number = (x, digits, how) =>
+    new Intl.NumberFormat(`${document.documentElement.lang}-u-nu-latn`, { minimumFractionDigits: digits, maximumFractionDigits: digits, ...how }).format(x)
   const count = x => (x === "inf" ? texts.never : number(Math.round(x), 0))
   const ms = x => `${number(x, 3)}\u00a0ms`
   const seconds = x => `${number(x, x < 10 ? 2 : 1)}\u00a0s`
   const ratio = x => `${number(x, 2)}×`
   const list = new Intl.ListFormat(document.documentElement.lang)
-  const percent = x => format(x, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay: "exceptZero" }).replace("-", "−")
+  const percent = x => number(x, 1, { style: "percent", signDisplay: "exceptZero" }).replace("-", "−")
 
   const element = (name, attributes, ...children) => {
     const made = Object.assign(document.createElement(name), attributes)
@@ -42,10 +43,10 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const given = new URLSearchParams(location.hash.slice(1))
     for (const [name, control] of Object.entries(controls)) {
       control.value = given.get(name) ?? defaults[name]
-      if (control.value === "") control.value = defaults[name] // no such thing
+      control.value ||= defaults[name] // no such thing
     }
   }
-  const address = () => `#${new URLSearchParams(Object.entries(controls).map(([name, control]) => [name, control.value]))}`
+  const address = () => `#${new URLSearchParams(state())}`
   const label = (select, value) => [...select.options].find(option => option.value === value).textContent
   const variant = row => [`PyTorch ${row.torch}`, row.compile_mode, row.dtype, ...(row.dynamic === "auto" ? [] : [`dynamic=${row.dynamic}`])].join(" · ")
 
@@ -58,6 +59,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const { ready_s, calls: breakEven } = row[cache.value]
       const eager = row.eager_ms?.[0] ?? null
       const compiled = row.compiled_ms?.[0] ?? null
+      const saving = (1e3 * ready_s) / breakEven?.[0] // of paired rounds, as the break-even point
       const figures = () => ({
         eager_ms: within(row.eager_ms, ms),
         compiled_ms: within(row.compiled_ms, ms),
@@ -65,13 +67,13 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
         ready_s: exact(ready_s, seconds),
         break_even: within(breakEven, count),
         eager_total: exact(total_s(eager, n), seconds),
-        compiled_total: exact(total_s(compiled, n, ready_s), seconds),
+        compiled_total: exact(total_s(saving > 0 ? eager - saving : compiled, n, ready_s), seconds),
       })
       const [headline, reason] = texts.outcomes[outcome(row)]
       const values = {
         ...figures(),
         calls: isolated(count(n)),
-        saving: isolated(ms(eager - compiled)),
+        saving: isolated(ms(saving)),
         change: row.speedup ? isolated(percent(1 / row.speedup[0] - 1)) : "",
         status: texts.statuses[row.status],
       }

@@ -28,6 +28,7 @@ export const makeChart = texts => {
     if (!styles.has(name)) styles.set(name, getComputedStyle(figure).getPropertyValue(name).trim())
     return styles.get(name)
   }
+  const muted = () => style("--md-default-fg-color--light")
 
   // A canvas has no elements that isolate a figure.
   const ordered = text => (isRightToLeft ? `\u200e${text}\u200e` : text)
@@ -45,8 +46,8 @@ export const makeChart = texts => {
     type: log ? "logarithmic" : "linear",
     reverse: isX && isRightToLeft,
     position: isX ? "bottom" : isRightToLeft ? "right" : "left",
-    title: { display: true, text: label, color: style("--md-default-fg-color--light") },
-    ticks: { color: style("--md-default-fg-color--light"), callback: value => ordered(show(value)), maxTicksLimit: figure.clientWidth < 520 ? 4 : 7, maxRotation: 0 },
+    title: { display: true, text: label, color: muted() },
+    ticks: { color: muted(), callback: value => ordered(show(value)), maxTicksLimit: figure.clientWidth < 520 ? 4 : 7, maxRotation: 0 },
     grid: { color: style("--atlas-line") },
     border: { color: style("--atlas-line") },
   })
@@ -56,7 +57,7 @@ export const makeChart = texts => {
     if (same === undefined) return []
     const ends = [Math.min, Math.max].map(end => points.map(({ x }) => x).reduce((a, b) => end(a, b)))
     const data = ends.map(x => ({ x, y: same === "x" ? x : same }))
-    return [{ data, showLine: true, pointRadius: 0, pointHitRadius: 0, borderColor: style("--md-default-fg-color--light"), borderDash: [5, 4], borderWidth: 1 }]
+    return [{ data, showLine: true, pointRadius: 0, pointHitRadius: 0, borderColor: muted(), borderDash: [5, 4], borderWidth: 1 }]
   }
 
   const draw = () => {
@@ -67,12 +68,12 @@ export const makeChart = texts => {
     box.hidden = legend.hidden = !points.length
     const count = isolated(figures.count(points.length))
     const told = points.length ? say(says.chart, { x: x.label, y: y.label, count }) : [says.no_chart]
+    if (points.some(({ row }) => row.doubtful)) told.push(" ", says.hollow)
     caption.replaceChildren(...told)
     canvas.ariaLabel = caption.textContent
     if (!points.length) return
     const all = series(points, by)
     const colour = at => style(`--explorer-${at + 1}`)
-    const radius = points.length > 1000 ? 2 : 4
     legend.replaceChildren(
       ...all.map(({ name }, at) => {
         const mark = element("span", { ariaHidden: "true" }, MARKS[SHAPES[at]])
@@ -85,7 +86,15 @@ export const makeChart = texts => {
       type: "scatter",
       data: {
         datasets: [
-          ...all.map(({ group }, at) => ({ data: group, pointStyle: SHAPES[at], pointRadius: radius, borderColor: colour(at), backgroundColor: `${colour(at)}99` })),
+          ...all.flatMap(({ group }, at) =>
+            [false, true].map(hollow => ({
+              data: group.filter(({ row }) => row.doubtful === hollow),
+              pointStyle: SHAPES[hollow && at > 3 ? 0 : at], // a star cannot be hollow
+              pointRadius: points.length > 1000 ? 2 : 4,
+              borderColor: colour(at),
+              backgroundColor: hollow ? "#0000" : `${colour(at)}99`,
+            })),
+          ),
           ...reference(points, y),
         ],
       },
@@ -98,7 +107,7 @@ export const makeChart = texts => {
         plugins: {
           tooltip: {
             rtl: isRightToLeft,
-            textDirection: isRightToLeft ? "rtl" : "ltr",
+            textDirection: document.body.dir,
             filter: ({ raw }) => Boolean(raw.row),
             callbacks: {
               label: ({ raw }) => [name(raw.row), `${x.label}: ${ordered(x.show(raw.x))}`, `${y.label}: ${ordered(y.show(raw.y))}`],

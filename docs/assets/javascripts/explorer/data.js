@@ -56,7 +56,7 @@ export const pairs = (rows, column, first, second) => {
     .filter(row => String(row[column]) === first && seconds.has(key(row)))
     .map(row => {
       const other = seconds.get(key(row))
-      return Object.assign(Object.create(row), {
+      return Object.assign(Object.create(row, { doubtful: { value: row.doubtful || other.doubtful } }), {
         id: `${row.id}-${other.id}`,
         first: row,
         second: other,

@@ -23,7 +23,7 @@ const X = "eager_ms"
 export const start = (root, columns) => {
   const texts = JSON.parse(root.dataset.texts)
   texts.figures = figures(texts)
-  const { says, names, headings } = texts
+  const { says, names, headings, noise } = texts
   if (!columns) return root.replaceChildren(element("p", {}, says.failed))
   const records = unpack(columns)
   const { rows } = records
@@ -33,8 +33,10 @@ export const start = (root, columns) => {
   // ── Words for values ──
 
   const name = (column, value) => names[column]?.[value] ?? String(value)
-  const unknown = () => element("span", { className: "explorer-unknown" }, says.unknown)
-  const figure = (value, show) => (value === null || value === undefined ? unknown() : isolated(value === Infinity ? says.never : show(value)))
+  const figure = (value, show) => {
+    if (value === null || value === undefined) return element("span", { className: "explorer-unknown" }, says.unknown)
+    return isolated(value === Infinity ? says.never : show(value))
+  }
   // Sorted as the filters offer them.
   const rank = column => {
     const order = Object.fromEntries(Object.keys(names[column]).map((value, at) => [value, at]))
@@ -125,11 +127,8 @@ export const start = (root, columns) => {
     table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), ...shown.map(measured), status], details }),
     names: records.names,
   })
-  const change = id => ({ id, heading: says[id], number: true, show: row => changed(row[id]) })
-  const changed = value => {
-    const text = figure(value, texts.figures.signed)
-    return value ? element("span", { className: value < 0 ? "better" : "worse" }, text) : text
-  }
+  const tone = ratio => (ratio > noise ? "worse" : ratio * noise < 1 ? "better" : "")
+  const change = id => ({ id, heading: says[id], number: true, show: row => element("span", { className: tone(1 + row[id]) }, figure(row[id], texts.figures.signed)) })
   const chosen = (kind, control) => `${says[kind]}: ${control.selectedOptions[0].text}`
   const pairView = column => {
     const latency = (kind, control, id = `${kind}_${control.name}`) => ({ id, heading: chosen(kind, control), number: true, show: row => figure(row[id], known[X].show) })

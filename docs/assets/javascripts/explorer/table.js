@@ -79,10 +79,11 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
   const heads = columns.map(heading)
   head.append(element("tr", {}, heads))
 
+  const opener = (isOpen, text) => element("button", { type: "button", className: "explorer-open", ariaExpanded: String(isOpen) }, text)
   const line = row => {
     const id = `explorer-${row.id}`
     const isOpen = opened.has(row.id)
-    const button = element("button", { type: "button", className: "explorer-open", ariaExpanded: String(isOpen) }, columns[0].show(row.original))
+    const button = opener(isOpen, columns[0].show(row.original))
     if (isOpen) button.setAttribute("aria-controls", id)
     button.onclick = () => {
       opened[isOpen ? "delete" : "add"](row.id)
@@ -102,7 +103,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
   const group = row => {
     const isOpen = row.getIsExpanded()
     const text = [texts.headings[row.groupingColumnId], ": ", isolated(named(row.groupingColumnId, row.original)), " ", isolated(`(${texts.figures.count(row.leafRows.length)})`)]
-    const button = element("button", { type: "button", className: "explorer-open", ariaExpanded: String(isOpen) }, text)
+    const button = opener(isOpen, text)
     button.onclick = () => {
       row.toggleExpanded()
       drawRows()
@@ -120,9 +121,9 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
     const lines = rows.flatMap(row => (row.getIsGrouped() ? [group(row)] : opened.has(row.id) ? [line(row), detail(row)] : [line(row)]))
     const empty = element("tr", {}, element("td", { colSpan: columns.length }, says.nothing))
     body.replaceChildren(...(lines.length ? lines : [empty]))
-    const { count } = texts.figures
+    const count = n => isolated(texts.figures.count(n))
     const place = { first: count(pageIndex * PAGE + 1), last: count(pageIndex * PAGE + rows.length), count: count(total) }
-    status.replaceChildren(...(total ? say(says.range, Object.fromEntries(Object.entries(place).map(([name, text]) => [name, isolated(text)]))) : [says.nothing]))
+    status.replaceChildren(...(total ? say(says.range, place) : [says.nothing]))
     previous.disabled = !table.getCanPreviousPage()
     next.disabled = !table.getCanNextPage()
   }
@@ -138,8 +139,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
       table.setPageIndex(0)
       caption.textContent = region.ariaLabel = title
       heads.forEach((th, at) => {
-        if (columns[at].id === sort?.id) th.ariaSort = sort.desc ? "descending" : "ascending"
-        else th.removeAttribute("aria-sort")
+        th.ariaSort = columns[at].id === sort?.id ? (sort.desc ? "descending" : "ascending") : null
       })
       drawRows()
     },
