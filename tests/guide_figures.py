@@ -84,8 +84,8 @@ def text(file: SiteFile) -> str:
 def real_pages(code: str) -> Mapping[str, str]:
     """The pages of the project in one language, from its records; the charts are described and not drawn."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Chart, "light", b"<svg/>")
-        patch.setattr(Chart, "dark", b"<svg/>")
+        patch.setattr(Chart, "light", b'<svg height="1"/>')
+        patch.setattr(Chart, "dark", b'<svg height="1"/>')
         files = list(render(load_language(code), load()))
     return {file.uri: text(file) for file in files if file.uri.endswith(".md")}
 
