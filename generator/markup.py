@@ -320,7 +320,7 @@ class Tables:
         parts = [self.words.value(f"{name} {self.words.language.number(each, 1)}") for name, each in named if each]
         if value is None or not parts:
             return cell
-        return cell._replace(html=Markup("{}<br><small>{}</small>").format(cell.html, self.words.facts(parts)))
+        return cell._replace(html=Markup("{}<br><small>{}</small>").format(cell.html, self.words.lines(parts)))
 
     def _speedup(self, value: float | None, _row: Row) -> Cell:
         if value is None:
