@@ -31,7 +31,8 @@ check: .venv/site.done            ## validate records, catalogs and pages
 	@if $(CAN_AUDIT); then $(MAKE) --no-print-directory audit; else echo "not looked for: vulnerabilities (needs pip-audit and the network)"; fi
 
 test: .venv/test.done             ## lint, types, unit tests, a strict build, the browser
-	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
+	$(BIN)/ruff check && $(BIN)/ruff format --check
+	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder && wait $$types
 
 bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other ways
 	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/test_protocol.py && $(BIN)/python -m bench quality

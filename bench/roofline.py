@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
-from torch._inductor.graph import GraphLowering
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
@@ -120,6 +119,8 @@ def inductor_traffic() -> Iterator[list[int]]:
 
     It counts as `work` does: what an operation needs, and nothing for what stays within a fused kernel.
     """
+    from torch._inductor.graph import GraphLowering  # noqa: PLC0415 - all of Inductor, which takes seconds
+
     graphs: list[int] = []
     compile_to_module = GraphLowering.compile_to_module
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +75,12 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-tests-"))
         address = stack.enter_context(hosted(Path(folder, "site"), prefix=PREFIX))
     os.environ[FOLDER], os.environ[ADDRESS] = folder, address
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: there is always one that waits for a browser or for a clock."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
@@ -216,10 +222,10 @@ A paragraph that nobody translated.
 """
 
 
-def small_project(folder: Path, *pages: str) -> Path:
+def small_project(folder: Path, *pages: str, languages: Sequence[str] = LANGUAGES) -> Path:
     """A copy that builds in a moment: few records, `SMALL_PAGE` for a home page, and these of the authored pages.
 
-    Pages of a folder appear in the navigation as that folder.
+    Pages of a folder appear in the navigation as that folder. Each of the `languages` takes as long as the first.
     """
     project = copy_of_project(folder)
     keep_few_records(project)
@@ -231,6 +237,8 @@ def small_project(folder: Path, *pages: str) -> Path:
     settings = project / "mkdocs.yml"
     nav = "nav:\n" + "".join(f"  - {entry}\n" for entry in entries)
     text = re.sub(r"(?s)\nnav:\n.*?\n(?=\n\w)", f"\n{nav}", settings.read_text(encoding="utf-8"))
+    if languages != LANGUAGES:
+        text = text.replace("\nextra:\n", f"\nextra:\n  editions: [{', '.join(languages)}]\n")
     settings.write_text(text, encoding="utf-8")
     return project
 

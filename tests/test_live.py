@@ -29,10 +29,7 @@ NOTICE = 'class="atlas-problem"'
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A small guide in two languages, with a secret beside what is published."""
-    project = small_project(tmp_path_factory.mktemp("project"))
-    settings = project / "mkdocs.yml"
-    text = settings.read_text(encoding="utf-8")
-    settings.write_text(text.replace("\nextra:\n", "\nextra:\n  editions: [en, ar]\n"), encoding="utf-8")
+    project = small_project(tmp_path_factory.mktemp("project"), languages=("en", "ar"))
     (project / "secret.txt").write_text(SECRET)
     with serving(project) as server:
         yield server
@@ -219,9 +216,7 @@ def resident_mb(pid: int) -> float:
 
 def test_it_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither when it ends nor of builds in between."""
-    project = small_project(tmp_path / "project")
-    settings = project / "mkdocs.yml"
-    settings.write_text(settings.read_text("utf-8").replace("\nextra:\n", "\nextra:\n  editions: [en, ar]\n"), "utf-8")
+    project = small_project(tmp_path / "project", languages=("en", "ar"))
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     with serving(project) as server:

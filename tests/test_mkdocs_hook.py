@@ -209,14 +209,15 @@ def test_bad_input_ends_a_build_with_its_place_and_a_remedy(project: Path, mista
     assert "Traceback" not in done.output
 
 
-def test_a_broken_link_fails_a_strict_build_which_only_reads_the_authored_pages(project: Path) -> None:
+def test_a_broken_link_fails_a_strict_build_which_only_reads_the_authored_pages(tmp_path: Path) -> None:
+    project = small_project(tmp_path, languages=("en", "ar"))
     path = project / "docs/index.md"
     path.write_text(path.read_text() + "\n[There](models/no-such-page.md)\n")
     before = {path: path.stat().st_mtime_ns for path in (project / "docs").rglob("*")}
     done = in_project(project, "mkdocs", "build", "--strict")
     assert done.returncode == 1
     assert "models/no-such-page.md" in done.stderr
-    assert "Aborted with 4 warnings in strict mode" in done.stdout, "one for each language"
+    assert "Aborted with 2 warnings in strict mode" in done.stdout, "one for each language"
     assert "Traceback" not in done.stderr
     assert {path: path.stat().st_mtime_ns for path in (project / "docs").rglob("*")} == before
 

@@ -27,12 +27,7 @@ from generator.publishing import address, pages_address
 
 
 def guide(folder: Path) -> Path:
-    """A small project in two languages: making fonts for the others takes long."""
-    project = small_project(folder, "explorer.md", "devices/each.md")
-    settings = project / "mkdocs.yml"
-    text = settings.read_text(encoding="utf-8")
-    settings.write_text(text.replace("\nextra:\n", "\nextra:\n  editions: [en, ar]\n"), encoding="utf-8")
-    return project
+    return small_project(folder, "explorer.md", "devices/each.md", languages=("en", "ar"))
 
 
 def git(folder: Path, *arguments: str) -> str:

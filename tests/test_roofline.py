@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch._inductor.graph import GraphLowering
 from torch.utils.flop_counter import FlopCounterMode
 
 from bench.build import load
@@ -60,6 +59,8 @@ def test_fused_attention_counts_as_the_plain_one_does(label: str) -> None:
 
 
 def test_a_fused_kernel_moves_less_than_eager_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor.graph import GraphLowering  # seconds, for every process that collects tests
+
     class Stop(Exception):  # noqa: N818 - no error: the C++ compiler would take long, and tell nothing
         pass
 

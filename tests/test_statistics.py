@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,6 +123,8 @@ def test_a_single_block_is_worth_its_mean_as_in_2023() -> None:
 
 
 def test_two_runs_are_compared_as_welch_says() -> None:
+    import scipy.stats  # takes more than a second
+
     before, after = np.array([20.1, 19.8, 20.5, 20.2]), np.array([21.0, 22.4, 21.3])
     welch = scipy.stats.ttest_ind(np.log(before), np.log(after), equal_var=False)
     assert welch.df == pytest.approx(2.54, abs=0.01)  # rounded down to 2

@@ -18,22 +18,28 @@ OFFER = ".atlas-offer"
 Reader = Callable[[str], Page]
 
 
+ASKED = "Object.defineProperty(navigator, 'languages', { get: () => window.name.split(',') })"
+"""What a browser asks for is kept in the name of its one tab."""
+
+
+@pytest.fixture(scope="module")
+def tab(context: BrowserContext) -> Iterator[Page]:
+    tab = context.new_page()
+    tab.add_init_script(ASKED)
+    yield tab
+    tab.close()
+
+
 @pytest.fixture
-def reader(context: BrowserContext, hosted_site: str) -> Iterator[Reader]:
+def reader(tab: Page, hosted_site: str) -> Reader:
     """Somebody who was never here, by what their browser asks for: a language, or several with commas."""
-    pages = []
 
     def come(languages: str) -> Page:
-        pages.append(context.new_page())
-        asked = languages.split(",")
-        pages[-1].add_init_script(f"Object.defineProperty(navigator, 'languages', {{ get: () => {asked} }})")
-        return pages[-1]
+        tab.goto(f"{hosted_site}assets/logo.svg")
+        tab.evaluate("asked => { localStorage.clear(); window.name = asked }", languages)
+        return tab
 
-    yield come
-    for page in pages:
-        page.goto(f"{hosted_site}assets/logo.svg")
-        page.evaluate("localStorage.clear()")
-        page.close()
+    return come
 
 
 def settled(page: Page) -> None:
@@ -119,14 +125,24 @@ def test_who_has_used_the_switch_is_not_asked(reader: Reader, hosted_site: str) 
     expect(page.locator(OFFER)).to_have_count(0)
 
 
-@pytest.mark.parametrize("code", PREFIXES)
+@pytest.mark.parametrize(
+    "path", ["no-such-page/", "zh/no/such/page/", "ja/no-such-page/", "ar/devices/no-such-device/"]
+)
 def test_the_one_404_page_of_a_host_has_title_and_text_in_the_language_of_the_address(
-    code: str, reader: Reader, hosted_site: str
+    path: str, reader: Reader, hosted_site: str
 ) -> None:
+    code = path.partition("/")[0] if path.partition("/")[0] in PREFIXES else "en"
     page, language = reader("en"), load_language(code)
-    page.goto(f"{hosted_site}{PREFIXES[code]}no/such/page/")
+    response = page.goto(hosted_site + path)
+    assert response is not None
+    assert response.status == 404
     told = language.gettext("Page not found")
     expect(page.locator("article h1:visible")).to_have_text(told)
     expect(page).to_have_title(f"{told} - Compile Atlas")
     assert page.locator("article h1:visible").evaluate("it => getComputedStyle(it).direction") == language.direction
     assert page.evaluate("document.documentElement.lang") == code
+    section = page.locator("section[data-prefix]:visible")
+    expect(section).to_have_count(1)
+    expect(section).to_have_attribute("lang", code)
+    section.locator("a").click()
+    page.wait_for_url(hosted_site + PREFIXES[code])

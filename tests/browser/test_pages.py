@@ -6,29 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from browser.kinds import PREFIXES, enter
-from generator.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.mark.parametrize("path", ["zh/no-such-page/", "ar/devices/no-such-device/", "no-such-page/"])
-def test_a_missing_page_is_told_in_the_language_of_its_address(
-    path: str, context: BrowserContext, hosted_site: str
-) -> None:
-    page = context.new_page()  # one that may say that something is missing
-    response = page.goto(hosted_site + path)
-    assert response is not None
-    assert response.status == 404
-    code = path.partition("/")[0] if path.partition("/")[0] in LANGUAGES else "en"
-    expect(page.locator("section[data-prefix]:visible")).to_have_count(1)
-    expect(page.locator("section[data-prefix]:visible")).to_have_attribute("lang", code)
-    assert page.evaluate("document.documentElement.lang") == code
-    page.locator("section[data-prefix]:visible a").click()
-    page.wait_for_url(hosted_site + PREFIXES[code])
-    page.close()
 
 
 # ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────────
