@@ -9,10 +9,13 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 CAN_AUDIT := command -v pip-audit >/dev/null && $(BIN)/python -m pip --timeout 5 --retries 0 index versions pip-audit >/dev/null 2>&1
 
-.PHONY: guide serve site publish bench bench-quality perf check test fuzz messages lock audit sbom clean
+.PHONY: guide address serve site publish bench bench-quality perf check test fuzz messages lock audit sbom clean
 .DEFAULT_GOAL := guide
 
-guide: bench serve                ## measure the quick profile on this machine, then serve the guide
+guide: address bench serve        ## measure the quick profile on this machine, then serve the guide
+
+address: .venv/site.done          # a port that is taken is told before measuring
+	@$(BIN)/python -m generator address $(HOST):$(PORT)
 
 bench: .venv/bench.done           ## measure the quick profile and stop
 	$(BIN)/python -m bench run --profile quick --time-budget $(BUDGET)

@@ -7,6 +7,7 @@ python -m generator add-language     add a language
 python -m generator export, import   catalogs as XLIFF or CSV, and back
 python -m generator stage            write the guide as plain files, for another site builder
 python -m generator pseudo           build the site in two invented languages, to look at
+python -m generator address          whether the guide can be served at an address
 """
 
 from __future__ import annotations
@@ -80,6 +81,18 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
         click.echo(finding.annotation if layout == "github" else finding)
     click.echo(f"{len(findings)} findings" if findings else "no findings", err=True)
     sys.exit(1 if findings else 0)
+
+
+@main.command()
+@click.argument("host_port", metavar="HOST:PORT", default="127.0.0.1:8000")
+def address(host_port: str) -> None:
+    """Say whether the guide can be served there: better before it is measured for than after."""
+    from generator.live import check_address
+
+    host, _, port = host_port.rpartition(":")
+    if not host or not port.isdecimal():
+        raise AtlasError("is no address", where=host_port, remedy="write HOST:PORT, such as 127.0.0.1:8000")
+    check_address(host, int(port))
 
 
 @main.command()

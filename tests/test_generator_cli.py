@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import xml.etree.ElementTree as ET  # our own files
@@ -30,8 +31,18 @@ def test_help_lists_the_commands() -> None:
     assert done.returncode == 0
     assert all(
         f"  {command} " in done.stdout
-        for command in ("add-language", "check", "export", "import", "messages", "pseudo", "stage", "status")
+        for command in ("add-language", "address", "check", "export", "import", "messages", "pseudo", "stage", "status")
     )
+
+
+def test_an_address_that_is_taken_is_told_with_another() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("address", f"127.0.0.1:{port}")
+    assert done.exit_code == 2
+    assert f"127.0.0.1:{port}: cannot listen there" in done.stderr
+    assert run("address", f"127.0.0.1:{port}").exit_code == 0
+    assert "write HOST:PORT" in run("address", "8000").stderr
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
