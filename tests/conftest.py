@@ -46,13 +46,15 @@ PORT = 20_000 + zlib.crc32(str(ROOT).encode()) % 10_000
 """Always the same for one checkout: the address is part of the site."""
 
 LONG = (
-    *("test_worker.py", "browser/test_accessibility.py", "browser/test_kinds.py", "browser/test_pseudo.py"),
-    *("test_publish.py", "browser/test_serving.py", "test_models.py", "test_hostile.py", "test_new_language.py"),
+    *("test_worker.py", "browser/test_accessibility.py", "browser/test_serving.py", "test_live.py", "test_models.py"),
+    *("browser/test_kinds.py", "test_perf.py", "browser/test_pseudo.py", "test_publish.py", "test_mkdocs_hook.py"),
+    *("test_snippets.py", "test_hostile.py", "test_sweep.py", "test_stage.py", "test_unchanged.py"),
+    *("test_pool_cache.py", "test_statistics.py", "test_new_language.py"),
 )
 """Files that take long begin early, or one process would still be at them when the others have nothing left to do.
-The first needs no site: another process builds it meanwhile."""
+The second needs the site, which takes a while to build; its neighbours do not, and wait for a compiler and a server."""
 
-settings.register_profile("day", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("day", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("night", deadline=None, max_examples=1000)
 settings.load_profile("night" if THOROUGH else "day")
 

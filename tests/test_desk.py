@@ -29,7 +29,7 @@ title: "{{ device.label }}"
 {{ latency_table(device=device.slug) }}
 """
 
-ROUNDS, EDITS = (40, 12) if THOROUGH else (2, 6)
+ROUNDS, EDITS = (40, 12) if THOROUGH else (1, 8)
 
 
 @pytest.fixture(scope="module")

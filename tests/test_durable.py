@@ -269,7 +269,7 @@ def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path
 
 
 def test_a_site_that_does_not_fit_is_told_in_a_line(small_disk: Path, tmp_path: Path, survived: Survived) -> None:
-    project = small_project(tmp_path / "project")
+    project = small_project(tmp_path / "project", languages=("en", "ar"))
     done = in_project(project, "mkdocs", "build", "--site-dir", str(small_disk / "site"))
     assert done.returncode == 1
     said = done.stdout + done.stderr  # on which of the two depends on the version of MkDocs

@@ -101,7 +101,7 @@ def test_status_as_a_badge() -> None:
 
 
 def test_findings_as_sarif() -> None:
-    assert json.loads(run("check", "--format", "sarif").stdout)["version"] == "2.1.0"
+    assert json.loads(run("check", "--language", "ja", "--format", "sarif").stdout)["version"] == "2.1.0"
 
 
 def test_a_catalog_goes_out_and_comes_back_unchanged(tmp_path: Path) -> None:

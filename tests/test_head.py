@@ -55,10 +55,11 @@ def test_every_page_has_words_of_its_own_in_its_language(code: str, site: BuiltS
     heads = {address: read(path).said for address, path in site.pages(PREFIXES[code]).items()}
     descriptions = [said["description"] for said in heads.values()]
     assert len(set(descriptions)) == len(heads)
+    locale = open_graph_locale(load_language(code))
     for said in heads.values():
         assert said["og:description"] == said["og:description"].strip() == said["description"]
         assert said["og:title"]
-        assert said["og:locale"] == open_graph_locale(load_language(code))
+        assert said["og:locale"] == locale
         assert re.search(SCRIPTS.get(code, "[a-z]"), said["description"])
 
 

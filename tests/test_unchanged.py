@@ -19,7 +19,7 @@ NOTHING = "Nothing has changed"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = small_project(tmp_path_factory.mktemp("unchanged"))
+    project = small_project(tmp_path_factory.mktemp("unchanged"), languages=("en", "zh"))
     first = in_project(project, "mkdocs", "build", "--strict")
     assert first.returncode == 0, first.stderr
     assert NOTHING not in first.stderr
@@ -50,7 +50,7 @@ CHANGES: dict[str, tuple[Callable[[Path], Path], bytes | None]] = {
     "a page": (page, b"# Other words {#small}\n"),
     "a template": (lambda project: project / "docs/theme/404.html", b"changed"),
     "a record": (lambda project: next((project / "bench/results").rglob("*.jsonl")), b""),
-    "a translation": (lambda project: project / "locales/ar/LC_MESSAGES/messages.po", b""),
+    "a translation": (lambda project: project / "locales/zh/LC_MESSAGES/messages.po", b""),
     "the program": (lambda project: project / "generator/tables.py", b"# changed"),
     "the settings": (lambda project: project / "mkdocs.yml", b"site_name: Other\n"),
     "a page that is gone": (page, None),
