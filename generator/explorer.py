@@ -31,6 +31,9 @@ FILTERS = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "to
 COMPARED = ("device", "torch", "compile_mode")
 """Columns of which two values can be set against each other."""
 
+NOTE = "mean of 300 inferences on one image, after a warm-up"
+"""What the source of 2023 says of its figures; notes of other sources stay in English."""
+
 DIGITS = 7
 """Significant digits of a figure: those of the published latencies, and more than any measurement has."""
 
@@ -141,13 +144,14 @@ def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[s
         "headings": _headings(words),
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "details": _details(words),
+        "notes": {NOTE: gettext("mean of 300 inferences on one image, after a warm-up")},
         "says": {
             "any": gettext("all"),
             "none": gettext("none"),
             "unknown": gettext("unknown"),
             "never": gettext("never"),
             "search": gettext("Search"),
-            "search_in": gettext("model, device, version, reason…"),
+            "search_in": gettext("model, version…"),
             "group": gettext("Group by"),
             "measure": gettext("Chart"),
             "compare": gettext("Compare two"),
@@ -172,6 +176,7 @@ def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[s
             "eager": gettext("Eager (ms)"),
             "compiled": gettext("Compiled (ms)"),
             "sort": gettext("Sort by this column"),
+            "log": gettext("%(axis)s, logarithmic scale"),
             "chart": gettext("%(y)s over %(x)s. Points: %(count)s. The table has the same figures."),
             "hollow": gettext("Hollow points are records that the data lint doubts."),
             "no_chart": gettext("No row has both figures of the chart."),

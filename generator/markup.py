@@ -113,13 +113,19 @@ _HEADING = re.compile(r"<th>(.*?)</th>", re.DOTALL)
 WHOLE = 28
 """Letters of the longest command or word of code that stays in one piece: the narrowest phone has room for as many."""
 
+NAME = 18
+"""Letters of the longest name of a row that stays in one piece, beside a column of figures."""
+
 _CODE = re.compile(r"<pre\b.*?</pre>|<code>([^<]*)</code>", re.DOTALL)
+_AFTER_PUNCTUATION = re.compile('(?<=[、。，：；！？）」])(?=<code class="whole">-)')
+"""Where a line may end, but browsers think that a hyphen belongs to what stands before it."""
+
 _BREAKABLE = re.compile(r"[^\s]*[-/][^\s]*")
 
 
 def unbroken(html: str) -> str:
     """The inline code that Markdown made; no line breaks within a short one, nor in an option of a long one."""
-    return _CODE.sub(_unbroken, html)
+    return _AFTER_PUNCTUATION.sub("<wbr>", _CODE.sub(_unbroken, html))
 
 
 def _unbroken(code: re.Match[str]) -> str:
@@ -283,7 +289,11 @@ class Tables:
     def _linked(self, column: str, row: Row) -> str:
         text = self.words.coordinate(column, row)
         address = self.link(column, row[column]) if column in {"device", "model"} else None
-        return Markup('<a href="{}">{}</a>').format(address, text) if address else text
+        if not address:
+            return text
+        name = Markup(text).striptags()  # noqa: S704  # was markup before
+        whole = Markup(' class="whole"') if "-" in name and len(name) <= NAME else ""
+        return Markup('<a href="{}"{}>{}</a>').format(address, whole, text)
 
     def _family(self, slug: str, _row: Row) -> Cell:
         return Cell(Markup('<a href="{}">{}</a>').format(self.link("family", slug), self.words.value(slug)))
@@ -418,9 +428,11 @@ class Tables:
         if label is None:
             return _UNKNOWN_NUMBER
         row = self.results.rows[label]
-        html = self._above_eager(self._number(row["compiled_ms"], 3), self._number(row["eager_ms"], 3))
-        if label in self.results.doubts:
-            html = Markup('<span class="doubt">{}</span> {}').format(DOUBT, html)
+        compiled = self._number(row["compiled_ms"], 3)
+        if label in self.results.doubts:  # before the digits in every language, so that these stay in line
+            marked = Markup('<span class="doubt">{}</span> {}').format(DOUBT, compiled)
+            compiled = Markup(self.words.language.isolate(marked))  # noqa: S704  # was markup before
+        html = self._above_eager(compiled, self._number(row["eager_ms"], 3))
         return Cell(html, repr(row["compiled_ms"]), "number")
 
     def _version_change(self, changes: Mapping[str, float], row: Row) -> Cell:

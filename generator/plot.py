@@ -188,11 +188,11 @@ def _segments(shape: Shape) -> Iterator[Segment]:
         yield commands[code], points.tolist()
 
 
-_IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]|·")
+_IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]|[·†]")
 
 
 def _from_the_right(text: str) -> str:
-    """Words and facts that follow each other from the right, even where the first of them is Latin."""
+    """Words, facts and marks that follow each other from the right, even where the first of them is Latin."""
     return f"{_RIGHT_TO_LEFT_MARK}{text}" if _IN_SEQUENCE.search(text) else text
 
 

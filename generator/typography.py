@@ -9,6 +9,7 @@ checks for what translators typed, so that all three agree.
 from __future__ import annotations
 
 import re
+from unicodedata import east_asian_width
 
 CJK = (
     r"\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
@@ -49,6 +50,30 @@ def space_cjk(text: str) -> str:
     return _LATIN_THEN_CJK.sub(" ", _CJK_THEN_LATIN.sub(" ", text))
 
 
+# --- what stays together ----------------------------------------------------------------------------------------------
+
+TOGETHER = 24
+"""Widths of a letter, of which those of Chinese and Japanese take two: the longest fact that stays on one line."""
+
+_TAG = r"<[^<>]*>"
+_SPACE = re.compile(rf"{_TAG}| ")
+_COUNTED = re.compile(rf"(\d{LEFT_TO_RIGHT_MARK}?(?:</bdi>)?(?= [^\W\d])|[年月](?= \d)) |{_TAG}")
+
+
+def together(html: str) -> str:
+    """HTML in which no line ends within a short fact, nor between a number and what it counts."""
+    text = re.sub(_TAG, "", html)
+    width = sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+    if width <= TOGETHER:
+        return _SPACE.sub(lambda found: "\u00a0" if found[0] == " " else found[0], html)
+    return counted(html)
+
+
+def counted(html: str) -> str:
+    """HTML or text in which no line ends between a number and what it counts, nor within a date: 2.50 GHz, 2 cores."""
+    return _COUNTED.sub(lambda found: f"{found[1]}\u00a0" if found[1] else found[0], html)
+
+
 # --- expressions in Chinese and Japanese ------------------------------------------------------------------------------
 
 _SEAM = "\ue002"  # private use: nobody writes it
@@ -78,7 +103,7 @@ def _closed(seam: re.Match[str]) -> str:
 # --- Latin in right-to-left text --------------------------------------------------------------------------------------
 
 _NAME = r"\{\{[^{}]*\|\s*name\s*\}\}"
-_LATIN = rf"[A-Za-z][A-Za-z0-9]*(?:[ ./_&'’+-]?[A-Za-z0-9]+)*\+*(?: {_NAME})*"
+_LATIN = rf"[A-Za-z][A-Za-z0-9]*(?:[ ./_&'’+-]?[A-Za-z0-9]+)*[²³]?\+*(?: {_NAME})*"
 # The text of an image is an attribute, which takes no element.
 _LATIN_RUN = re.compile(
     rf"(?P<latin>{_LATIN})|<bdi\b.*?</bdi>|!\[[^\]]*\]\([^()]*\)(?:\{{[^{{}}]*\}})?|{VERBATIM.pattern}", VERBATIM.flags

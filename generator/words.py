@@ -103,10 +103,12 @@ class Words:
 
     def facts(self, parts: Iterable[str]) -> str:
         """Short facts in a row."""
+        if self.html:  # no line begins with a dot; a full-width parenthesis has its space within
+            whole = (typography.together(str(part)) for part in parts)
+            return Markup(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))  # noqa: S704  # was before
         # Two Latin facts beside each other would else run from the left, as one.
-        mark = "" if self.html or self.language.direction != "rtl" else _RIGHT_TO_LEFT_MARK
-        text = self._join(f" {mark}· ", parts)
-        return text.replace("） ·", "）·")  # the parenthesis has its space within
+        mark = "" if self.language.direction != "rtl" else _RIGHT_TO_LEFT_MARK
+        return self._join(f" {mark}· ", parts).replace("） ·", "）·")
 
     def noted(self, text: str, note: str) -> str:
         """Text with a note in parentheses."""
@@ -144,7 +146,8 @@ class Words:
         if row["device_type"] != "cpu" or cores is None:
             return self.value(row["device_name"])
         message = self.language.ngettext("%(name)s, %(count)s core", "%(name)s, %(count)s cores", cores)
-        return self.say(message, name=row["device_name"], count=self.language.number(cores))
+        text = typography.counted(self.say(message, name=row["device_name"], count=self.language.number(cores)))
+        return Markup(text) if self.html else text  # noqa: S704  # was markup before
 
     def task(self, task: str) -> str:
         """What a model does."""

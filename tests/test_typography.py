@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from generator.blocks import EXPRESSION
-from generator.typography import close_seams, isolate_latin, mark_seams, plain, plain_alternatives, space_cjk
+from generator.typography import close_seams, isolate_latin, mark_seams, plain, plain_alternatives, space_cjk, together
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,27 @@ def test_the_value_decides_on_the_space_beside_it(text: str, value: str, expecte
         ("[الدليل](guide.md#why){ .md-button }", "[الدليل](guide.md#why){ .md-button }"),
         ('<b class="lead">نص</b> <bdi dir="ltr">ViT</bdi>', '<b class="lead">نص</b> <bdi dir="ltr">ViT</bdi>'),
         ("![صورة ViT](a.svg)", "![صورة ViT](a.svg)"),
+        ("متوسط الخطأ وR² هنا", 'متوسط الخطأ و<bdi dir="ltr">R²</bdi> هنا'),
         ("عام 2023", "عام 2023"),
         ("%(name)s نص", "%(name)s نص"),
     ],
 )
 def test_latin_names_are_isolated(text: str, expected: str) -> None:
     assert isolate_latin(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("batch size 4", "batch\u00a0size\u00a04"),
+        ('<bdi dir="ltr">12</bdi> مقارنة', '<bdi dir="ltr">12</bdi>\u00a0مقارنة'),
+        ("Intel Xeon 2.50 GHz, 2 cores at work", "Intel Xeon 2.50\u00a0GHz, 2\u00a0cores at work"),
+        ("测量时间：2026 年 11 月 21 日", "测量时间：2026\u00a0年\u00a011\u00a0月\u00a021\u00a0日"),
+        ("from 4 to 16 at once and more", "from 4\u00a0to 16\u00a0at once and more"),
+    ],
+)
+def test_short_facts_and_what_is_counted_stay_together(html: str, expected: str) -> None:
+    assert together(html) == expected
 
 
 def test_attributes_and_titles_take_marks_instead_of_elements() -> None:

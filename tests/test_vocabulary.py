@@ -145,7 +145,7 @@ def test_a_year_alone_is_written_as_one(code: str, year: str) -> None:
 
 def test_measured_figures(mixed: Pages) -> None:
     label = "{{ atlas.devices[-1].label }} {{ atlas.devices[-1].cores }} {{ atlas.devices[-1].slug }}"
-    assert mixed.render(label) == "Intel Xeon 2.50 GHz, 2 cores 2 cpu-intel-xeon-2-50-ghz-2-cores"
+    assert mixed.render(label) == "Intel Xeon 2.50\u00a0GHz, 2\u00a0cores 2 cpu-intel-xeon-2-50-ghz-2-cores"
     assert (
         mixed.render("{{ atlas.latest | date }} {{ atlas.torch }} {{ atlas.commit }}") == "July 1, 2026 2.13.0 abc1234"
     )
@@ -309,6 +309,7 @@ def test_no_line_breaks_within_an_option_or_a_short_command() -> None:
     assert '<span class="whole">--dry-run</span></code>' in html
     assert "<pre><span></span><code>a --b</code></pre>" in html, "blocks of code scroll"
     assert re.sub(r' class="whole"|</?span[^>]*>', "", html).count(long) == 1, "the same text"
+    assert unbroken("所需时间，<code>--x</code>") == '所需时间，<wbr><code class="whole">--x</code>'
 
 
 def test_a_table_is_named_by_its_caption_line_by_line(mixed: Pages) -> None:

@@ -1,4 +1,4 @@
-// The form of "Should I compile?". In the content, so instant navigation runs it on each page with it.
+// The form of "Should I compile?". In the content, so instant navigation runs it as well.
 for (const root of document.querySelectorAll("[data-decision]:not([data-ready])")) {
   root.dataset.ready = ""
   const texts = JSON.parse(root.dataset.texts)
@@ -26,8 +26,10 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     made.append(...children.flat())
     return made
   }
-  // Names and figures keep their own order within a sentence.
-  const isolated = text => element("bdi", { dir: "ltr" }, text)
+  // Names and figures keep their own order.
+  const isolated = text => element("bdi", { dir: /[ء-ي]/.test(text) ? "rtl" : "ltr" }, text)
+  // A full-width parenthesis has its space within.
+  const inARow = facts => facts.flatMap(fact => [isolated(fact), fact.endsWith("）") ? "· " : "\u00a0· "]).slice(0, -1)
   const say = (template, values) => template.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part))
 
   // A value, with its interval where it has one.
@@ -48,7 +50,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   }
   const address = () => `#${new URLSearchParams(state())}`
   const label = (select, value) => [...select.options].find(option => option.value === value).textContent
-  const variant = row => [`PyTorch ${row.torch}`, row.compile_mode, row.dtype, ...(row.dynamic === "auto" ? [] : [`dynamic=${row.dynamic}`])].join(" · ")
+  const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype, ...(row.dynamic === "auto" ? [] : [`dynamic=${row.dynamic}`])]
 
   const start = ([{ recommend, ranked, total_s }, rows]) => {
     const outcome = row => recommend(row, Number(calls.value), cache.value)
@@ -80,11 +82,10 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status]]
       if (row.speedup && row.speedup[1] === null) notes.push(texts.no_interval)
       else if (row.speedup && row.processes === 1) notes.push(texts.one_process)
-      const facts = [label(model, row.model), label(device, row.device), variant(row), texts.origins[row.origin]]
       show(
         headline,
         element("p", {}, say(reason, values)),
-        element("p", { className: "decision-case" }, facts.flatMap((fact, at) => [at ? " · " : "", isolated(fact)])),
+        element("p", { className: "decision-case" }, inARow([label(model, row.model), label(device, row.device), ...variant(row), texts.origins[row.origin]])),
         element("dl", {}, Object.entries(figures()).map(([name, figure]) => element("div", {}, element("dt", {}, texts.figures[name]), element("dd", {}, figure)))),
         ...notes.filter(Boolean).map(note => element("p", { className: "decision-note" }, note)),
       )
@@ -116,10 +117,9 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       }
       const cells = row => ({
         model: choice(row),
-        compile_mode: isolated(variant(row)),
+        compile_mode: inARow(variant(row)),
         origin: texts.origins[row.origin],
-        eager_ms: row.eager_ms ? number(row.eager_ms[0], 3) : texts.unknown,
-        compiled_ms: row.compiled_ms ? number(row.compiled_ms[0], 3) : texts.unknown,
+        ...Object.fromEntries(["eager_ms", "compiled_ms"].map(arm => [arm, row[arm] ? number(row[arm][0], 3) : texts.unknown])),
         break_even: exact(row[cache.value].calls?.[0] ?? null, count),
         recommendation: texts.outcomes[outcome(row)][0],
       })
@@ -162,7 +162,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       else tally(found)
       more.replaceChildren(
         ...(found.length && isOne ? snippet(found[0]) : []),
-        ...(found.length > 1 || (found.length && !isOne) ? [table(found)] : []),
+        ...(found[Number(isOne)] ? [table(found)] : []),
         element("p", {}, element("a", { href: address() }, texts.link)),
       )
     }

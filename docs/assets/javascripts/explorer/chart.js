@@ -46,7 +46,7 @@ export const makeChart = texts => {
     type: log ? "logarithmic" : "linear",
     reverse: isX && isRightToLeft,
     position: isX ? "bottom" : isRightToLeft ? "right" : "left",
-    title: { display: true, text: label, color: muted() },
+    title: { display: true, text: log ? say(says.log, { axis: label }).join("") : label, color: muted() },
     ticks: { color: muted(), callback: value => ordered(show(value)), maxTicksLimit: figure.clientWidth < 520 ? 4 : 7, maxRotation: 0 },
     grid: { color: style("--atlas-line") },
     border: { color: style("--atlas-line") },
@@ -103,6 +103,7 @@ export const makeChart = texts => {
         parsing: false,
         normalized: true,
         maintainAspectRatio: false,
+        layout: { padding: 6 },
         scales: { x: axis(x, true), y: axis(y, false) },
         plugins: {
           tooltip: {

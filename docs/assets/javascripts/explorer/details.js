@@ -6,7 +6,7 @@ import { element, isolated, say } from "./words.js"
 // `folder` is where the rounds of each device are.
 export const makeDetails = (texts, folder) => {
   const { says, details: label, figures, names, links } = texts
-  const isKnown = value => value !== null && value !== undefined && value !== ""
+  const isKnown = value => (value ?? "") !== ""
 
   const entries = pairs => {
     const known = pairs.filter(([, content]) => isKnown(content))
@@ -15,15 +15,14 @@ export const makeDetails = (texts, folder) => {
   const section = (title, ...content) => [element("p", { className: "explorer-title" }, label[title]), ...content]
 
   // A figure, with the bounds of its interval where it has one.
-  const within = (row, name, show, low = null, high = null) => {
+  const within = (row, name, show, low = `${name}_low`, high = `${name}_high`) => {
     if (!isKnown(row[name])) return null
     const value = isolated(show(row[name]))
     if (!isKnown(row[low]) || !isKnown(row[high])) return value
     return say(says.with_interval, { value, low: isolated(show(row[low])), high: isolated(show(row[high])) })
   }
-  const told = (row, show, ...columns) => columns.map(name => [name, within(row, name, show, `${name}_low`, `${name}_high`)])
+  const told = (row, show, ...columns) => columns.map(name => [name, within(row, name, show)])
   const shown = (row, name) => (isKnown(row[name]) ? isolated(String(row[name])) : null)
-  const count = (row, name) => within(row, name, figures.count)
   const link = (row, kind) => (links[kind][row[kind]] ? element("a", { href: links[kind][row[kind]] }, isolated(names[kind][row[kind]])) : null)
 
   const reasons = text => JSON.parse(text ?? "[]").map(each => (each.reason ? [each.reason, each.location].filter(Boolean).join(" · ") : String(each)))
@@ -32,9 +31,12 @@ export const makeDetails = (texts, folder) => {
     const known = Object.entries(JSON.parse(text ?? "{}"))
     return known.length ? verbatim(known.map(([name, value]) => `${name}=${value}`)) : null
   }
+  // As exact as it is known.
   const date = row => {
-    if (!row.measured_at) return row.source_date && isolated(row.source_date)
-    return isolated(new Date(row.measured_at).toLocaleDateString(`${document.documentElement.lang}-u-nu-latn`, { dateStyle: "long", timeZone: "UTC" }))
+    const text = row.measured_at ?? row.source_date
+    const [, month, day] = text?.split("-") ?? []
+    const parts = { year: "numeric", ...(month && { month: "long" }), ...(day && { day: "numeric" }), timeZone: "UTC" }
+    return text && isolated(new Date(text).toLocaleDateString(`${document.documentElement.lang}-u-nu-latn`, parts))
   }
   const samples = row =>
     row.compiled_samples && row.processes ? say(says.samples, { count: isolated(figures.count(row.compiled_samples)), processes: isolated(figures.count(row.processes)) }) : null
@@ -50,8 +52,9 @@ export const makeDetails = (texts, folder) => {
   const source = row => {
     if (!row.source_title) return []
     const title = element("a", { href: row.source_url }, row.source_title)
-    const facts = [row.source_licence, row.source_note].filter(Boolean).map(fact => `\u00a0· ${fact}`)
-    return section("source", element("p", { className: "explorer-source", lang: "en", dir: "ltr" }, title, ...facts))
+    const note = texts.notes[row.source_note]
+    const facts = [row.source_licence, !note && row.source_note].filter(Boolean).map(fact => `\u00a0· ${fact}`)
+    return section("source", element("p", { className: "explorer-source", lang: "en", dir: "ltr" }, title, ...facts), element("p", {}, note ?? ""))
   }
 
   return row => {
@@ -63,7 +66,7 @@ export const makeDetails = (texts, folder) => {
         ["model", link(row, "model")],
         ["device", link(row, "device")],
         ["checkpoint", row.checkpoint && element("code", {}, row.checkpoint)],
-        ["batch_size", count(row, "batch_size")],
+        ...told(row, calls, "batch_size"),
         ["input_size", shown(row, "input_size")],
         ["dtype", shown(row, "dtype")],
         ["date", date(row)],
@@ -102,9 +105,8 @@ export const makeDetails = (texts, folder) => {
             "environment",
             entries([
               ...["torch", "transformers", "python", "platform", "accelerator", "driver", "triton"].map(name => [name, shown(row, name)]),
-              ["cores", count(row, "cores")],
-              ["threads", count(row, "threads")],
-              ["memory_gb", within(row, "memory_gb", three)],
+              ...told(row, calls, "cores", "threads"),
+              ...told(row, three, "memory_gb"),
               ["commit", row.commit && element("code", {}, row.commit)],
               ["settings", settings(row.settings)],
             ]),

@@ -28,13 +28,13 @@ export const start = (root, columns) => {
   const records = unpack(columns)
   const { rows } = records
   const known = measures(texts.figures)
-  const shown = Object.keys(known).filter(id => rows.some(row => row[id] !== null && row[id] !== undefined))
+  const shown = Object.keys(known).filter(id => rows.some(row => (row[id] ?? null) !== null))
 
-  // ── Words for values ──
+  // ── Words for values
 
   const name = (column, value) => names[column]?.[value] ?? String(value)
   const figure = (value, show) => {
-    if (value === null || value === undefined) return element("span", { className: "explorer-unknown" }, says.unknown)
+    if ((value ?? null) === null) return element("span", { className: "explorer-unknown" }, says.unknown)
     return isolated(value === Infinity ? says.never : show(value))
   }
   // Sorted as the filters offer them.
@@ -45,9 +45,9 @@ export const start = (root, columns) => {
   const ranks = Object.fromEntries(texts.filters.map(column => [column, rank(column)]))
   const named = (column, row) => name(column, row[column])
   const coordinate = id => ({ id, heading: headings[id], number: id === "batch_size", show: row => isolated(named(id, row)), rank: ranks[id] })
-  const described = row => COORDINATES.slice(0, -1).map(id => named(id, row)).join(" · ")
+  const described = row => COORDINATES.slice(0, -1).map(id => named(id, row)).join(" \u200f· ")
 
-  // ── Controls ──
+  // ── Controls
 
   const options = (list, chosen) => list.map(([value, text]) => new Option(text, value, false, value === chosen))
   const field = (text, control) => element("label", {}, element("span", {}, text), control)
@@ -75,7 +75,7 @@ export const start = (root, columns) => {
   )
   const button = (text, onclick) => element("button", { type: "button", className: "md-button", onclick }, text)
 
-  // ── State: what is not as at the start is in the address ──
+  // ── State: what is not as at the start is in the address
 
   let sort = null
   measure.value = shown.includes("speedup") ? "speedup" : measure.value
@@ -112,7 +112,7 @@ export const start = (root, columns) => {
     old.checked = state.has("all")
   }
 
-  // ── Views: the records, or two values of a column compared ──
+  // ── Views: the records, or two values compared
 
   const details = makeDetails(texts, root.dataset.rounds)
   const sorted = by => {
@@ -124,7 +124,7 @@ export const start = (root, columns) => {
   const status = { ...coordinate("status"), show: row => element("span", { className: row.status === "pass" ? "" : "worse" }, named("status", row)) }
   const views = new Map()
   const recordView = () => ({
-    table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), ...shown.map(measured), status], details }),
+    table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), status, ...shown.map(measured)], details }),
     names: records.names,
   })
   const tone = ratio => (ratio > noise ? "worse" : ratio * noise < 1 ? "better" : "")
@@ -146,7 +146,7 @@ export const start = (root, columns) => {
     return views.get(key)
   }
 
-  // ── Search: every word, anywhere in what names a row ──
+  // ── Search: every word, anywhere in what names a row
 
   const told = new Map()
   const text = row => {
@@ -157,7 +157,7 @@ export const start = (root, columns) => {
     return told.get(row)
   }
 
-  // ── Everything together ──
+  // ── Everything together
 
   const picture = element("div", { className: "explorer-picture" })
   let chart

@@ -46,7 +46,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
   })
   const opened = new Set()
 
-  // ── Elements ──
+  // ── Elements
 
   const caption = element("caption")
   const head = element("thead")
@@ -92,7 +92,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
       tr.replaceWith(...lines)
       lines[0].querySelector("button").focus()
     }
-    const cells = columns.slice(1).map(column => element("td", { className: column.number ? "number" : "" }, column.show(row.original)))
+    const cells = columns.slice(1).map((column, at) => element("td", { className: column.number ? "number" : "", hidden: heads[at + 1].hidden }, column.show(row.original)))
     const tr = element("tr", { className: row.original.doubtful ? "doubtful" : "" }, element("th", { scope: "row" }, button), cells)
     return tr
   }
@@ -139,7 +139,9 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
       table.setPageIndex(0)
       caption.textContent = region.ariaLabel = title
       heads.forEach((th, at) => {
-        th.ariaSort = columns[at].id === sort?.id ? (sort.desc ? "descending" : "ascending") : null
+        const column = columns[at]
+        th.hidden = column.number && rows.length && rows.every(row => (row[column.id] ?? null) === null)
+        th.ariaSort = column.id === sort?.id ? (sort.desc ? "descending" : "ascending") : null
       })
       drawRows()
     },

@@ -7,7 +7,7 @@ export const element = (name, attributes, ...children) => {
 }
 
 // Names and figures keep their own order in text that runs from the right.
-export const isolated = text => (document.body.dir === "rtl" ? element("bdi", {}, text) : String(text))
+export const isolated = text => (document.body.dir === "rtl" ? element("bdi", { dir: /[ء-ي]/.test(text) ? "rtl" : "ltr" }, text) : String(text))
 
 // A message with its placeholders filled: a list of what to append.
 export const say = (message, values) => message.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part ? [part] : []))
