@@ -171,7 +171,7 @@ def test_versions_stand_on_one_line_the_oldest_first(tmp_path: Path) -> None:
     older, newer = (mark.value for mark in line.marks if mark)
     assert newer < older
     assert "changes by −33" in chart.alt
-    assert "1 cell" in chart.caption
+    assert "1\u00a0cell" in chart.caption
     assert "comparison" not in chart.caption
     assert chart.light
 

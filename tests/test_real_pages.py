@@ -86,7 +86,7 @@ def test_arabic_names_and_values_are_isolated() -> None:
             " ",
             re.sub(r"\]\([^()]*\)|\{:?[^{}]*\}", " ", body),
         )
-        text = re.sub(r"<[^<>]*>|!!! \w+|&\w+;", " ", body)
+        text = re.sub(r"<[^<>]*>|(?:!!!|\?\?\?) \w+|&\w+;", " ", body)
         mixed = [
             line for line in text.split("\n") if re.search("[\u0620-\u064a]", line) and re.search("[A-Za-z]", line)
         ]

@@ -157,7 +157,7 @@ export const start = (root, columns) => {
     return told.get(row)
   }
 
-  // ── Everything together
+  // ── Together
 
   const picture = element("div", { className: "explorer-picture" })
   let chart
