@@ -266,16 +266,15 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
             remedy=f"run `python -m generator messages --language {code}` and translate {path.name}",
         )
     content = path.read_bytes()
-    catalog = parse(content, _shown(path))
-    messages, lines = _usable(catalog, len(plural_forms(locale)), _shown(path))
+    messages, lines, complete = _parsed(content, len(plural_forms(locale)), _shown(path))
     return _language(
         code,
         locale,
-        messages=MappingProxyType(messages),
-        lines=MappingProxyType(lines),
+        messages=messages,
+        lines=lines,
         catalog=path,
         source_url=_source_url(path, locales.parent),
-        complete=is_complete(catalog),
+        complete=complete,
         fingerprint=hashlib.sha256(content).hexdigest(),
     )
 
@@ -327,6 +326,14 @@ def _source_url(path: Path, root: Path) -> str:
 def _shown(path: Path) -> str:
     """The path as a reader of an error knows it: from the folder they are in, where it is below it."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+@lru_cache(maxsize=8)
+def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int], bool]:
+    """Messages and lines of a catalog, and whether it is complete. Parsing one takes a tenth of a second."""
+    catalog = parse(content, where)
+    messages, lines = _usable(catalog, plurals, where)
+    return MappingProxyType(messages), MappingProxyType(lines), is_complete(catalog)
 
 
 def _usable(catalog: polib.POFile, plurals: int, where: str) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,13 @@ from generator.words import DOUBT
 EN = load_language("en")
 
 
+@cache
+def every() -> Rows:
+    return load(PUBLISHED).newest_rows
+
+
 def published(**chosen: object) -> Rows:
-    rows = load(PUBLISHED).newest_rows
-    return [row for row in rows if all(row[name] == value for name, value in chosen.items())]
+    return [row for row in every() if all(row[name] == value for name, value in chosen.items())]
 
 
 A100 = {"device": "a100", "torch": "2.0.1"}

@@ -26,6 +26,11 @@ def published() -> pd.DataFrame:
     return load(PUBLISHED).newest
 
 
+@pytest.fixture(scope="module")
+def findings(published: pd.DataFrame) -> tuple[Finding, ...]:
+    return lint(published)
+
+
 def of_kind(findings: tuple[Finding, ...], kind: str) -> list[Finding]:
     return [finding for finding in findings if finding.kind == kind]
 
@@ -34,51 +39,51 @@ def told(cells: pd.DataFrame, row: int) -> tuple[object, ...]:
     return tuple(cells.loc[row, ["device", "model", "batch_size", "torch"]])
 
 
-def test_row_repeated_on_another_device(published: pd.DataFrame) -> None:
-    (finding,) = of_kind(lint(published), "repeated")
+def test_row_repeated_on_another_device(published: pd.DataFrame, findings: tuple[Finding, ...]) -> None:
+    (finding,) = of_kind(findings, "repeated")
     assert told(published, finding.rows[0]) == ("t4", "beit", 16, "2.1.0.dev")
     assert told(published, finding.rows[1]) == ("a100", "beit", 16, "2.1.0.dev")
     assert finding.figures == {"eager_ms": 42.179, "compiled_ms": 42.147, "expected_ms": 188.978}
     assert finding.doubtful == finding.rows[:1]
 
 
-def test_device_order_inverted(published: pd.DataFrame) -> None:
-    (finding,) = of_kind(lint(published), "device_order")
+def test_device_order_inverted(published: pd.DataFrame, findings: tuple[Finding, ...]) -> None:
+    (finding,) = of_kind(findings, "device_order")
     assert [told(published, row)[:3] for row in finding.rows] == [("v100", "segformer", 1), ("a100", "segformer", 1)]
     assert (finding.figures["arm"], finding.figures["ms"], finding.figures["other_ms"]) == ("compiled", 5.862, 10.5)
     assert finding.figures["share"] > 0.75
 
 
-def test_gaps_at_batch_sizes_that_all_siblings_have(published: pd.DataFrame) -> None:
-    gaps = of_kind(lint(published), "gap")
+def test_gaps_at_batch_sizes_that_all_siblings_have(published: pd.DataFrame, findings: tuple[Finding, ...]) -> None:
+    gaps = of_kind(findings, "gap")
     assert [told(published, gap.rows[0])[:2] for gap in gaps] == [(each, "owlvit") for each in ("a100", "t4", "v100")]
     assert all(gap.figures == {"batch_sizes": (4, 16), "siblings": 11} for gap in gaps)
     assert all(gap.doubtful == () for gap in gaps)
 
 
-def test_a_larger_batch_that_is_faster(published: pd.DataFrame) -> None:
-    (finding,) = of_kind(lint(published), "batch_order")
+def test_a_larger_batch_that_is_faster(published: pd.DataFrame, findings: tuple[Finding, ...]) -> None:
+    (finding,) = of_kind(findings, "batch_order")
     assert [told(published, row)[:3] for row in finding.rows] == [("a100", "resnet", 4), ("a100", "resnet", 1)]
     assert (finding.figures["ms"], finding.figures["other_ms"]) == (2.187, 3.801)
 
 
-def test_flags_of_the_importer(published: pd.DataFrame) -> None:
-    flags = {finding.figures["flag"]: len(finding.rows) for finding in of_kind(lint(published), "flag")}
+def test_flags_of_the_importer(findings: tuple[Finding, ...]) -> None:
+    flags = {finding.figures["flag"]: len(finding.rows) for finding in of_kind(findings, "flag")}
     assert flags == {"dtype-not-stated": 136, "batch-size-worded-unbatched": 14}
 
 
-def test_nothing_else_is_doubted(published: pd.DataFrame) -> None:
-    assert len(lint(published)) == 8
+def test_nothing_else_is_doubted(findings: tuple[Finding, ...]) -> None:
+    assert len(findings) == 8
 
 
-def test_no_rule_knows_the_published_rows_by_name(published: pd.DataFrame) -> None:
+def test_no_rule_knows_the_published_rows_by_name(published: pd.DataFrame, findings: tuple[Finding, ...]) -> None:
     """The same faults are found when everything goes by other names and every latency is a third longer."""
     renamed = published.copy()
     renamed["model"] = "m" + renamed["model"]
     renamed["device"] = renamed["device"].map({"a100": "zed", "t4": "alpha", "v100": "mid"})
     renamed["batch_size"] *= 3
     renamed[["eager_ms", "compiled_ms"]] *= 1.25
-    assert {(each.kind, *each.rows) for each in lint(renamed)} == {(each.kind, *each.rows) for each in lint(published)}
+    assert {(each.kind, *each.rows) for each in lint(renamed)} == {(each.kind, *each.rows) for each in findings}
 
 
 def test_a_jump_between_versions(tmp_path: Path) -> None:
