@@ -35,7 +35,7 @@ check: .venv/site.done            ## validate records, catalogs and pages
 
 test: .venv/test.done             ## lint, types, unit tests, a strict build, the browser
 	$(BIN)/ruff check && $(BIN)/ruff format --check
-	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder && wait $$types
+	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder; tests=$$?; wait $$types && exit $$tests
 
 bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other ways
 	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/test_protocol.py && $(BIN)/python -m bench quality

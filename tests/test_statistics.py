@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
+from conftest import THOROUGH
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -240,7 +241,7 @@ def test_warm_up_ends_when_two_windows_agree() -> None:
 # ── Simulated clocks ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("k", [3, 5, 8])
+@pytest.mark.parametrize("k", [3, 5, 8] if THOROUGH else [3, 8])
 def test_intervals_over_processes_cover_the_truth(k: int) -> None:
     rng, truth, runs = np.random.default_rng(k), 1.5, 1000
     covered = 0
@@ -252,7 +253,7 @@ def test_intervals_over_processes_cover_the_truth(k: int) -> None:
 
 def test_resampling_three_processes_would_cover_far_less() -> None:
     """The reason for Student's t: the hierarchical bootstrap misses its 95% by a wide margin here."""
-    rng, truth, runs, covered = np.random.default_rng(0), 0.0, 400, 0
+    rng, truth, runs, covered = np.random.default_rng(0), 0.0, 400 if THOROUGH else 200, 0
     for _ in range(runs):
         process = truth + rng.normal(0, 0.04, 3)
         rounds = process[:, None] + rng.normal(0, 0.04, (3, 40))
