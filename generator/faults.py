@@ -7,6 +7,8 @@ A `bench.faults.Faults` and the words of a language enter; a table leaves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bench.faults import Faults, Injected, Kind, Outcome, Place
 from generator import document
 from generator.language import Language
@@ -15,23 +17,27 @@ from generator.words import Words
 
 
 def table(faults: Faults, words: Words) -> str:
-    """A line for each kind of fault and where it was injected: its outcome, and how many there were."""
+    """A line for each kind of fault and each outcome of it: where it was injected, and how often in all."""
     gettext = words.language.gettext
     head = gettext("Injected fault"), gettext("Where"), gettext("Outcome"), gettext("How often")
     order = list(kinds(words.language))
-    lines = [_line(each, words) for each in sorted(faults.injected, key=lambda each: order.index(each.kind))]
+    found: dict[tuple[Kind, Outcome], list[Injected]] = {}
+    for each in sorted(faults.injected, key=lambda each: order.index(each.kind)):
+        found.setdefault((each.kind, each.outcome), []).append(each)
+    lines = [_line(group, words) for group in found.values()]
     return document.table(gettext("Faults that the tests inject"), head, lines, faults, words)
 
 
-def _line(injected: Injected, words: Words) -> tuple[Cell, ...]:
+def _line(group: Sequence[Injected], words: Words) -> tuple[Cell, ...]:
     language = words.language
-    named = (
-        kinds(language)[injected.kind],
-        places(language)[injected.place],
-        outcomes(language)[injected.outcome],
+    where = words.names([words.phrase(places(language)[each.place]) for each in group])
+    times = sum(each.times for each in group)
+    return (
+        Cell(words.phrase(kinds(language)[group[0].kind])),
+        Cell(where),
+        Cell(words.phrase(outcomes(language)[group[0].outcome])),
+        Cell(words.value(language.number(times, 0)), str(times), "number"),
     )
-    times = Cell(words.value(language.number(injected.times, 0)), str(injected.times), "number")
-    return (*(Cell(words.phrase(name)) for name in named), times)
 
 
 def kinds(language: Language) -> dict[Kind, str]:

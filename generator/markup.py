@@ -120,7 +120,9 @@ _CODE = re.compile(r"<pre\b.*?</pre>|<code>([^<]*)</code>", re.DOTALL)
 _AFTER_PUNCTUATION = re.compile('(?<=[、。，：；！？）」])(?=<code class="whole">-)')
 """Where a line may end, but browsers think that a hyphen belongs to what stands before it."""
 
-_BREAKABLE = re.compile(r"[^\s]*[-/][^\s]*")
+_WORD = re.compile(r"\S+")
+_BREAKABLE = re.compile(r"[-/]")
+_PART = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])")
 
 
 def unbroken(html: str) -> str:
@@ -133,10 +135,14 @@ def _unbroken(code: re.Match[str]) -> str:
         return code[0]
     if _is_short(code[1]):
         return f'<code class="whole">{code[1]}</code>'
-    words = _BREAKABLE.sub(
-        lambda word: f'<span class="whole">{word[0]}</span>' if _is_short(word[0]) else word[0], code[1]
-    )
-    return f"<code>{words}</code>"
+    return f"<code>{_WORD.sub(_unbroken_word, code[1])}</code>"
+
+
+def _unbroken_word(word: re.Match[str]) -> str:
+    """A word of code: an option whole, a long name with its parts to break between."""
+    if not _is_short(word[0]):
+        return _PART.sub("<wbr>", word[0])
+    return f'<span class="whole">{word[0]}</span>' if _BREAKABLE.search(word[0]) else word[0]
 
 
 def _is_short(html: str) -> bool:

@@ -27,13 +27,18 @@ def document() -> Faults:
     survived("worker_hangs", "run", "recorded")
     survived("power_cut", "records", "nothing_lost", 1200)
     survived("power_cut", "records", "nothing_lost", 34)
+    survived("worker_hangs", "imports", "recorded", 2)
     return gathered(ENVIRONMENT, injected([*told, ("another property", 1)]))
 
 
 def test_what_tests_tell_is_counted_and_read_back(tmp_path: Path) -> None:
     found = document()
-    assert [(each.kind, each.times) for each in found.injected] == [("power_cut", 1234), ("worker_hangs", 1)]
-    assert found.times == 1235
+    assert [(each.kind, each.times) for each in found.injected] == [
+        ("power_cut", 1234),
+        ("worker_hangs", 2),
+        ("worker_hangs", 1),
+    ]
+    assert found.times == 1237
     path = write(found, tmp_path / "faults")
     assert newest(tmp_path) == found
     assert path.name == f"{datetime.now(UTC):%Y-%m-%d}.json"
@@ -50,10 +55,11 @@ def test_the_table_names_each_fault_with_its_outcome(code: str, tmp_path: Path) 
     page = tmp_path / "page.html"
     page.write_text(shown.table(document(), Words(language, html=True)), encoding="utf-8")
     (table,) = read(page).tables
-    assert [row[-1] for row in table.rows] == [language.number(1234, 0), language.number(1, 0)]
+    assert [row[-1] for row in table.rows] == [language.number(1234, 0), language.number(3, 0)]
     assert table.rows[0][0] == str(shown.kinds(language)["power_cut"])
     if code == LANGUAGES[0]:
         assert table.rows[0] == ["The power fails", "records", "Nothing that was recorded is lost", "1,234"]
+        assert table.rows[1][1] == "imported files and a run"
 
 
 def test_everything_that_can_be_told_has_words() -> None:

@@ -309,6 +309,8 @@ def test_no_line_breaks_within_an_option_or_a_short_command() -> None:
     assert '<span class="whole">--dry-run</span></code>' in html
     assert "<pre><span></span><code>a --b</code></pre>" in html, "blocks of code scroll"
     assert re.sub(r' class="whole"|</?span[^>]*>', "", html).count(long) == 1, "the same text"
+    name = unbroken("<code>torch.compiler.nested_compile_region</code>")
+    assert name == "<code>torch.<wbr>compiler.<wbr>nested_<wbr>compile_<wbr>region</code>"
     assert unbroken("所需时间，<code>--x</code>") == '所需时间，<wbr><code class="whole">--x</code>'
 
 
