@@ -155,10 +155,10 @@ class Fleet:
             for site in self.sites:
                 self._offer(site)
             while self._begun or any(map(self._is_hopeful, self.sites)):
-                left_s = max(0.0, self._looked + LOOK_EVERY_S - self._engine.clock())
-                for handle, reply in self._engine.wait(left_s):
+                due = self._looked + LOOK_EVERY_S  # compared as it is waited for: of a difference, a bit may be lost
+                for handle, reply in self._engine.wait(max(0.0, due - self._engine.clock())):
                     self._end(self._begun.pop(handle), reply)
-                if self._engine.clock() - self._looked >= LOOK_EVERY_S:
+                if self._engine.clock() >= self._looked + LOOK_EVERY_S:
                     self._look()
                     self._stop_late()
         finally:

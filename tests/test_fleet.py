@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from stub_worker import ENVIRONMENT
 from test_sweep import plan, record
@@ -172,6 +172,7 @@ def test_no_process_begins_that_the_time_cannot_hold() -> None:
     fates=st.lists(st.sampled_from(["pass", "pass", "crash", "oom"]), min_size=40, max_size=40),
     losses=st.lists(st.tuples(st.floats(0, 100), st.sampled_from([A, B])), max_size=2, unique_by=lambda each: each[1]),
 )
+@example(fates=["pass"] * 40, losses=[(1.9, B)])  # (1.9 + 10) - 1.9 is less than 10: for ever almost due
 def test_whatever_is_lost_no_cell_is_lost_and_none_doubled(fates: list[str], losses: list[tuple[float, Node]]) -> None:
     made, fate = FOUR, iter(fates)
     endings = {
