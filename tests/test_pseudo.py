@@ -56,7 +56,7 @@ def leaks(page: str, names: set[str]) -> list[str]:
     shown = [line.partition(": ")[2] for line in (front or "").split("\n") if line.startswith(("title", "description"))]
     shown += _SHOWN_ATTRIBUTES.findall(body)
     text = "\n".join([*shown, re.sub(r"<[^<>]*>", " ", _NEVER_TRANSLATED.sub(" ", body))])
-    text = re.sub(r"\u200e[^\u200e\n]*\u200e", " ", text)
+    text = re.sub(r"\u200e[^\u200e\n]*\u200e", " ", text.replace("\u00a0", " "))  # names do not break
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, " ")
     return english_words(text)
