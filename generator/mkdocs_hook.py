@@ -46,6 +46,7 @@ try:
     from generator.language import LANGUAGES, Language, Untranslated
 except AtlasError as error:  # a list of languages that is none, told as MkDocs tells its own mistakes
     raise PluginError(str(error)) from None
+from generator.build_bar import bar
 from generator.desk import Desk
 from generator.guide import Edition, Guide, guide_of
 from generator.head import Head, card_uri, head
@@ -139,8 +140,14 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     searching.search_index = SearchIndex(edition.language.code, **searching.config)
     if _is_source(config) and not preview.serving:
         cut_latin()
-        _builds.start(partial(_build, config, code) for code in languages_of(config)[1:])
+        codes = languages_of(config)
+        bar.count(2 * len(codes) * len(edition.pages))  # each is rendered, and becomes a page of the site
+        _builds.start(partial(_build, config, code) for code in codes[1:])
+        bar.show()
     try:
+        for page in () if preview.serving else edition.pages:
+            _ = page.content  # now it is rendered
+            bar.step()
         made = (
             (*edition.pages, *whole_fonts(edition.language))
             if preview.serving
@@ -228,6 +235,12 @@ def _entries(toc: Iterable[AnchorLink]) -> Iterator[AnchorLink]:
         yield from _entries(entry.children)
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """Count it."""
+    bar.step()
+    return output
+
+
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Wait for the other languages, which are built into folders of the same site, and look at all of it."""
     if not _is_source(config) or preview.serving:
@@ -235,6 +248,7 @@ def on_post_build(*, config: MkDocsConfig) -> None:
     _builds.finish()
     for finding in check_site(Path(config.site_dir), languages_of(config)):
         _log.warning("%s", finding)
+    bar.end()
     _site.end()
 
 
@@ -286,6 +300,7 @@ def _build(outer: MkDocsConfig, code: str) -> None:
 
 def on_build_error(*, error: Exception) -> None:
     """A mistake in a template is bad input as well, and so is a folder that takes no site: no traceback of either."""
+    bar.end()
     _builds.stop()
     _site.stop()
     if isinstance(error, jinja2.TemplateError):
