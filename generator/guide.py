@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from generator.language import LANGUAGES, Language, load_language
-from generator.load import Row, load
+from generator.load import Results, Row, load
 from generator.pages import PageFile, emitted_by, pages_of
 from generator.site_file import SiteFile
 from generator.translators import NAMES as TRANSLATORS
@@ -107,6 +107,12 @@ class Guide:
         templates = mark(self.root / "generator" / "templates")
         self._sources = results, templates, mark(self._docs, "*.md"), mark(self._locales)
         self.languages = languages
+
+    @property
+    def results(self) -> Results:
+        """The records that all editions show."""
+        results: Results = self._sources[0]
+        return results
 
     def edition(self, code: str) -> Edition:
         """The edition of a language; `AtlasError` when there cannot be one."""

@@ -140,6 +140,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     searching.search_index = SearchIndex(edition.language.code, **searching.config)
     if _is_source(config) and not preview.serving:
         cut_latin()
+        _ = _guide(config).results.problems  # every language marks what the lint doubts
         codes = languages_of(config)
         bar.count(2 * len(codes) * len(edition.pages))  # each is rendered, and becomes a page of the site
         _builds.start(partial(_build, config, code) for code in codes[1:])

@@ -22,6 +22,7 @@ import numpy as np
 from matplotlib.ft2font import LoadFlags
 from matplotlib.path import Path as Shape
 from matplotlib.textpath import TextToPath
+from numpy.typing import NDArray
 
 from bench import statistics
 from bench.errors import AtlasError
@@ -438,13 +439,25 @@ def _fit(start: float, lows: Sequence[End], highs: Sequence[End], *, log: bool) 
     """Origin and the largest scale with which every end and the text beyond it lie between `start` and `WIDTH`."""
     if not (lows and highs):
         return start, 1.0
-    (low, low_room), (high, high_room) = np.array(lows).T, np.array(highs).T
+    (low, low_room), (high, high_room) = _outermost(lows), _outermost(highs)
     low, high = (np.log(low), np.log(high)) if log else (low, high)
     room = WIDTH - start - low_room[:, None] - high_room[None, :]
     span = high[None, :] - low[:, None]
     scale = float(np.min(room[span > 0] / span[span > 0])) if (span > 0).any() else 1.0
     scale = max(scale, 1e-9)
     return float(np.max(start + low_room - scale * low)), scale
+
+
+def _outermost(ends: Sequence[End]) -> NDArray[np.float64]:
+    """Values and rooms of the ends that can decide: of those with the same room, no other than the two outermost.
+
+    Each low end is held against each high one, and a chart may have tens of thousands.
+    """
+    by_room: dict[float, End] = {}
+    for value, room in ends:
+        least, most = by_room.get(room, (value, value))
+        by_room[room] = min(least, value), max(most, value)
+    return np.array([(value, room) for room, both in by_room.items() for value in both]).T
 
 
 def _legend_lines(plot: Plot) -> list[list[tuple[float, str, Role, str]]]:
