@@ -101,7 +101,8 @@ def proper_names() -> set[str]:
     )
     cells = load().cells
     found = {text for column in columns for text in map(str, cells[column].unique()) if text}
-    return {*load_glossary().keep, *_MONTHS, *found}
+    builders = {"Material", "Zensical", "static-i18n", "mkdocs-material", "mkdocs-static-i18n", "mkdocs", "zensical"}
+    return {*load_glossary().keep, *_MONTHS, *builders, *found}
 
 
 def copy_of_guide(folder: Path) -> Path:
