@@ -37,10 +37,13 @@ def as_json(results: Results) -> str:
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows) + "\n]\n"
 
 
+_MARKED = FORMULA | {"'"}
+
+
 def _no_formula(value: Any) -> Any:
     """A text that would be a formula gets an apostrophe before it, as spreadsheets themselves mark text; whoever reads
     the file otherwise takes it off, or reads the JSON, where every text is as it is."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in FORMULA | {"'"} else value
+    return f"'{value}" if isinstance(value, str) and value[:1] in _MARKED else value
 
 
 def _plain(value: Any) -> Any:

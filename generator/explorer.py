@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from bench.importers import huggingface_2023
 from bench.record import Status
 from bench.statistics import NOISE
 from generator import causes
@@ -30,9 +31,6 @@ FILTERS = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "to
 
 COMPARED = ("device", "torch", "compile_mode")
 """Columns of which two values can be set against each other."""
-
-NOTE = "mean of 300 inferences on one image, after a warm-up"
-"""What the source of 2023 says of its figures; notes of other sources stay in English."""
 
 DIGITS = 7
 """Significant digits of a figure: those of the published latencies, and more than any measurement has."""
@@ -144,7 +142,8 @@ def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[s
         "headings": _headings(words),
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "details": _details(words),
-        "notes": {NOTE: gettext("mean of 300 inferences on one image, after a warm-up")},
+        # Notes of other sources stay in English.
+        "notes": {huggingface_2023.SOURCE.note: gettext("mean of 300 inferences on one image, after a warm-up")},
         "says": {
             "any": gettext("all"),
             "none": gettext("none"),

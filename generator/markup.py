@@ -297,7 +297,7 @@ class Tables:
         address = self.link(column, row[column]) if column in {"device", "model"} else None
         if not address:
             return text
-        name = Markup(text).striptags()  # noqa: S704  # was markup before
+        name = Markup(text).striptags() if "-" in text else ""  # noqa: S704  # was markup before
         whole = Markup(' class="whole"') if "-" in name and len(name) <= NAME else ""
         return Markup('<a href="{}"{}>{}</a>').format(address, whole, text)
 
@@ -336,7 +336,7 @@ class Tables:
         parts = [self.words.value(f"{name} {self.words.language.number(each, 1)}") for name, each in named if each]
         if value is None or not parts:
             return cell
-        return cell._replace(html=Markup("{}<br><small>{}</small>").format(cell.html, self.words.lines(parts)))
+        return cell._replace(html=_above(cell.html, self.words.lines(parts)))
 
     def _speedup(self, value: float | None, _row: Row) -> Cell:
         if value is None:
@@ -369,7 +369,7 @@ class Tables:
             return _UNKNOWN_NUMBER
         best = self.results.rows[label]
         names = (self.words.fact(name, best), self.words.fact("batch_size", best))
-        html = Markup("{}<br><small>{}</small>").format(self._percent(best["change"]), self.words.facts(names))
+        html = _above(self._percent(best["change"]), self.words.facts(names))
         return Cell(html, _sort(best["change"]), "number")
 
     def _names(self, values: Sequence[Any]) -> Cell:
@@ -397,7 +397,7 @@ class Tables:
         text = self._number(round(value))
         if low is not None and high is not None:
             reach = f"≥ {number(round(low))}" if math.isinf(high) else f"{number(round(low))}–{number(round(high))}"
-            text = Markup("{}<br><small>{}</small>").format(text, self.words.value(reach))
+            text = _above(text, self.words.value(reach))
         return Cell(text, _sort(value), "number")
 
     def _gigabytes(self, value: float | None, _row: Row) -> Cell:
@@ -414,7 +414,7 @@ class Tables:
             return cell
         message = self.words.language.gettext("%(share)s of the peak")
         below = self.words.say(message, share=self.words.language.percent(row[share], 0))
-        return cell._replace(html=Markup("{}<br><small>{}</small>").format(cell.html, below))
+        return cell._replace(html=_above(cell.html, below))
 
     def _share(self, value: float | None, _row: Row) -> Cell:
         if value is None:
@@ -448,7 +448,7 @@ class Tables:
 
     def _above_eager(self, compiled: str, eager: str) -> str:
         below = self.words.say(self.words.language.gettext("eager %(figure)s"), figure=eager)
-        return Markup("{}<br><small>{}</small>").format(compiled, below)
+        return _above(compiled, below)
 
     def _verdict(self, verdict: str, _row: Row) -> Cell:
         return Cell(escape(self.words.verdict(verdict)))
@@ -529,6 +529,11 @@ def status_notes(rows: Rows, words: Words) -> list[str]:
         for status in Status
         if status in found
     ]
+
+
+def _above(html: str, below: str) -> Markup:
+    """Two lines of a cell, the second in small letters."""
+    return Markup("{}<br><small>{}</small>").format(html, below)
 
 
 def _is_number(column: str) -> bool:
