@@ -53,7 +53,22 @@ def enter(page: Page, address: str) -> None:
 def follow(page: Page, address: str) -> None:
     """To another page of the same site by instant navigation, until it is there."""
     page.evaluate(FOLLOW, address)
-    page.wait_for_function("url => document.querySelector('link[rel=canonical]').href === url", arg=address)
+    arrived(page, address)
+
+
+def switch(page: Page, code: str) -> None:
+    """To the same page in another language, as readers do, until it is there."""
+    page.locator(".md-select button").hover()
+    page.locator(f".md-select__link[hreflang={code}]").click()
+    page.wait_for_function(f"document.documentElement.lang === '{code}' && document.readyState !== 'loading'")
+
+
+def arrived(page: Page, address: str) -> None:
+    """Wait until the page of this address is there, which its address in the window tells too soon."""
+    page.wait_for_function(
+        "url => document.querySelector('link[rel=canonical]').href === url && document.readyState !== 'loading'",
+        arg=address,
+    )
     if address.endswith("/explorer/"):
         page.locator(".explorer tbody tr").first.wait_for()
     if address.endswith("/should-i-compile/"):

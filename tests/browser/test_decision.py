@@ -10,7 +10,7 @@ import pytest
 from conftest import PREFIXES, THOROUGH, BuiltSite
 from playwright.sync_api import Browser, Page, expect
 
-from browser.kinds import enter
+from browser.kinds import enter, switch
 from generator.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
@@ -221,9 +221,7 @@ def test_it_works_after_instant_navigation_and_follows_the_language(page: Page, 
     assert page.evaluate("window.sameDocument"), "a page was loaded anew"
     page.get_by_label("Calls per process start").fill("77")
     page.wait_for_function("location.hash.includes('calls=77')")
-    page.locator(".md-select button").hover()
-    page.locator(".md-select__link[hreflang=ja]").click()
-    page.wait_for_function("document.documentElement.lang === 'ja'")
+    switch(page, "ja")
     expect(page.locator("input[name=calls]")).to_have_value("77")
     expect(page.locator(".decision-outcome")).to_be_visible()
 

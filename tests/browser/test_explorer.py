@@ -13,7 +13,7 @@ import pytest
 from conftest import PREFIXES, THOROUGH, BuiltSite
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
-from browser.kinds import enter
+from browser.kinds import arrived, enter
 from generator.language import LANGUAGES
 from generator.load import load
 
@@ -209,7 +209,7 @@ def test_it_comes_and_goes_with_instant_navigation(page: Page, hosted_site: str)
     page.locator("[name=device]").select_option("t4")
     expect_count(page, chosen(device="t4"))
     page.locator(".md-tabs__link[href$='devices/']").click()
-    page.wait_for_url("**/devices/")
+    arrived(page, f"{hosted_site}devices/")
     page.locator(".md-tabs__link[href$='explorer/']").click()
     expect_count(page, len(ROWS))
     assert page.evaluate("window.sameDocument"), "the page was loaded anew"

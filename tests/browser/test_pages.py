@@ -8,18 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browser.kinds import PREFIXES, enter
+from browser.kinds import PREFIXES, arrived, enter, switch
 
 pytestmark = pytest.mark.browser
 
 
 # ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def switch(page: Page, code: str) -> None:
-    page.locator(".md-select button").hover()
-    page.locator(f".md-select__link[hreflang={code}]").click()
-    page.wait_for_function(f"document.documentElement.lang === '{code}'")
 
 
 def test_the_switch_keeps_page_and_place(page: Page, hosted_site: str) -> None:
@@ -98,9 +92,9 @@ def column(table: Any, number: int) -> list[str]:
 
 
 def test_tables_sort_by_mouse_and_keyboard_also_after_instant_navigation(page: Page, hosted_site: str) -> None:
-    page.goto(f"{hosted_site}devices/")
+    enter(page, f"{hosted_site}devices/")
     page.locator("article a[href$='devices/a100/']").first.click()
-    page.wait_for_url("**/devices/a100/")
+    arrived(page, f"{hosted_site}devices/a100/")
     table = page.locator("table[data-sortable]").first
     header = table.locator("thead th").nth(1)
     header.locator("button").click()

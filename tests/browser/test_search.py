@@ -10,7 +10,7 @@ import pytest
 from conftest import BuiltSite
 from playwright.sync_api import Page, expect
 
-from browser.kinds import PREFIXES, follow
+from browser.kinds import PREFIXES, arrived, follow, switch
 from generator.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
@@ -125,13 +125,11 @@ def test_a_switch_of_language_switches_the_search(page: Page, hosted_site: str) 
     page.goto(f"{hosted_site}modes/")
     assert all("/zh/" not in address for address in search(page, "CUDA"))
     page.keyboard.press("Escape")
-    page.locator(".md-select button").hover()
-    page.locator(".md-select__link[hreflang=zh]").click()
-    page.wait_for_function("document.documentElement.lang === 'zh'")
+    switch(page, "zh")
     follow(page, f"{hosted_site}zh/compile/")
     assert all(address.startswith(f"{hosted_site}zh/") for address in search(page, "编译"))
     page.keyboard.press("Escape")
     page.goto(f"{hosted_site}modes/")
     page.go_back()
-    page.wait_for_function("document.documentElement.lang === 'zh'")
+    arrived(page, f"{hosted_site}zh/compile/")
     assert all(address.startswith(f"{hosted_site}zh/") for address in search(page, "CUDA"))

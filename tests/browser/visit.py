@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from browser.kinds import switch
 from browser.watching import watched
 
 
@@ -20,7 +21,7 @@ def visit(page: Page, home: str, model: str) -> None:
         assert page.locator("link[rel=canonical]").get_attribute("href") == home
         _search(page, model)
         page.goto(f"{home}explorer/#model={model.lower()}")
-        _switch(page, "ar")
+        switch(page, "ar")
         expect(page).to_have_url(f"{home}ar/explorer/#model={model.lower()}")
         expect(page.locator(".explorer tbody tr").first).to_contain_text(model)
         _open_row(page)
@@ -37,12 +38,6 @@ def _search(page: Page, model: str) -> None:
     page.keyboard.press("End")  # the search listens to keys
     expect(page.locator(".md-search-result__link").first).to_be_visible()
     page.keyboard.press("Escape")
-
-
-def _switch(page: Page, code: str) -> None:
-    page.locator(".md-select button").hover()
-    page.locator(f".md-select__link[hreflang={code}]").click()
-    page.wait_for_function(f"document.documentElement.lang === '{code}'")
 
 
 def _open_row(page: Page) -> None:
