@@ -18,8 +18,9 @@ from typing import Any
 
 from generator import tables
 from generator.language import Language
-from generator.load import Results, Rows, comparisons, grouped, mode_order, slugify, version_order
-from generator.load import Row as LoadedRow
+from generator.load import Results, slugify
+from generator.rows import Row as LoadedRow
+from generator.rows import Rows, comparisons, grouped, mode_order, version_order
 from generator.words import Words
 
 FEW = 60

@@ -23,8 +23,8 @@ from bench.record import Status
 from generator import fonts, plot, svg
 from generator.cache import Cache
 from generator.language import Language
-from generator.load import Row, Rows, comparisons, grouped, version_order
 from generator.plot import Line, Mark, Panel, Plot, Role
+from generator.rows import Row, Rows, comparisons, grouped, version_order
 from generator.tables import trusted, version_cells, version_change
 from generator.words import DOUBT, Words, is_same, row_coordinate, varying
 

@@ -28,7 +28,7 @@ def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str
     words = Words(load_language("en"), html=False)
     for finding in results.problems:
         yield f"{words.fault(finding)}: {words.finding(finding, results.rows)}"
-    for finding in stale(results.newest, today, pinned_torch(root)):
+    for finding in stale(results.newest_rows, today, pinned_torch(root)):
         run, figures = results.rows[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {figures['days']} days old, with torch {figures['torch']}. Measure again."
 

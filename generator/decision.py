@@ -16,8 +16,9 @@ from typing import Any
 
 from bench.record import Status
 from generator.atlas import Atlas, Device, Model
-from generator.load import Results, Row, Rows, grouped
+from generator.load import Results
 from generator.markup import render
+from generator.rows import Row, Rows, grouped
 from generator.tables import Lines
 from generator.words import Words, varying
 

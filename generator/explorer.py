@@ -21,8 +21,9 @@ from bench.statistics import NOISE
 from generator import causes
 from generator.atlas import Atlas
 from generator.language import Language
-from generator.load import COLUMNS, ORDERS, Results
+from generator.load import COLUMNS, Results
 from generator.markup import render
+from generator.rows import ORDERS
 from generator.tables import cause_rows
 from generator.words import Words
 

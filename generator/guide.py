@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from generator.language import LANGUAGES, Language, load_language
-from generator.load import Results, Row, load
+from generator.load import Results, load
 from generator.pages import PageFile, emitted_by, pages_of
+from generator.rows import Row
 from generator.site_file import SiteFile
 from generator.translators import NAMES as TRANSLATORS
 

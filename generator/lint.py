@@ -1,23 +1,26 @@
 """The data lint: what in the results does not fit together, found by rule.
 
-The table of cells enters, `Finding`s leave. They hold figures and rows, never text, so that each language can tell
-them in its own words; nothing is corrected or dropped. A finding is a doubt, not a proof.
+Rows of the table enter, `Finding`s leave. They hold figures and labels of rows, never text, so that each language can
+tell them in its own words; nothing is corrected or dropped. A finding is a doubt, not a proof.
 
     python -m generator check
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import pairwise, permutations
+from statistics import median
 from typing import Any, Literal, get_args
 
-import numpy as np
-import pandas as pd
 from packaging.version import InvalidVersion, Version
 
 from bench.record import DOCTOR, UNEQUAL_BATCHES
+from generator.rows import Row, Rows, grouped
 
 Kind = Literal[
     "repeated",
@@ -68,12 +71,12 @@ GAP_SHARE = 0.75
 MIN_SIBLINGS = 3
 
 _ARMS = ("eager_ms", "compiled_ms")
-_SETTING = ["dtype", "dynamic", "weights", "input_size", "threads", "origin"]
+_SETTING = ("dtype", "dynamic", "weights", "input_size", "threads", "origin")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that does not fit. `rows` are labels of the table's index, the most doubtful row first."""
+    """One thing that does not fit. `rows` are labels of rows, the most doubtful first."""
 
     kind: Kind
     rows: tuple[int, ...]
@@ -85,9 +88,10 @@ class Finding:
         return self.rows[:1] if self.kind in DOUBTING else ()
 
 
-def lint(cells: pd.DataFrame) -> tuple[Finding, ...]:
-    """Everything that does not fit together in `cells`, by kind and then by row. Linear in cells."""
-    rules: tuple[Callable[[pd.DataFrame], Iterator[Finding]], ...] = (
+def lint(rows: Rows) -> tuple[Finding, ...]:
+    """Everything that does not fit together in `rows`, by kind and then by row. Linear in rows, where few devices have
+    the same cell."""
+    rules: tuple[Callable[[Rows], Iterator[Finding]], ...] = (
         _repeated,
         _unequal_batches,
         _device_order,
@@ -100,23 +104,24 @@ def lint(cells: pd.DataFrame) -> tuple[Finding, ...]:
         _flags,
         _complaints,
     )
-    found = [finding for rule in rules for finding in rule(cells)]
+    found = [finding for rule in rules for finding in rule(rows)]
     repeated = {row for finding in found if finding.kind == "repeated" for row in finding.doubtful}
     # A row that was copied from elsewhere cannot fit its neighbours: once told is enough.
     kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
     return tuple(sorted(kept, key=lambda each: (KINDS.index(each.kind), each.rows)))
 
 
-def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Finding]:
+def stale(rows: Rows, today: date, pinned: str) -> Iterator[Finding]:
     """Runs of our own that are older than `STALE_DAYS`, or than the torch version `pinned`: what to measure again.
 
     Apart from `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
     """
-    for _, group in cells[cells["origin"] == "measured"].groupby("run", sort=True):
-        age = today - group["measured_at"].max().date()
-        torch = max(group["torch"], key=_release)
+    runs = grouped([row for row in rows if row["origin"] == "measured"], "run")
+    for _, group in sorted(runs.items()):
+        age = today - max(row["measured_at"] for row in group).date()
+        torch = max((row["torch"] for row in group), key=_release)
         if age > timedelta(days=STALE_DAYS) or _release(torch) < _release(pinned):
-            yield Finding("stale", tuple(int(row) for row in group.index), {"days": age.days, "torch": torch})
+            yield Finding("stale", _labels(group), {"days": age.days, "torch": torch})
 
 
 def _release(version: str) -> tuple[int, ...]:
@@ -127,179 +132,166 @@ def _release(version: str) -> tuple[int, ...]:
         return ()
 
 
-def _repeated(cells: pd.DataFrame) -> Iterator[Finding]:
+def _labels(rows: Rows) -> tuple[int, ...]:
+    return tuple(row["row"] for row in rows)
+
+
+def _known(rows: Rows, *figures: str) -> Rows:
+    return [row for row in rows if all(row[figure] is not None for figure in figures)]
+
+
+def _repeated(rows: Rows) -> Iterator[Finding]:
     """Rows of one model with the same two latencies to the digit. The one that fits its device worse is doubted.
 
     Figures: eager_ms and compiled_ms as repeated; expected_ms, eager latency of the doubtful row's cell with another
     torch version, nan where there is none.
     """
-    known = cells.dropna(subset=list(_ARMS))
-    for _, group in known[known.duplicated(["model", *_ARMS], keep=False)].groupby(["model", *_ARMS], sort=False):
-        other_version = [_other_version_ms(known, row) for row in group.index]
-        distance = np.abs(np.log(group["eager_ms"].to_numpy() / np.array(other_version)))
-        order = np.argsort(-np.nan_to_num(distance, nan=-1.0), kind="stable")
-        yield Finding(
-            "repeated",
-            tuple(int(group.index[position]) for position in order),
-            {**{arm: float(group[arm].iloc[0]) for arm in _ARMS}, "expected_ms": float(other_version[order[0]])},
-        )
+    known = _known(rows, *_ARMS)
+    repeated = [group for group in grouped(known, "model", *_ARMS).values() if len(group) > 1]
+    by_cell = grouped(known, "model", "device", "batch_size", "dtype") if repeated else {}
+
+    def other_version_ms(row: Row) -> float:
+        """Eager does not depend on the compile mode."""
+        same = by_cell[row["model"], row["device"], row["batch_size"], row["dtype"]]
+        return median([other["eager_ms"] for other in same if other["torch"] != row["torch"]] or [math.nan])
+
+    def fit(row: Row) -> float:
+        distance = abs(math.log(row["eager_ms"] / other_version_ms(row)))
+        return 1.0 if math.isnan(distance) else -distance  # what has nothing to be compared with is doubted last
+
+    for group in repeated:
+        worst, *others = sorted(group, key=fit)
+        figures = {**{arm: worst[arm] for arm in _ARMS}, "expected_ms": other_version_ms(worst)}
+        yield Finding("repeated", _labels([worst, *others]), figures)
 
 
-def _other_version_ms(cells: pd.DataFrame, row: int) -> float:
-    """Median eager latency of the same cell with other torch versions; eager does not depend on the compile mode."""
-    same = ["model", "device", "batch_size", "dtype"]
-    others = cells[(cells[same] == cells.loc[row, same]).all(axis=1) & (cells["torch"] != cells.loc[row, "torch"])]
-    return float(others["eager_ms"].median())
-
-
-def _device_order(cells: pd.DataFrame) -> Iterator[Finding]:
+def _device_order(rows: Rows) -> Iterator[Finding]:
     """Cells in which the slower of two devices is clearly faster.
 
     Rows: that of the slower device, that of the faster. Figures: arm, ms and other_ms of the two rows, share and
     common: in which share of how many common cells the other device is faster.
     """
-    cell = ["model", "torch", "compile_mode", "batch_size", *_SETTING]
     for arm in _ARMS:
-        known = cells.dropna(subset=[arm]).drop_duplicates(["device", *cell])
-        keys = pd.MultiIndex.from_frame(known[cell].astype(str))
-        codes, _ = pd.factorize(keys)
-        column, names = pd.factorize(known["device"], sort=True)
-        latency = np.full((codes.max(initial=-1) + 1, len(names)), np.nan)
-        label = np.zeros(latency.shape, dtype=np.int64)
-        latency[codes, column], label[codes, column] = known[arm], known.index
-        for fast in range(len(names)):
-            for slow in range(len(names)):
-                yield from _inversions(arm, latency[:, fast], latency[:, slow], label[:, fast], label[:, slow])
+        common: defaultdict[tuple[str, str], list[tuple[Row, Row]]] = defaultdict(list)
+        cells = grouped(_known(rows, arm), "model", "torch", "compile_mode", "batch_size", *_SETTING)
+        for cell in cells.values():
+            of_device = {row["device"]: row for row in reversed(cell)}  # its first row
+            for fast, slow in permutations(of_device.values(), 2):
+                common[fast["device"], slow["device"]].append((fast, slow))
+        for pairs in common.values():
+            yield from _inversions(arm, pairs)
 
 
-def _inversions(arm: str, fast: Any, slow: Any, fast_rows: Any, slow_rows: Any) -> Iterator[Finding]:
-    common = ~np.isnan(fast) & ~np.isnan(slow)
-    if common.sum() < MIN_COMMON_CELLS:
+def _inversions(arm: str, pairs: Collection[tuple[Row, Row]]) -> Iterator[Finding]:
+    if len(pairs) < MIN_COMMON_CELLS:
         return
-    ratio = slow[common] / fast[common]
-    share = float((ratio > 1).mean())
+    share = sum(slow[arm] > fast[arm] for fast, slow in pairs) / len(pairs)
     if share < FASTER_SHARE:
         return
-    for position in np.flatnonzero(common)[ratio < INVERSION]:
-        yield Finding(
-            "device_order",
-            (int(slow_rows[position]), int(fast_rows[position])),
-            {
-                "arm": arm.removesuffix("_ms"),
-                "ms": float(slow[position]),
-                "other_ms": float(fast[position]),
-                "share": share,
-                "common": int(common.sum()),
-            },
-        )
+    for fast, slow in pairs:
+        if slow[arm] / fast[arm] < INVERSION:
+            figures = {**_two(arm, slow, fast), "share": share, "common": len(pairs)}
+            yield Finding("device_order", _labels([slow, fast]), figures)
 
 
-def _batch_order(cells: pd.DataFrame) -> Iterator[Finding]:
+def _two(arm: str, row: Row, other: Row) -> dict[str, Any]:
+    return {"arm": arm.removesuffix("_ms"), "ms": row[arm], "other_ms": other[arm]}
+
+
+def _batch_order(rows: Rows) -> Iterator[Finding]:
     """A batch that takes clearly less time than a smaller batch of the same model.
 
     Rows: the larger batch, the smaller. Figures: arm, ms and other_ms of the two rows.
     """
-    series = ["device", "model", "torch", "compile_mode", *_SETTING]
     for arm in _ARMS:
-        known = cells.dropna(subset=[arm]).sort_values("batch_size", kind="stable")
-        groups = known.groupby(series, sort=False, dropna=False)
-        smaller_ms = groups[arm].shift()
-        smaller_row = (
-            known.index.to_series().groupby([known[name] for name in series], sort=False, dropna=False).shift()
-        )
-        for row in known.index[(known[arm] / smaller_ms) < INVERSION]:
-            figures = {
-                "arm": arm.removesuffix("_ms"),
-                "ms": float(known.loc[row, arm]),
-                "other_ms": float(smaller_ms[row]),
-            }
-            yield Finding("batch_order", (int(row), int(smaller_row[row])), figures)
+        for series in grouped(_known(rows, arm), "device", "model", "torch", "compile_mode", *_SETTING).values():
+            for smaller, larger in pairwise(sorted(series, key=lambda row: row["batch_size"])):
+                if larger[arm] / smaller[arm] < INVERSION:
+                    yield Finding("batch_order", _labels([larger, smaller]), _two(arm, larger, smaller))
 
 
-def _version_jump(cells: pd.DataFrame) -> Iterator[Finding]:
+def _version_jump(rows: Rows) -> Iterator[Finding]:
     """Eager latency that differs by a factor from that of the same cell with other torch versions on the same device.
 
     Rows: the doubtful one. Figures: ms, and other_ms, the median with the other versions.
     """
-    cell = ["device", "model", "batch_size", "dtype"]
-    known = cells.dropna(subset=["eager_ms"])
-    by_version = known.groupby([*cell, "torch"], sort=False)["eager_ms"].median().reset_index()
-    pairs = by_version.merge(by_version, on=cell, suffixes=("", "_other"))
-    pairs = pairs[pairs["torch"] != pairs["torch_other"]]
-    factor = pairs["eager_ms_other"] / pairs["eager_ms"]
-    # The fast one is doubted: a slow run has many innocent causes.
-    jumps = pairs[factor > VERSION_FACTOR].drop_duplicates([*cell, "torch"])
-    rows = known.reset_index().merge(jumps, on=[*cell, "torch"], suffixes=("", "_jump"))
-    for _, jump in rows.groupby([*cell, "torch"], sort=False):
-        first = jump.iloc[0]
-        yield Finding(
-            "version_jump",
-            tuple(int(row) for row in jump["index"]),
-            {
-                "ms": float(first["eager_ms_jump"]),
-                "other_ms": float(first["eager_ms_other"]),
-                "other_torch": str(first["torch_other"]),
-            },
-        )
+    for cell in grouped(_known(rows, "eager_ms"), "device", "model", "batch_size", "dtype").values():
+        versions = grouped(cell, "torch")
+        medians = {torch: median(row["eager_ms"] for row in group) for (torch,), group in versions.items()}
+        for (torch,), group in versions.items():
+            # The fast one is doubted: a slow run has many innocent causes.
+            slower = (other for other, ms in medians.items() if ms / medians[torch] > VERSION_FACTOR)
+            if other := next(slower, None):
+                figures = {"ms": medians[torch], "other_ms": medians[other], "other_torch": other}
+                yield Finding("version_jump", _labels(group), figures)
 
 
-def _implausible(cells: pd.DataFrame) -> Iterator[Finding]:
-    """A speedup that is too good. Figures: speedup, eager_ms, compiled_ms."""
-    for row in cells.index[cells["speedup"] > IMPLAUSIBLE_SPEEDUP]:
-        figures = {name: float(cells.loc[row, name]) for name in ("speedup", *_ARMS)}
-        yield Finding("implausible", (int(row),), figures)
+def _implausible(rows: Rows) -> Iterator[Finding]:
+    """A speedup that is too good. Figures: speedup."""
+    for row in _known(rows, "speedup"):
+        if row["speedup"] > IMPLAUSIBLE_SPEEDUP:
+            yield Finding("implausible", _labels([row]), {"speedup": row["speedup"]})
 
 
-def _impossible(cells: pd.DataFrame) -> Iterator[Finding]:
+def _impossible(rows: Rows) -> Iterator[Finding]:
     """A latency that means far more arithmetic than the device can do, or next to none. Figures: arm, ms, share."""
     for arm in _ARMS:
-        share = cells["flop"] / cells[arm] * 1e3 / cells["matmul_flop_s"]
-        for row in cells.index[(share > FASTEST) | (share < SLOWEST)]:
-            figures = {"arm": arm.removesuffix("_ms"), "ms": float(cells.loc[row, arm]), "share": float(share[row])}
-            yield Finding("impossible", (int(row),), figures)
+        for row in _known(rows, arm, "flop", "matmul_flop_s"):
+            share = row["flop"] / row[arm] * 1e3 / row["matmul_flop_s"]
+            if not SLOWEST <= share <= FASTEST:
+                figures = {"arm": arm.removesuffix("_ms"), "ms": row[arm], "share": share}
+                yield Finding("impossible", _labels([row]), figures)
 
 
-def _without_reason(cells: pd.DataFrame) -> Iterator[Finding]:
+def _without_reason(rows: Rows) -> Iterator[Finding]:
     """A failure that does not say why. Figures: status."""
-    for row in cells.index[(cells["status"] != "pass") & (cells["reason"].str.strip() == "")]:
-        yield Finding("no_reason", (int(row),), {"status": str(cells.loc[row, "status"])})
+    for row in rows:
+        if row["status"] != "pass" and not row["reason"].strip():
+            yield Finding("no_reason", _labels([row]), {"status": row["status"]})
 
 
-def _unequal_batches(cells: pd.DataFrame) -> Iterator[Finding]:
+def _unequal_batches(rows: Rows) -> Iterator[Finding]:
     """A row whose two arms were measured with different batches, as its importer says."""
-    for row in cells.index[cells["flags"].str.split().map(lambda flags: UNEQUAL_BATCHES in flags).astype(bool)]:
-        yield Finding("unequal_batches", (int(row),))
+    for row in rows:
+        if UNEQUAL_BATCHES in row["flags"].split():
+            yield Finding("unequal_batches", _labels([row]))
 
 
-def _gaps(cells: pd.DataFrame) -> Iterator[Finding]:
+def _gaps(rows: Rows) -> Iterator[Finding]:
     """A model without a row at a batch size at which nearly all models of its table have one.
 
     Rows: those the model has in that table. Figures: batch_sizes, siblings (the number of models that have rows there).
     """
-    table = ["device", "torch", "compile_mode", *_SETTING]
-    without_size = [name for name in table if name != "input_size"]
-    for _, group in cells.groupby(without_size, sort=False, dropna=False):
-        sizes = pd.crosstab(group["model"], group["batch_size"]) > 0
-        usual = sizes.columns[(sizes.mean() >= GAP_SHARE) & (sizes.sum() >= MIN_SIBLINGS)]
-        missing = ~sizes[usual]
-        for model in missing.index[missing.any(axis=1)]:
-            batch_sizes = tuple(int(size) for size in usual[missing.loc[model]])
-            siblings = int(sizes[list(batch_sizes)].all(axis=1).sum())
-            rows = tuple(int(row) for row in group.index[group["model"] == model])
-            yield Finding("gap", rows, {"batch_sizes": batch_sizes, "siblings": siblings})
+    table = ("device", "torch", "compile_mode", *(name for name in _SETTING if name != "input_size"))
+    for group in grouped(rows, *table).values():
+        models = grouped(group, "model")
+        sizes = {model: {row["batch_size"] for row in own} for model, own in models.items()}
+        having = {size: sum(size in own for own in sizes.values()) for size in sorted(set().union(*sizes.values()))}
+        usual = {size for size, n in having.items() if n >= max(MIN_SIBLINGS, GAP_SHARE * len(sizes))}
+        for model, own in sizes.items():
+            if missing := usual - own:
+                siblings = sum(missing <= other for other in sizes.values())
+                figures = {"batch_sizes": tuple(sorted(missing)), "siblings": siblings}
+                yield Finding("gap", _labels(models[model]), figures)
 
 
-def _flags(cells: pd.DataFrame) -> Iterator[Finding]:
+def _flags(rows: Rows) -> Iterator[Finding]:
     """What an importer could not know or found wrong. Figures: flag, its identifier."""
-    flags = cells["flags"].str.split().explode().dropna()
-    others = flags[(flags != UNEQUAL_BATCHES) & ~flags.astype(str).str.startswith(DOCTOR)]
-    for flag, rows in others.groupby(others):  # a row with several flags is there several times
-        yield Finding("flag", tuple(int(row) for row in rows.index), {"flag": str(flag)})
+    for flag, flagged in _by_flag(rows):
+        if flag != UNEQUAL_BATCHES and not flag.startswith(DOCTOR):
+            yield Finding("flag", flagged, {"flag": flag})
 
 
-def _complaints(cells: pd.DataFrame) -> Iterator[Finding]:
+def _complaints(rows: Rows) -> Iterator[Finding]:
     """What the doctor found on the machine while it was measured. Figures: check, its name."""
-    flags = cells["flags"].str.split().explode().dropna().astype(str)
-    checks = flags[flags.str.startswith(DOCTOR)].str.removeprefix(DOCTOR)
-    for check, rows in checks.groupby(checks):
-        yield Finding("complaint", tuple(int(row) for row in rows.index), {"check": str(check)})
+    for flag, flagged in _by_flag(rows):
+        if flag.startswith(DOCTOR):
+            yield Finding("complaint", flagged, {"check": flag.removeprefix(DOCTOR)})
+
+
+def _by_flag(rows: Rows) -> Iterator[tuple[str, tuple[int, ...]]]:
+    flagged: defaultdict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        for flag in row["flags"].split():
+            flagged[flag].append(row["row"])
+    return ((flag, tuple(flagged[flag])) for flag in sorted(flagged))

@@ -4,7 +4,7 @@ The processes of a cell are pooled (`generator.pooling`, once for each content o
 whoever comes after sees medians, intervals and statuses, never a record. A failure is a row like any other: it has a
 status and a reason, and no figures.
 
-    python -c "from generator.load import load; print(load().cells)"
+    python -c "from generator.load import load; print(load().rows)"
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from packaging.version import InvalidVersion, Version
 
 from bench.errors import AtlasError
 from bench.faults import Faults
@@ -29,29 +29,30 @@ from bench.performance import Performance
 from bench.performance import newest as newest_performance
 from bench.quality import Quality
 from bench.quality import newest as newest_quality
-from bench.record import COMPARABLE, RESULTS
+from bench.record import RESULTS
 from bench.tour import Tour
 from bench.tour import newest as newest_tour
 from generator.cache import CACHE
 from generator.lint import Finding, lint
 from generator.pool_cache import look_at, read_part, write_part
-from generator.pooling import Pooled, Ragged, coded
+from generator.pooling import Pooled, Ragged, coded, moment
+from generator.rows import ORDERS, Row, Rows
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 COORDINATES = {
-    "device": "str",  # slug, safe as file name and in addresses
-    "model": "str",  # slug
-    "torch": "str",
-    "compile_mode": "str",
-    "dtype": "str",
-    "batch_size": "int64",
-    "dynamic": "str",  # auto, true, false
-    "weights": "str",  # random, pretrained
-    "input_size": "str",  # height×width in pixels, empty where not recorded
-    "layout": "str",  # channels_last; empty for torch's own
-    "threads": "Int64",  # of torch, on a CPU only: elsewhere they hardly matter
-    "origin": "str",  # measured, published
+    "device": str,  # slug, safe as file name and in addresses
+    "model": str,  # slug
+    "torch": str,
+    "compile_mode": str,
+    "dtype": str,
+    "batch_size": int,
+    "dynamic": str,  # auto, true, false
+    "weights": str,  # random, pretrained
+    "input_size": str,  # height×width in pixels, empty where not recorded
+    "layout": str,  # channels_last; empty for torch's own
+    "threads": int,  # of torch, on a CPU only: elsewhere they hardly matter
+    "origin": str,  # measured, published
 }
 """What tells one cell from another, whatever its run."""
 
@@ -72,7 +73,7 @@ FIGURES = (
     *("eager_peak_reserved_gb", "compiled_peak_reserved_gb"),
     *("eager_minor_faults_per_call", "compiled_minor_faults_per_call", "max_relative_error"),
 )
-"""Numbers, nan where unknown. ``_low`` and ``_high`` bound the 95% interval over processes; a percentile, such as
+"""Numbers. ``_low`` and ``_high`` bound the 95% interval over processes; a percentile, such as
 ``_p90_ms``, is that of single calls. `change` is compiled ÷ eager − 1 (−0.45: the latency falls by 45%), the inverse of
 the speedup, so that both tell the same; `memory_change` is the same of the peak memory. `dynamo_s` and its like are the
 phases of compiling with an empty cache. FLOP and bytes are those of one call of the whole batch, joules those of one
@@ -85,7 +86,7 @@ COUNTS = (
     *("graphs", "graph_breaks", "recompiles", "batch_size_recompiles", "cudagraph_skips"),
     *("repeated_rounds", "throttled_rounds"),
 )
-"""Whole numbers, missing where unknown. `attempts` are records, `processes` those of them that have figures."""
+"""Whole numbers. `attempts` are records, `processes` those of them that have figures."""
 
 TEXTS = (
     *("run", "profile", "status", "reason", "verdict", "causes", "stop_reason", "flags", "command", "contributor"),
@@ -94,42 +95,34 @@ TEXTS = (
     *("graph_break_reasons", "cudagraph_skip_reasons", "throttle_reasons"),
     *("source_title", "source_url", "source_date", "source_licence", "source_note", "source_files"),
 )
-"""Text, empty where unknown. `flags` are separated by spaces; `settings`, `causes`, and ``_reasons`` are JSON."""
+"""Text. `flags` are separated by spaces; `settings`, `causes`, and ``_reasons`` are JSON."""
 
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-"""Modes of torch.compile in the order of what they try. Pages may name them before anything was measured with them."""
-
-COLUMNS: dict[str, str] = {
+COLUMNS: Mapping[str, type] = {
     **COORDINATES,
-    **dict.fromkeys(TEXTS, "str"),
-    **dict.fromkeys(FIGURES, "float64"),
-    **dict.fromkeys(COUNTS, "Int64"),
-    "cores": "Int64",
-    "memory_gb": "float64",
-    "measured_at": "datetime64[us, UTC]",  # NaT for published rows, which have source_date
-    "newest": "bool",  # no later run holds this cell: what pages show
+    **dict.fromkeys(TEXTS, str),
+    **dict.fromkeys(FIGURES, float),
+    **dict.fromkeys(COUNTS, int),
+    "cores": int,
+    "memory_gb": float,
+    "measured_at": datetime,  # of published rows unknown: they have source_date
+    "newest": bool,  # no later run holds this cell: what pages show
 }
-"""Every column of `Results.cells` with its type."""
+"""What a row has, and the type of what is known of it. A text that is unknown is empty, anything else None."""
 
 HISTORY = 5_000
 """Rows up to which pages have those of former runs beside the newest."""
 
-Row = Mapping[str, Any]
-"""One row of the table by column, with its label as ``row``. What is unknown is None."""
-
-Rows = Sequence[Row]
-"""Some rows. Pages ask for a handful at a time, thousands of times: for that a list is far quicker than a DataFrame."""
-
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that pages can show. `cells` has `COLUMNS`; nobody changes it. It holds every run's row of a cell, or, where
-    these are more than `HISTORY`, that of the newest run alone: so no page grows with the years."""
+    """All that pages can show. `table` has `COLUMNS` as they were pooled; nobody changes it. It holds every run's row
+    of a cell, or, where these are more than `HISTORY`, that of the newest run alone: so no page grows with the years.
+    """
 
-    cells: pd.DataFrame
+    table: pd.DataFrame
     records: int
     runs: tuple[str, ...]  # by name
-    superseded: int = 0  # rows that `cells` leaves out, since a newer run has their cell
+    superseded: int = 0  # rows that `table` leaves out, since a newer run has their cell
     tour: Tour | None = None  # the newest
     quality: Quality | None = None  # likewise
     faults: Faults | None = None  # likewise
@@ -141,18 +134,18 @@ class Results:
         """By label, for each arm of a measured row the median of each round, in the order of time, one process after
         the other; empty for a row without."""
         arms = {arm: lists.lists() for arm, lists in self.rounds.items()}
-        return [{arm: lists[row] for arm, lists in arms.items() if lists[row]} for row in range(len(self.cells))]
+        return [{arm: lists[row] for arm, lists in arms.items() if lists[row]} for row in range(len(self.table))]
 
     @cached_property
     def rows(self) -> Rows:
-        """The rows of `cells` as dictionaries, each at the position that is its label."""
-        known = {str(name): _known(self.cells[name]) for name in self.cells}
-        labels = range(len(self.cells))
-        return [dict(zip(("row", *known), values, strict=True)) for values in zip(labels, *known.values(), strict=True)]
+        """The rows of the table as dictionaries of plain values, each at the position that is its label."""
+        size = len(self.table)
+        columns = [_plain(self.table.get(name), kind, size) for name, kind in COLUMNS.items()]
+        return [dict(zip(("row", *COLUMNS), values, strict=True)) for values in zip(range(size), *columns, strict=True)]
 
     @cached_property
     def newest_rows(self) -> Rows:
-        """Those of `newest`."""
+        """The rows that pages show: of each cell, that of its newest run."""
         return [row for row in self.rows if row["newest"]]
 
     @cached_property
@@ -162,14 +155,9 @@ class Results:
         return max(measured, key=lambda row: row["measured_at"], default=None)
 
     @cached_property
-    def newest(self) -> pd.DataFrame:
-        """The rows that pages show: of each cell, that of its newest run."""
-        return self.cells.loc[self.cells["newest"]]
-
-    @cached_property
     def problems(self) -> tuple[Finding, ...]:
         """What the data lint finds in the newest rows."""
-        return lint(self.newest)
+        return lint(self.newest_rows)
 
     @cached_property
     def doubts(self) -> Mapping[int, Sequence[Finding]]:
@@ -181,41 +169,16 @@ class Results:
         return doubts
 
 
-def comparisons(rows: Rows) -> list[Row]:
-    """The rows in which eager and compiled can be compared."""
-    return [row for row in rows if row["change"] is not None and row["status"] in COMPARABLE]
-
-
-def grouped(rows: Rows, *columns: str) -> dict[tuple[Any, ...], list[Row]]:
-    """The rows by their values of `columns`, in the order in which these first occur."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
-    return groups
-
-
-def mode_order(mode: str) -> tuple[int, str]:
-    """Sorts modes as `MODES` does, unknown ones last."""
-    return (MODES.index(mode) if mode in MODES else len(MODES), mode)
-
-
-def version_order(version: str) -> tuple[bool, Version | str]:
-    """Sorts versions, the oldest first: 2.9.1 before 2.13.0. What is none comes first."""
-    try:
-        return True, Version(version)
-    except InvalidVersion:
-        return False, version
-
-
-ORDERS: Mapping[str, Callable[[str], Any]] = {"compile_mode": mode_order, "torch": version_order}
-"""How the values of a column are sorted, where that isn't their own order."""
-
-
-def _known(column: pd.Series[Any]) -> list[Any]:
-    """The values of a column as plain Python ones, None where unknown."""
-    if str(column.dtype).startswith("datetime"):
-        return [None if pd.isna(value) else value.to_pydatetime() for value in column]
-    return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+def _plain(column: pd.Series[Any] | None, kind: type, size: int) -> list[Any]:
+    if column is None:
+        return ["" if kind is str else None] * size
+    if kind is str:
+        texts = column.cat.categories.to_list()
+        return [texts[code] for code in column.cat.codes.tolist()]
+    if kind is datetime:
+        return [moment(number) for number in column.tolist()]
+    known = column.notna().tolist()
+    return [kind(value) if is_known else None for value, is_known in zip(column.tolist(), known, strict=True)]
 
 
 # ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -235,7 +198,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
         if kept:
             write_part(kept, shown)
     return Results(
-        _typed(shown.columns),
+        shown.columns,
         records=shown.facts["records"],
         runs=tuple(shown.facts["runs"]),
         superseded=shown.facts["superseded"],
@@ -250,7 +213,8 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
 @cache
 def _version() -> str:
     """What the table depends on besides the pooled rows."""
-    return _digest(Path(__file__).read_text(encoding="utf-8"))
+    modules = Path(__file__), Path(__file__).with_name("rows.py")
+    return _digest("".join(module.read_text(encoding="utf-8") for module in modules))
 
 
 def _digest(text: str) -> str:
@@ -307,25 +271,6 @@ def _shown(pooled: Pooled, paths: Sequence[Path]) -> Pooled:
     rounds = {arm: lists.take(kept[order]) for arm, lists in pooled.rounds.items()}
     columns = [name for name in COLUMNS if name in table]
     return Pooled(table.take(order)[columns].reset_index(drop=True), rounds, facts)
-
-
-def _typed(rows: pd.DataFrame) -> pd.DataFrame:
-    """The table with all columns, as they are declared."""
-    columns: dict[str, Any] = {}
-    kind: Any
-    for name, kind in COLUMNS.items():
-        column = rows.get(name)
-        if name == "measured_at":
-            times = np.empty(0, np.int64) if column is None else column.to_numpy()
-            columns[name] = pd.Series(times.view("datetime64[us]")).dt.tz_localize("UTC")
-        elif column is None:
-            columns[name] = pd.Series([""] * len(rows) if kind == "str" else [np.nan] * len(rows)).astype(kind)
-        elif isinstance(column.dtype, pd.CategoricalDtype):
-            texts = column.cat.categories.to_numpy(dtype=object)
-            columns[name] = pd.Series(texts[column.cat.codes.to_numpy()], dtype="str")
-        else:
-            columns[name] = column.astype(kind)
-    return pd.DataFrame(columns)
 
 
 def _in_order(table: pd.DataFrame) -> Any:

@@ -27,7 +27,8 @@ from generator import causes
 from generator.charts import Chart
 from generator.curves import CurvesChart
 from generator.language import UNKNOWN
-from generator.load import Results, Row, Rows
+from generator.load import Results
+from generator.rows import Row, Rows
 from generator.tables import Lines, direction_of
 from generator.words import DOUBT, VERSION, Words
 

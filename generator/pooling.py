@@ -381,6 +381,11 @@ def _time(at: datetime | None) -> int:
     return UNKNOWN_TIME if at is None else (at - _EPOCH) // _MICROSECOND
 
 
+def moment(number: int) -> datetime | None:
+    """The time that a number in the column ``measured_at`` stands for."""
+    return None if number == UNKNOWN_TIME else _EPOCH + number * _MICROSECOND
+
+
 # ── Pooling ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

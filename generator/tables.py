@@ -19,7 +19,8 @@ from typing import Any
 
 from bench.statistics import direction
 from generator.lint import Finding
-from generator.load import COORDINATES, ORDERS, Row, Rows, comparisons, grouped, mode_order, version_order
+from generator.load import COORDINATES
+from generator.rows import ORDERS, Row, Rows, comparisons, grouped, mode_order, version_order
 from generator.words import VERSION, varying
 
 Lines = list[dict[str, Any]]

@@ -49,8 +49,9 @@ from generator.atlas import Atlas, family_of
 from generator.charts import Chart
 from generator.curves import CurvesChart
 from generator.language import Language
-from generator.load import COORDINATES, MODES, Results, Row, Rows, comparisons, slugify
+from generator.load import COORDINATES, Results, slugify
 from generator.markup import Tables, figure, status_notes
+from generator.rows import MODES, Row, Rows, comparisons
 from generator.site_file import CHARTS, DATA, SiteFile
 from generator.tables import Lines
 from generator.translators import translators

@@ -20,7 +20,7 @@ from bench.record import Status
 from generator import typography
 from generator.language import UNKNOWN, Language, Untranslated
 from generator.lint import Finding
-from generator.load import Row, Rows
+from generator.rows import Row, Rows
 
 PRIMARY = ("device", "model", "torch", "compile_mode", "batch_size", "origin")
 """Coordinates that a reader chooses by: told in the caption where a table has one value, else a column."""

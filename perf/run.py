@@ -205,7 +205,7 @@ import sys, time
 from pathlib import Path
 from generator.load import load
 start = time.perf_counter()
-load(Path(sys.argv[1])).newest
+load(Path(sys.argv[1])).newest_rows
 print(time.perf_counter() - start)
 """
 """Reads the records and selects those that pages show. What it prints leaves out that Python starts and imports."""

@@ -99,10 +99,9 @@ def proper_names() -> set[str]:
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
         *("compile_mode", "source_title", "source_licence"),
     )
-    cells = load().cells
-    found = {text for column in columns for text in map(str, cells[column].unique()) if text}
+    found = {row[column] for row in load().rows for column in columns}
     builders = {"Material", "Zensical", "static-i18n", "mkdocs-material", "mkdocs-static-i18n", "mkdocs", "zensical"}
-    return {*load_glossary().keep, *_MONTHS, *builders, *found}
+    return {*load_glossary().keep, *_MONTHS, *builders, *found} - {""}
 
 
 def copy_of_guide(folder: Path) -> Path:

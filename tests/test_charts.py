@@ -14,8 +14,9 @@ from bench.record import Arm, Measurement, Status
 from generator import charts, plot
 from generator.cache import Cache
 from generator.language import Language, load_language
-from generator.load import Rows, load
+from generator.load import load
 from generator.plot import Line, Mark
+from generator.rows import Rows
 from generator.words import DOUBT
 
 EN = load_language("en")

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
+import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, telling, write
 
 from bench.errors import AtlasError
 from bench.record import Arm, Measurement, Status
-from generator.load import COLUMNS, Results, comparisons, load, slugify, version_order
+from generator.load import COLUMNS, Results, load, slugify
 from generator.pooling import short_name
+from generator.rows import comparisons, grouped, version_order
 
 
 def loaded(tmp_path: Path, *records: object) -> Results:
     return load(write(tmp_path, records))  # type: ignore[arg-type]
+
+
+def devices(results: Results) -> list[str]:
+    return [row["device"] for row in results.rows]
 
 
 # ── Published rows ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -25,21 +29,19 @@ def loaded(tmp_path: Path, *records: object) -> Results:
 
 def test_published_rows_keep_their_digits() -> None:
     results = load(PUBLISHED)
-    assert (len(results.cells), results.records) == (136, 136)
-    row = results.cells.query("device == 'a100' and model == 'detr' and batch_size == 1 and torch == '2.0.1'").iloc[0]
+    assert (len(results.rows), results.records) == (136, 136)
+    row = grouped(results.rows, "device", "model", "batch_size", "torch")["a100", "detr", 1, "2.0.1"][0]
     assert (row["eager_ms"], row["compiled_ms"]) == (34.619, 19.040)
     assert row["change"] == pytest.approx(19.040 / 34.619 - 1)
     assert row["speedup"] == pytest.approx(34.619 / 19.040)
-    assert math.isnan(row["speedup_low"])
+    assert row["speedup_low"] is None
 
 
 def test_out_of_memory_is_a_row_with_status_and_reason() -> None:
-    cells = load(PUBLISHED).cells
-    failed = cells[cells["status"] != "pass"]
+    failed = [row for row in load(PUBLISHED).rows if row["status"] != "pass"]
     assert len(failed) == 4
-    assert set(failed["status"]) == {"eager_oom"}
-    assert failed["eager_ms"].isna().all()
-    assert failed["reason"].str.contains("OOM").all()
+    assert {(row["status"], row["eager_ms"]) for row in failed} == {("eager_oom", None)}
+    assert all("OOM" in row["reason"] for row in failed)
 
 
 # ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -47,20 +49,20 @@ def test_out_of_memory_is_a_row_with_status_and_reason() -> None:
 
 def test_columns_are_those_declared(tmp_path: Path) -> None:
     for results in (load(PUBLISHED), loaded(tmp_path, measured())):
-        assert {name: str(kind) for name, kind in results.cells.dtypes.items()} == {
-            name: "str" if kind == "str" else kind for name, kind in COLUMNS.items()
-        }
+        for row in results.rows:
+            assert list(row) == ["row", *COLUMNS]
+            for name, kind in COLUMNS.items():
+                assert type(row[name]) is kind or (row[name] is None and kind is not str), name
 
 
 def test_no_records_are_an_empty_table(tmp_path: Path) -> None:
     results = load(tmp_path)
-    assert list(results.cells.columns) == list(COLUMNS)
-    assert (len(results.cells), results.records, results.problems, results.runs) == (0, 0, (), ())
+    assert (results.rows, results.records, results.problems, results.runs) == ([], 0, (), ())
 
 
 def test_processes_are_pooled_with_an_interval_over_them(tmp_path: Path) -> None:
     results = loaded(tmp_path, *(measured(process=process) for process in range(3)))
-    (row,) = results.cells.to_dict("records")
+    (row,) = results.rows
     assert (row["processes"], row["attempts"], results.records) == (3, 3, 3)
     assert row["eager_samples"] == 3 * 40 * 2
     assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
@@ -73,7 +75,7 @@ def test_processes_are_pooled_with_an_interval_over_them(tmp_path: Path) -> None
 
 def test_a_process_that_failed_marks_its_cell_and_hides_no_figure(tmp_path: Path) -> None:
     crash = measured(process=1, status=Status.CRASH, reason="exit code -11")
-    (row,) = loaded(tmp_path, measured(), crash).cells.to_dict("records")
+    (row,) = loaded(tmp_path, measured(), crash).rows
     assert (row["status"], row["reason"]) == ("crash", "exit code -11")
     assert (row["attempts"], row["processes"]) == (2, 1)
     assert row["eager_ms"] == pytest.approx(10, rel=0.02)
@@ -119,18 +121,15 @@ def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
 
 def test_compiled_out_of_memory_keeps_the_eager_latency(tmp_path: Path) -> None:
     eager_only = Measurement(eager=Arm(rounds_ms=rounds(10.0)))
-    (row,) = loaded(
-        tmp_path, measured(status=Status.OOM, reason="CUDA out of memory", figures=eager_only)
-    ).cells.to_dict("records")
+    (row,) = loaded(tmp_path, measured(status=Status.OOM, reason="CUDA out of memory", figures=eager_only)).rows
     assert row["eager_ms"] == pytest.approx(10, rel=0.02)
-    assert math.isnan(row["compiled_ms"])
-    assert math.isnan(row["speedup"])
+    assert (row["compiled_ms"], row["speedup"]) == (None, None)
 
 
 def test_wrong_results_are_shown_and_never_compared(tmp_path: Path) -> None:
     wrong = measured(status=Status.FAIL_ACCURACY, figures=measurement(), model="BeiT", checkpoint="microsoft/beit")
     results = loaded(tmp_path, measured(), wrong)
-    assert results.cells["change"].notna().sum() == 2
+    assert None not in {row["change"] for row in results.rows}
     assert [row["model"] for row in comparisons(results.rows)] == ["vit"]
 
 
@@ -142,8 +141,8 @@ def test_the_newest_run_of_each_cell_is_shown(tmp_path: Path) -> None:
         measured(run="b-older", day=1, batch_size=4),
         measured(run="c-other-version", day=1, torch="2.12.0"),
     )
-    assert len(results.cells) == 4
-    shown = {(row["run"], row["batch_size"]) for row in results.newest.to_dict("records")}
+    assert len(results.rows) == 4
+    shown = {(row["run"], row["batch_size"]) for row in results.newest_rows}
     assert shown == {("a-newer", 1), ("b-older", 4), ("c-other-version", 1)}
 
 
@@ -151,7 +150,7 @@ def test_a_measured_run_does_not_hide_published_rows(tmp_path: Path) -> None:
     (tmp_path / "published.jsonl").write_bytes(PUBLISHED.read_bytes())
     records = [measured(device_name="NVIDIA A100", torch="2.0.1", weights="pretrained", input_size=None)]
     results = load(write(tmp_path, records))
-    assert len(results.newest) == 137
+    assert len(results.newest_rows) == 137
 
 
 def test_order_does_not_depend_on_files_and_puts_accelerators_first(tmp_path: Path) -> None:
@@ -160,8 +159,7 @@ def test_order_does_not_depend_on_files_and_puts_accelerators_first(tmp_path: Pa
         measured(run="r2", device_name="NVIDIA V100"),
         measured(run="r3", device_name="NVIDIA H200"),
     ]
-    names = list(loaded(tmp_path, *records).cells["device"])
-    assert names == ["h200", "v100", "cpu-amd-epyc-7763-8-cores"]
+    assert devices(loaded(tmp_path, *records)) == ["h200", "v100", "cpu-amd-epyc-7763-8-cores"]
 
 
 # ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,7 +187,7 @@ def test_devices_go_by_the_name_that_people_use(device_name: str, expected: str)
 
 def test_slugs_are_safe_as_file_names(tmp_path: Path) -> None:
     cpu = measured(device="cpu", device_name=XEON, environment={"cores": 2})
-    assert loaded(tmp_path, cpu).cells["device"][0] == "cpu-intel-xeon-2-50-ghz-2-cores"
+    assert devices(loaded(tmp_path, cpu)) == ["cpu-intel-xeon-2-50-ghz-2-cores"]
     assert slugify("../../etc/passwd: “x”") == "etc-passwd-x"
     assert len(slugify("x" * 500)) <= 80
 
@@ -201,28 +199,29 @@ def test_distinct_devices_never_share_a_page(tmp_path: Path) -> None:
         measured(run=f"c{cores}", device="cpu", device_name=XEON, environment={"cores": cores})
         for cores in (2, 4, None)
     ]
-    slugs = loaded(tmp_path, *records, *cpus).cells["device"]
-    assert slugs.nunique() == len(slugs) == 10
-    assert slugs.str.fullmatch(r"[a-z0-9][a-z0-9-]*").all()
-    assert not slugs.isin(["index", "nul"]).any()
-    assert "foo" in set(slugs)
+    slugs = devices(loaded(tmp_path, *records, *cpus))
+    assert len(set(slugs)) == len(slugs) == 10
+    assert all(re.fullmatch(r"[a-z0-9][a-z0-9-]*", slug) for slug in slugs)
+    assert not {"index", "nul"}.intersection(slugs)
+    assert "foo" in slugs
 
 
 def test_a_newcomer_does_not_take_over_an_address(tmp_path: Path) -> None:
-    first = loaded(tmp_path, measured(device_name="Foo+", run="z", day=1)).cells
-    both = loaded(tmp_path, measured(device_name="Foo-", run="a", day=2)).cells
-    assert both.loc[both["device_name"] == "Foo+", "device"].to_list() == first["device"].to_list() == ["foo"]
+    first = loaded(tmp_path, measured(device_name="Foo+", run="z", day=1))
+    both = loaded(tmp_path, measured(device_name="Foo-", run="a", day=2))
+    ((older,), _) = (grouped(both.rows, "device_name")[name,] for name in ("Foo+", "Foo-"))
+    assert [older["device"]] == devices(first) == ["foo"]
 
 
 def test_the_same_device_under_two_brands_is_one(tmp_path: Path) -> None:
-    cells = loaded(tmp_path, measured(device_name="Tesla T4"), measured(device_name="NVIDIA T4", batch_size=4)).cells
-    assert set(cells["device"]) == {"t4"}
+    both = loaded(tmp_path, measured(device_name="Tesla T4"), measured(device_name="NVIDIA T4", batch_size=4))
+    assert devices(both) == ["t4", "t4"]
 
 
 def test_two_checkpoints_of_one_label_are_told_apart(tmp_path: Path) -> None:
-    cells = loaded(tmp_path, measured(), measured(checkpoint="me/vit-tiny")).cells
-    assert set(cells["model_label"]) == {"ViT (google/vit-base-patch16-224)", "ViT (me/vit-tiny)"}
-    assert cells["model"].nunique() == 2
+    rows = loaded(tmp_path, measured(), measured(checkpoint="me/vit-tiny")).rows
+    assert {row["model_label"] for row in rows} == {"ViT (google/vit-base-patch16-224)", "ViT (me/vit-tiny)"}
+    assert len({row["model"] for row in rows}) == 2
 
 
 # ── Bad input ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -291,10 +290,3 @@ def test_rows_are_plain_values(tmp_path: Path) -> None:
         bool,
         "2026-07-01T12:00:00+00:00",
     )
-
-
-def test_frames_are_pandas_and_untouched_by_newest() -> None:
-    results = load(PUBLISHED)
-    before = results.cells.copy()
-    assert len(results.newest) == 136
-    pd.testing.assert_frame_equal(results.cells, before)

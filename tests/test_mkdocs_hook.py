@@ -49,8 +49,8 @@ def test_every_language_has_the_same_pages(pages: Pages) -> None:
 def test_there_is_a_page_for_each_authored_page_and_for_each_device_and_model(pages: Pages) -> None:
     authored = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     addresses = {f"{uri}/".removesuffix("index/") for uri in authored if not uri.endswith("each")}
-    cells = load().newest
-    addresses |= {f"devices/{slug}/" for slug in cells["device"]} | {f"models/{slug}/" for slug in cells["model"]}
+    rows = load().newest_rows
+    addresses |= {f"{kind}s/{row[kind]}/" for kind in ("device", "model") for row in rows}
     assert pages["en"].keys() == addresses
 
 

@@ -83,7 +83,7 @@ def test_few_models_are_listed_one_by_one(tmp_path: Path, docs: Path) -> None:
     results = archive(tmp_path, 3)
     found = edition(results, docs)
     assert not Atlas(results, found.language).families
-    models = {f"models/{slug}.md" for slug in results.cells["model"]}
+    models = {f"models/{row['model']}.md" for row in results.rows}
     ((_, listed),) = found.navigation(NAV[:1])[0].items()
     assert listed[0] == "models/index.md"
     assert set(listed[1:]) == models

@@ -12,7 +12,8 @@ from atlas_data import PUBLISHED, XEON, measured, measurement, telling, write
 from bench.record import Record, Status
 from generator import tables
 from generator.lint import lint
-from generator.load import Results, Rows, load
+from generator.load import Results, load
+from generator.rows import Rows
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_summary_has_a_line_per_device_and_origin(tmp_path: Path) -> None:
 
 
 def test_the_best_row_is_not_a_doubtful_one(results: Results) -> None:
-    doubtful = {row for finding in lint(results.newest) for row in finding.doubtful}
+    doubtful = {row for finding in lint(results.newest_rows) for row in finding.doubtful}
     rows = chosen(results, device="a100")
     trusted, any_row = tables.best_row(rows, doubtful), tables.best_row(rows)
     assert trusted is not None
