@@ -153,7 +153,8 @@ def _repeated(rows: Rows) -> Iterator[Finding]:
     def other_version_ms(row: Row) -> float:
         """Eager does not depend on the compile mode."""
         same = by_cell[row["model"], row["device"], row["batch_size"], row["dtype"]]
-        return median([other["eager_ms"] for other in same if other["torch"] != row["torch"]] or [math.nan])
+        found: float = median([other["eager_ms"] for other in same if other["torch"] != row["torch"]] or [math.nan])
+        return found
 
     def fit(row: Row) -> float:
         distance = abs(math.log(row["eager_ms"] / other_version_ms(row)))
