@@ -81,6 +81,11 @@ class Preview:
         server.error_handler = lambda code: self._error_page(Path(server.root), code)
         server.set_app(self._with_notice(self._on_demand(server.get_app(), server.mount_path), server.mount_path))
 
+    def close(self) -> None:
+        """Make nothing any more, whoever still asks, once what is being made is done: the folder is to go."""
+        if self.serving:
+            self._making.acquire()  # for good
+
     def _update(self) -> None:
         """Look at all sources again. What is made from them is made when somebody asks for it."""
         assert self._guide

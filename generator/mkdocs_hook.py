@@ -324,6 +324,11 @@ def on_serve(server: LiveReloadServer, *, config: MkDocsConfig, builder: Callabl
     return server
 
 
+def on_shutdown() -> None:
+    """MkDocs removes the folder next."""
+    preview.close()
+
+
 def _prepare_serving(config: MkDocsConfig) -> None:
     """MkDocs builds once before it serves: nothing, since nobody looks at anything yet."""
     config.nav = []

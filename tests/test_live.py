@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import re
 import shutil
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -214,13 +216,35 @@ def resident_mb(pid: int) -> float:
     return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) / 1024  # type: ignore[index]
 
 
-def test_it_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a server has its folder."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+def test_it_leaves_no_folder_behind(tmp_path: Path, temporary: Path) -> None:
     """Neither when it ends nor of builds in between."""
     project = small_project(tmp_path / "project", languages=("en", "ar"))
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     with serving(project) as server:
         say(server, "built again")
         await_page(server, lambda page: "built again" in page)
-    assert [path.name for path in (tmp_path / "tmp").iterdir()] == []
+    assert [path.name for path in temporary.iterdir()] == []
     shutil.rmtree(project)
+
+
+@pytest.mark.parametrize("delay_s", [0.4, 0.6, 0.9])
+def test_it_may_end_while_it_makes_pages(delay_s: float, tmp_path: Path, temporary: Path) -> None:
+    with serving(small_project(tmp_path / "project")) as server:
+        for folder in ("", "zh/", "ja/", "ar/"):
+            threading.Thread(target=_ask, args=(f"{server.address}{folder}search/search_index.json",)).start()
+        time.sleep(delay_s)  # some of what they ask for is made
+    assert server.process.returncode == 0
+    assert [path.name for path in temporary.iterdir() if path.name != "jieba.cache"] == []
+
+
+def _ask(address: str) -> None:
+    with contextlib.suppress(OSError, http.client.HTTPException):  # the server ends before it answers
+        urllib.request.urlopen(address, timeout=PATIENCE_S).read()
