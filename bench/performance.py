@@ -126,13 +126,6 @@ class Performance(msgspec.Struct, frozen=True, kw_only=True):
         """How many there are of each."""
         return len({each.repeat for each in self.timings})
 
-    @property
-    def cost_per_page(self) -> float | None:
-        """CPU time of our cold build by page, at the largest size ÷ at the smallest: 1 where it stays flat."""
-        sizes = self.sizes(BUILDS)
-        costs = [cpu / size for size in sizes if (cpu := self.median(OURS, "cold", size, "cpu_s"))]
-        return costs[-1] / costs[0] if len(costs) > 1 else None
-
 
 def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))

@@ -20,7 +20,7 @@ from generator import tables
 from generator.language import Language
 from generator.load import Results, slugify
 from generator.rows import Row as LoadedRow
-from generator.rows import Rows, comparisons, grouped, mode_order, version_order
+from generator.rows import Rows, comparisons, grouped, mode_order
 from generator.words import Words
 
 FEW = 60
@@ -194,11 +194,6 @@ class Device(_Selection):
     def origins(self) -> tuple[str, ...]:
         """measured, published, or both."""
         return tuple(sorted(_distinct(self.cells, "origin")))
-
-    @cached_property
-    def torch_versions(self) -> tuple[str, ...]:
-        """Versions of PyTorch on this device, the oldest first."""
-        return tuple(sorted(_distinct(self.cells, "torch"), key=version_order))
 
     @cached_property
     def modes(self) -> tuple[str, ...]:

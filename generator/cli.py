@@ -66,10 +66,14 @@ def messages(codes: tuple[str, ...]) -> None:
     "--format", "layout", type=click.Choice(["text", "github", "sarif"]), default="text", help="How to write findings."
 )
 def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
-    """Check pages and catalogs; exit with 1 where something is wrong."""
+    """Check pages and catalogs; exit with 1 where something is wrong. What is doubtful in the records is noted."""
+    from datetime import UTC, datetime
+
     from generator.checks import check as findings_of
+    from generator.data_notes import data_notes
     from generator.findings import sarif
     from generator.language import LANGUAGES
+    from generator.load import load
     from generator.rendered_checks import check_site
 
     findings = findings_of(codes=codes or LANGUAGES[1:])
@@ -79,6 +83,8 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
         click.echo(sarif(findings))
     for finding in findings if layout != "sarif" else ():
         click.echo(finding.annotation if layout == "github" else finding)
+    for note in data_notes(load(), datetime.now(UTC).date()):
+        click.echo(f"note: {note}", err=True)
     click.echo(f"{len(findings)} findings" if findings else "no findings", err=True)
     sys.exit(1 if findings else 0)
 

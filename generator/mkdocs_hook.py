@@ -145,6 +145,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         bar.count(2 * len(codes) * len(edition.pages))  # each is rendered, and becomes a page of the site
         _builds.start(partial(_build, config, code) for code in codes[1:])
         bar.show()
+        _builds.take_turn()
     try:
         for page in () if preview.serving else edition.pages:
             _ = page.content  # now it is rendered

@@ -1,4 +1,4 @@
-"""Several builds at once, each in a process of its own, whose log reads as that of one build.
+"""Several builds, as many at once as there are cores, each in a process of its own; their log reads as that of one.
 
 In: functions that build. Out: what they write; their messages, so that warnings of all of them count; and one failure
 for theirs.
@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from logging.handlers import QueueHandler, QueueListener
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 from typing import Any, TypeVar
@@ -33,7 +34,7 @@ FORKS = sys.platform == "linux" and (cores() or 1) > 1
 
 
 class Builds:
-    """Builds that run while this process does its own; elsewhere than on Linux they run after it, one by one."""
+    """Builds beside that of this process, which comes last; elsewhere than on Linux they follow it, one by one."""
 
     def __init__(self) -> None:
         self._waiting: list[Callable[[], None]] = []
@@ -47,11 +48,25 @@ class Builds:
             return
         context = multiprocessing.get_context("fork")
         messages: Queue[Any] = context.Queue()
-        self._running = [context.Process(target=self._run, args=(build, messages), daemon=True) for build in builds]
-        for process in self._running:
+        for build in builds:
+            process = context.Process(target=self._run, args=(build, messages, self._predecessor()), daemon=True)
             process.start()
+            self._running.append(process)
         self._listener = QueueListener(messages, _Handler())  # a thread, and so only after the processes
         self._listener.start()
+
+    def take_turn(self) -> None:
+        """Wait until there is a core for the build of this process."""
+        if predecessor := self._predecessor():
+            wait([predecessor])
+
+    def _predecessor(self) -> int | None:
+        """What tells that the build has ended whose place the next one takes; None while there are cores left.
+
+        Memory is for as many builds as there are cores: more at once would take no less time.
+        """
+        place = len(self._running) - (cores() or 1)
+        return self._running[place].sentinel if place >= 0 else None
 
     def finish(self) -> None:
         """Wait for all of them. Raises `Abort` where one failed, having told why."""
@@ -73,8 +88,8 @@ class Builds:
             self._listener.stop()
         self._waiting, self._running, self._listener = [], [], None
 
-    def _run(self, build: Callable[[], None], messages: Queue[Any]) -> None:
-        """In the new process: build, and tell everything to the old one."""
+    def _run(self, build: Callable[[], None], messages: Queue[Any], predecessor: int | None) -> None:
+        """In the new process: build when it is its turn, and tell everything to the old one."""
         self._waiting, self._running, self._listener = [], [], None  # those are not its own
         threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
         handler = QueueHandler(messages)
@@ -82,6 +97,8 @@ class Builds:
             if isinstance(logger, logging.Logger) and logger.handlers:
                 logger.handlers = [handler]
         code = 1
+        if predecessor:
+            wait([predecessor])
         try:
             build()
             code = 0

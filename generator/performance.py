@@ -1,4 +1,4 @@
-"""How fast the guide is built, beside other builders, as the methodology page shows it.
+"""How fast the guide is built, beside other builders, as a page of its own shows it.
 
 A `bench.performance.Performance` and the words of a language enter; tables leave.
 
@@ -23,7 +23,7 @@ def builds(performance: Performance, words: Words, figure: Figure) -> str:
     headlines = {
         "wall_s": gettext("Duration (s)"),
         "cpu_s": gettext("CPU time of all processes (s)"),
-        "memory_gb": gettext("Peak memory (GB)"),
+        "memory_gb": gettext("Peak memory of all processes (GB)"),
     }
     peers = [name for name in performance.builders if name != OURS]
     head = [gettext("Pages"), gettext("Action"), _name(OURS, words)]
@@ -47,7 +47,7 @@ def _cells(performance: Performance, action: str, size: int, figure: Figure, wor
         cells.append(_figure(performance, name, action, size, figure, words))
         if name != OURS:
             ratio = performance.ratio(name, action, size, figure)
-            text = "—" if ratio is None else words.value(words.language.ratio(ratio, 2))
+            text = "—" if ratio is None else words.value(words.language.ratio(ratio, 2 if ratio >= 0.01 else 3))
             cells.append(Cell(text, None if ratio is None else repr(ratio), "number"))
     return cells
 
@@ -58,7 +58,7 @@ def loads(performance: Performance, words: Words) -> str:
     figures: tuple[Figure, ...] = ("wall_s", "cpu_s", "memory_gb")
     head = (
         *(gettext("Records"), gettext("Action"), gettext("Duration (s)")),
-        *(gettext("CPU time of all processes (s)"), gettext("Peak memory (GB)")),
+        *(gettext("CPU time of all processes (s)"), gettext("Peak memory of all processes (GB)")),
     )
     lines = [
         (

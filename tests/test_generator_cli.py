@@ -63,6 +63,12 @@ def test_the_project_has_no_findings() -> None:
     assert (done.exit_code, done.stdout) == (0, "")
 
 
+def test_what_is_doubtful_in_the_records_is_noted() -> None:
+    done = run("check")
+    assert "note: Repeated row: " in done.stderr
+    assert "note: Slower device ahead: " in done.stderr
+
+
 def test_the_catalogs_of_the_project_are_up_to_date() -> None:
     from generator.catalogs import extract, read, release_of, template, update
     from generator.language import LOCALES

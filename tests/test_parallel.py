@@ -1,4 +1,4 @@
-"""Builds side by side: whoever ends the one in front ends them all."""
+"""Builds side by side: as many as there are cores, and whoever ends the one in front ends them all."""
 
 from __future__ import annotations
 
@@ -43,3 +43,41 @@ def test_a_build_that_is_killed_leaves_no_other_one_at_work(tmp_path: Path, surv
 def pids(folder: Path) -> list[int]:
     """Of those at work."""
     return [int(told) for path in folder.iterdir() if (told := path.read_text())]
+
+
+TURNS = """
+import os, signal, sys, time
+from functools import partial
+from pathlib import Path
+from generator import parallel
+
+parallel.cores = lambda: 2
+
+def build(name):
+    start = time.monotonic()
+    time.sleep(0.3)
+    if name == sys.argv[2]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    Path(sys.argv[1], name).write_text(f"{start} {time.monotonic()}")
+
+builds = parallel.Builds()
+builds.start(partial(build, name) for name in ("zh", "ja", "ar"))
+builds.take_turn()
+build("en")
+builds.finish()
+"""
+
+
+@pytest.mark.skipif(not FORKS, reason="one after the other here")
+def test_no_more_builds_run_than_there_are_cores(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "nobody"], cwd=ROOT, check=True, timeout=60)
+    times = [tuple(map(float, path.read_text().split())) for path in tmp_path.iterdir()]
+    assert len(times) == 4
+    assert max(sum(start <= at < end for start, end in times) for at, _ in times) == 2
+
+
+@pytest.mark.skipif(not FORKS, reason="one after the other here")
+def test_a_build_that_is_killed_keeps_no_other_one_waiting(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "zh"], cwd=ROOT, check=False, timeout=60)
+    assert done.returncode != 0
+    assert {path.name for path in tmp_path.iterdir()} == {"en", "ja", "ar"}
