@@ -25,7 +25,8 @@ from generator.words import Words
 
 FEW = 60
 """Models up to which pages list them one by one. More are listed by family, each on a page of its own: a page with all
-of a thousand would be read by nobody, and a navigation with all of them would stand on every page."""
+of a thousand would be read by nobody, and a navigation with all of them would stand on every page. So would one with
+all devices, of which more are listed on their index alone."""
 
 
 @dataclass(frozen=True, eq=False)

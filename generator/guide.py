@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from generator import atlas
 from generator.language import LANGUAGES, Language, load_language
 from generator.load import Results, load
 from generator.pages import PageFile, emitted_by, pages_of
@@ -67,17 +69,22 @@ class Edition:
         if not entry.endswith("/"):
             return entry
         pages = [page.uri for page in self.pages if page.uri.startswith(entry)]
-        groups = [uri for uri in pages if uri.count("/") > entry.count("/")]
         index = f"{entry}index.md"
-        # Where the pages are grouped, those of the groups lead to the others: a navigation stands on every page.
-        listed = [uri for uri in pages if uri == index or uri in groups] if groups else pages
-        return sorted(listed, key=lambda uri: uri != index)  # the section's own page first
+        if entry in self._crowded:
+            pages = [uri for uri in pages if uri == index or uri.count("/") > entry.count("/")]
+        return sorted(pages, key=lambda uri: uri != index)  # the section's own page first
 
     @property
     def unlisted(self) -> list[str]:
-        """Patterns, as in a .gitignore, of the pages that the navigation leaves to those of their groups."""
-        folders = {page.uri.rsplit("/", 2)[0] for page in self.pages if page.uri.count("/") == 2}
-        return [pattern for each in sorted(folders) for pattern in (f"/{each}/*", f"!/{each}/*/", f"!/{each}/index.md")]
+        """Patterns, as in a .gitignore, of the pages that the navigation leaves to those that lead to them."""
+        return [pattern for each in self._crowded for pattern in (f"/{each}*", f"!/{each}*/", f"!/{each}index.md")]
+
+    @cached_property
+    def _crowded(self) -> list[str]:
+        """Folders with so many devices or models that their index and the pages of their groups lead to them: a
+        navigation stands on every page."""
+        folders = Counter(page.uri.partition("/")[0] for page in self.pages if page.item and page.uri.count("/") == 1)
+        return [f"{folder}/" for folder, count in sorted(folders.items()) if count > atlas.FEW]
 
 
 class Guide:

@@ -126,6 +126,18 @@ def test_the_navigation_has_families_in_place_of_models(tmp_path: Path, docs: Pa
     assert left_out == {uri for uri in pages(found) if re.fullmatch(r"models/(?!index)[^/]+\.md", uri)}
 
 
+def test_many_devices_are_listed_by_their_index_alone(tmp_path: Path, docs: Path) -> None:
+    from pathspec.gitignore import GitIgnoreSpec
+
+    found = edition(load(write_archive(tmp_path, 9 * 18, models=1, devices=9)), docs)
+    assert len(found.pages) > 9
+    (_, (_, listed)) = (next(iter(each.items())) for each in found.navigation(NAV))
+    assert listed == ["devices/index.md"]
+    left_out = set(GitIgnoreSpec.from_lines(found.unlisted).match_files(pages(found)))
+    assert left_out == {f"devices/gpu-{number}.md" for number in range(9)}
+    assert all(f'href="../devices/gpu-{number}/"' in pages(found)["devices/index.md"] for number in range(9))
+
+
 # ── The 1,443 models of timm ────────────────────────────────────────────────────────────────────────────────────────
 
 
