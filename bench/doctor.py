@@ -309,14 +309,17 @@ def _is_below(place: str, mountpoint: str) -> bool:
 
 
 def _nvidia() -> tuple[tuple[Gpu, ...], str | None]:
-    """Every NVIDIA GPU; or why they do not answer, where there seem to be some."""
+    """The NVIDIA GPU that torch would take; or why it does not answer, where there seems to be one."""
     try:
         import pynvml  # noqa: PLC0415 - where it is not installed, nothing is asked
     except ImportError:
         return (), None
     try:
         pynvml.nvmlInit()
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        named = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
+        by_index = pynvml.nvmlDeviceGetHandleByIndex
+        seen = [named] if named and pynvml.nvmlDeviceGetCount() else []
+        handles = [by_index(int(each)) if each.isdigit() else pynvml.nvmlDeviceGetHandleByUUID(each) for each in seen]
     except pynvml.NVMLError as error:
         return (), str(error) if DRIVER.exists() else None
     return tuple(_gpu(pynvml, handle) for handle in handles), None

@@ -35,8 +35,17 @@ ALLOCATOR_VARIABLES = (
     "MKL_",
     "GOMP_",
     "TORCHINDUCTOR_",
+    "NVIDIA_TF32_OVERRIDE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUBLAS",
+    "CUDNN_",
+    "TORCH_CUDNN_",
 )
-"""Environment variables, by prefix, that move a latency; recorded without directories."""
+"""Environment variables, by prefix, that move a latency; recorded without directories. Not all of CUDA_: in
+CUDA_VISIBLE_DEVICES may stand which of several equal devices it was."""
 
 PRIVATE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR",)
 
@@ -85,7 +94,7 @@ def _device_name(device: torch.device) -> str:
 
 def _memory_gb(device: torch.device) -> float | None:
     if device.type in ("cuda", "xpu"):
-        return round(int(torch.accelerator.get_memory_info(device)[1]) / 1e9, 1)
+        return round(int(getattr(torch, device.type).mem_get_info(device)[1]) / 1e9, 1)
     return machine.memory_gb()
 
 

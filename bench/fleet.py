@@ -289,7 +289,10 @@ class Fleet:
         if fingerprint(machine) != fingerprint(site.machine):
             self._reporter.say(f"{node.name} ({node.place}) is left out: it is another kind of machine")
             return
-        site.nodes[node] = machine
+        commit = machine.environment.commit or site.machine.environment.commit
+        site.nodes[node] = msgspec.structs.replace(
+            machine, environment=msgspec.structs.replace(machine.environment, commit=commit)
+        )
         self._free[node] = node.slots(site.name)
         site.agenda.keep_to(each.name for each in site.nodes)
         self._reporter.say(f"{node.name} ({node.place}) joins")

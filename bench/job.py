@@ -18,7 +18,10 @@ from bench.tour import Tour
 Weights = Literal["random", "pretrained"]
 
 
-MEMORY_WORDS = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc")
+MEMORY_WORDS = (
+    *("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc"),
+    *("_alloc_failed", "_allocation_failed"),  # cuBLAS and cuDNN
+)
 
 
 def tells_of_memory(text: str) -> bool:

@@ -22,7 +22,7 @@ import msgspec
 from bench.job import Recipe
 from bench.pace import Pace
 from bench.profiles import Profile
-from bench.record import Cell, Record, as_name
+from bench.record import Cell, Record, as_name, gave_nothing
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,11 +145,6 @@ def tallies(records: Iterable[Record], forgotten: Sequence[Record] = ()) -> dict
     return told
 
 
-def gave_nothing(record: Record) -> bool:
-    """Whether the process gave no pair of latencies."""
-    return record.measurement is None or record.measurement.compiled is None
-
-
 def pending(
     plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record] = (), pace: Pace | None = None
 ) -> list[Step]:
@@ -201,12 +196,15 @@ def _pixels_by_parameters(planned: Planned) -> float:
 
 
 def fitting(steps: Sequence[Step], pace: Pace, left_s: float) -> list[Step]:
-    """The steps that so many seconds hold, one after the other: what takes too long gives way to what does not."""
-    held = []
+    """The steps that so many seconds hold, one after the other: what takes too long gives way to what does not, and so
+    do the later processes of its cell, which need its cache."""
+    held, left_out = [], set[Cell]()
     for step in steps:
-        if (seconds := _seconds(step, pace)) <= left_s:
+        if step.planned.cell not in left_out and (seconds := _seconds(step, pace)) <= left_s:
             held.append(step)
             left_s -= seconds
+        else:
+            left_out.add(step.planned.cell)
     return held
 
 

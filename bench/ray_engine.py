@@ -190,7 +190,8 @@ def _environment_at_start() -> bytes:
 
 
 def _caches(node: str, run: str) -> Path:
-    return Path(tempfile.gettempdir()) / "compile-atlas" / node / run
+    """Below a folder of this user: others may have one of their own on the same machine."""
+    return Path(tempfile.gettempdir()) / f"compile-atlas-{os.getuid()}" / node / run
 
 
 def _clean(node: str, run: str) -> None:

@@ -101,7 +101,7 @@ WORST_FIRST = (
 )
 """A cell has the worst status of its processes: see `worst`."""
 
-NOISY = frozenset({Status.THROTTLED, Status.UNSTABLE})
+NOISY = frozenset({Status.THROTTLED, Status.UNSTABLE, Status.SKIPPED})
 """What the machine did to one process, and need not have done to the next."""
 
 COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
@@ -320,12 +320,28 @@ class Record(_Value, frozen=True):
         return (self.cell, environment.device_name, environment.torch, self.process)
 
 
+def gave_nothing(record: Record) -> bool:
+    """Whether the process gave no pair of latencies."""
+    return record.measurement is None or record.measurement.compiled is None
+
+
 def worst(processes: Sequence[Record]) -> Record:
-    """The record that stands for its cell: that of the worst status. Noise counts where half of the processes or more
-    had it: what it does to fewer is in the interval over processes."""
-    noisy = sum(process.status in NOISY for process in processes)
-    counted = [process for process in processes if process.status not in NOISY or 2 * noisy >= len(processes)]
-    return min(counted, key=lambda process: WORST_FIRST.index(process.status))
+    """The record that stands for its cell, whose processes are in the order in which they ran: see `standing`."""
+    return processes[standing([each.status for each in processes], [not gave_nothing(each) for each in processes])]
+
+
+def standing(statuses: Sequence[Status], gave: Sequence[bool]) -> int:
+    """The position of the process that stands for its cell: that of the worst status. `gave` says which of them gave a
+    pair of latencies.
+
+    Noise counts where half of the processes or more had it: what it does to fewer is in the interval over processes.
+    What failed before the first pair does not count: nothing follows a failure unless somebody asks for it again.
+    """
+    first = next((at for at, is_pair in enumerate(gave) if is_pair), 0)
+    counted = range(first, len(statuses))
+    noisy = sum(statuses[at] in NOISY for at in counted)
+    kept = [at for at in counted if statuses[at] not in NOISY or 2 * noisy >= len(counted)]
+    return min(kept, key=lambda at: WORST_FIRST.index(statuses[at]))
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -47,6 +48,7 @@ class Sensors:
 
     def __init__(self, device: torch.device) -> None:
         self.unreadable: set[str] = set()
+        self.hidden: set[str] = set()  # answered, but not for the whole machine
         self._device = device
         self._answers = _answers(device)
         for question in QUESTIONS:
@@ -63,14 +65,24 @@ class Sensors:
     def strangers(self) -> tuple[int, ...]:
         """Processes that compute on the device and are none of ours.
 
-        None are found where nobody tells: a container hides other processes, and then doesn't show this one either.
+        None are found where nobody tells. A container may hide other processes: where this one is hidden as well
+        nothing is known, and else only of those within, which `unreadable` says.
         """
         torch.empty(1, device=self._device)  # from here on, this process is one of them
         pids = self.read("processes") or set()
         if os.getpid() not in pids:
             self.unreadable.add("processes")
             return ()
+        if not _sees_all_processes():
+            self.hidden.add("processes")
         return tuple(sorted(pid for pid in pids if not _is_ours(pid)))
+
+
+def _sees_all_processes() -> bool:
+    """Whether this process is in the namespace of the machine itself, whose number Linux has fixed."""
+    with suppress(OSError):
+        return str(Path("/proc/self/ns/pid").readlink()) == "pid:[4026531836]"
+    return False
 
 
 def _is_ours(pid: int) -> bool:
@@ -142,7 +154,7 @@ class Watch:
             throttle_reasons=dict(sorted(self._reasons.items())),
             repeated_rounds=self._throttled_rounds - kept,
             throttled_rounds=kept,
-            unreadable=tuple(each for each in QUESTIONS if each in self._sensors.unreadable),
+            unreadable=tuple(each for each in QUESTIONS if each in self._sensors.unreadable | self._sensors.hidden),
         )
 
 

@@ -49,6 +49,12 @@ PERCENTILE_FLOORS = {90: 64, 95: 130, 99: 662}
 SMALLEST_SAMPLE = 6
 """Rounds below which no 95% interval of a median exists: even the whole range of five covers only 93.75%."""
 
+
+def smallest_sample(confidence: float) -> int:
+    """Rounds below which no such interval of a median exists: the whole range of n covers 1 − 2^(1−n)."""
+    return max(SMALLEST_SAMPLE, math.ceil(1 - math.log2(1 - confidence)))
+
+
 OUTLIER_FENCE = 1.5
 """Tukey's fence in interquartile ranges. What lies beyond is counted, and never removed."""
 
@@ -253,10 +259,10 @@ def median_interval(rounds: Array, confidence: float = CONFIDENCE) -> tuple[floa
     """The interval of the median of one process's rounds, from order statistics: no shape of the noise is assumed.
 
     How many samples fall below the true median is binomial, so the interval runs between the ranks n/2 ± z√n/2,
-    interpolated. nan for fewer than six rounds.
+    interpolated. nan for rounds whose whole range covers less: fewer than six, and for 99% fewer than eight.
     """
     n = rounds.size
-    if n < SMALLEST_SAMPLE:
+    if n < smallest_sample(confidence):
         return math.nan, math.nan
     reach = statistics.NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
     low, high = np.interp((n / 2 - reach, n / 2 + reach), np.arange(n) + 0.5, np.sort(rounds))

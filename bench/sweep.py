@@ -32,7 +32,7 @@ from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
 from bench.machine import boot
 from bench.pace import Pace
-from bench.plan import Plan, Step, duration_s, fitting, gave_nothing, pending
+from bench.plan import Plan, Step, duration_s, fitting, pending
 from bench.profiles import Profile
 from bench.record import (
     DOCTOR,
@@ -45,6 +45,7 @@ from bench.record import (
     decode,
     encode,
     file_slug,
+    gave_nothing,
     read,
 )
 from bench.scrub import one_line
@@ -297,6 +298,13 @@ def run(
             )
             if ended.timed_out and ended.seconds < plan.profile.timeout_s:
                 break  # the budget ended, not the cell
+            if isinstance(ended.answer, Finding) and ended.answer.status is Status.SKIPPED:
+                raise AtlasError(  # no outcome of the cell, and the next one would fare no better
+                    ended.answer.reason or "the cell was skipped",
+                    where=machine.environment.device_name,
+                    remedy="wait until that has ended, or measure beside it with --allow-busy; then the same command "
+                    "goes on",
+                )
             record = record_of(step, plan.digest, plan.profile.name, machine.environment, run_file.name, ended)
             complaints += _clock(record, records)
             record = msgspec.structs.replace(record, contributor=contributor, flags=flags(complaints))

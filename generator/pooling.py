@@ -49,7 +49,7 @@ from bench.record import (
     Telemetry,
     Whole,
 )
-from bench.statistics import CONFIDENCE, PERCENTILE_FLOORS, SAME, SMALLEST_SAMPLE, VERDICT_CONFIDENCE, student
+from bench.statistics import CONFIDENCE, PERCENTILE_FLOORS, SAME, VERDICT_CONFIDENCE, smallest_sample, student
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -156,7 +156,7 @@ class Ragged:
         low, high = np.full((2, len(self.lengths)), np.nan)
         for where, lists in self.by_length():
             n = lists.shape[1]
-            if n >= SMALLEST_SAMPLE:
+            if n >= smallest_sample(confidence):
                 lists.sort(axis=1)
                 reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
                 low[where], high[where] = _at_rank(lists, n / 2 - reach), _at_rank(lists, n / 2 + reach)
@@ -441,7 +441,9 @@ def _pooled(read: _Read) -> Pooled:
     order = np.lexsort((records["process"], group))
     _refuse_duplicates(read, records, group, order)
     sizes = np.bincount(group)
-    columns = _described(read, records, order, sizes)
+    gave = np.zeros(len(records["file"]), dtype=bool)
+    gave[records["is_measured"] == 1] = figures["compiled_is"] > 0
+    columns = _described(read, records, gave, order, sizes)
     # Positions among the measurements, cell by cell and process by process.
     number = np.cumsum(records["is_measured"]) - 1
     measured = records["is_measured"].astype(bool)
@@ -541,15 +543,18 @@ def _impossible(measurement: Measurement | None) -> str:
 # ── What a row says of its cell ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _described(read: _Read, records: Mapping[str, Indices], order: Indices, sizes: Indices) -> dict[str, Any]:
-    """Names, statuses, environment and source: those of the record that stands for the cell."""
+def _described(
+    read: _Read, records: Mapping[str, Indices], gave: NDArray[np.bool_], order: Indices, sizes: Indices
+) -> dict[str, Any]:
+    """Names, statuses, environment and source: those of the record that stands for the cell. `gave` says which records
+    have a pair of latencies."""
     starts = np.cumsum(sizes) - sizes
     standing = order[starts]
     statuses = records["status"][order]
     for row in np.flatnonzero(np.maximum.reduceat(statuses, starts) != np.minimum.reduceat(statuses, starts)):
         members = order[starts[row] : starts[row] + sizes[row]]
-        processes: Any = [_Status(WORST_FIRST[records["status"][each]]) for each in members]
-        standing[row] = members[processes.index(record.worst(processes))]
+        found = [WORST_FIRST[each] for each in records["status"][members]]
+        standing[row] = members[record.standing(found, gave[members])]
     columns: dict[str, Any] = {"file": records["file"][standing], "attempts": sizes.astype(np.float64)}
     for name in _TEXTS:
         if name not in {"flags", "node", "plan"}:
@@ -567,11 +572,6 @@ def _described(read: _Read, records: Mapping[str, Indices], order: Indices, size
             columns[column] = _column(records[name][standing], [row[column] for row in rows])
     columns["threads"] = np.where(columns["device_type"] == "cpu", columns["threads"], np.nan)
     return columns
-
-
-@dataclass(eq=False)
-class _Status:
-    status: Status
 
 
 def _column(numbers: Indices, values: Sequence[Any]) -> Any:

@@ -111,6 +111,26 @@ def test_a_driver_that_does_not_fit_its_library_is_told(monkeypatch: pytest.Monk
     assert "mismatch" in (fault or "").lower()
 
 
+@pytest.mark.parametrize(
+    ("visible", "asked"), [(None, [0]), ("2,1", [2]), ("GPU-0a1b", ["GPU-0a1b"]), ("", []), (" 3", [3])]
+)
+def test_the_gpu_that_is_asked_is_the_one_that_torch_takes(
+    visible: str | None, asked: list[int | str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others of the machine measure their own cells."""
+    import pynvml
+
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setattr(pynvml, "nvmlInit", lambda: None)
+    monkeypatch.setattr(pynvml, "nvmlDeviceGetCount", lambda: 8)
+    for name in ("nvmlDeviceGetHandleByIndex", "nvmlDeviceGetHandleByUUID"):
+        monkeypatch.setattr(pynvml, name, lambda handle: handle)
+    monkeypatch.setattr(doctor, "_gpu", lambda _, handle: handle)
+    assert doctor._nvidia() == (tuple(asked), None)
+
+
 def test_the_command_tells_what_it_found() -> None:
     done = subprocess.run([sys.executable, "-m", "bench", "doctor"], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1)

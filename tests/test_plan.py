@@ -109,6 +109,12 @@ def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
     assert fitting(steps, pace, math.inf) == steps
 
 
+def test_no_later_process_of_a_cell_begins_whose_first_does_not_fit() -> None:
+    made = plan("ViT", "BeiT", processes=2)
+    steps = pending(made, [])
+    assert fitting(steps, Pace(made.profile.sampling), 30.0) == []  # its second alone would fit
+
+
 # ── Several workers ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 

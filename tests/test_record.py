@@ -24,6 +24,7 @@ from bench.record import (
     encode,
     read,
     run_files,
+    standing,
     worst,
 )
 
@@ -67,8 +68,26 @@ def test_the_key_tells_cells_processes_and_machines_apart() -> None:
 def test_a_cell_has_its_worst_status_but_noise_counts_from_half_of_the_processes_on(
     statuses: list[Status], expected: Status
 ) -> None:
-    processes = [record(VIT, number, status) for number, status in enumerate(statuses)]
-    assert worst(processes).status is expected
+    assert statuses[standing(statuses, [True] * len(statuses))] is expected
+    processes = [record(VIT, number, Status.OOM) for number in range(3)]
+    assert worst(processes) is processes[0]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "gave", "expected"),
+    [
+        ([Status.TIMEOUT, Status.PASS, Status.PASS], [False, True, True], 1),  # tried again, and it went well
+        ([Status.PASS, Status.CRASH, Status.PASS], [True, False, True], 1),
+        ([Status.OOM, Status.TIMEOUT], [False, False], 0),
+        ([Status.SKIPPED, Status.PASS, Status.PASS], [False, True, True], 1),
+        ([Status.PASS, Status.SKIPPED, Status.PASS], [True, False, True], 0),
+        ([Status.SKIPPED], [False], 0),
+    ],
+)
+def test_what_failed_before_the_first_figures_was_tried_again(
+    statuses: list[Status], gave: list[bool], expected: int
+) -> None:
+    assert standing(statuses, gave) == expected
 
 
 def test_appending_and_reading(tmp_path: Path) -> None:

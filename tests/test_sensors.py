@@ -56,6 +56,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> Nvml:
     """An NVIDIA GPU, as far as `bench.sensors` can see."""
     driver = Nvml()
     monkeypatch.setattr(sensors, "pynvml", driver)
+    monkeypatch.setattr(sensors, "_sees_all_processes", lambda: True)
     monkeypatch.setattr(torch.version, "hip", None)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="0-1"))
     monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
@@ -178,6 +179,14 @@ def test_a_container_that_hides_processes_is_told_from_a_gpu_of_our_own(gpu: Sen
     nvml.pids = set()
     assert gpu.strangers() == ()
     assert gpu.unreadable == {"processes"}
+
+
+def test_a_container_that_shows_its_own_processes_alone_is_told(
+    gpu: Sensors, nvml: Nvml, stranger: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sensors, "_sees_all_processes", lambda: False)
+    assert gpu.strangers() == (stranger,), "those within are known"
+    assert Watch(gpu, Time()).telemetry(0).unreadable == ("processes",)
 
 
 def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest.MonkeyPatch) -> None:

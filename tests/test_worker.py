@@ -223,7 +223,7 @@ def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.
 # ── What only a GPU does, with one that is made up ──────────────────────────────────────────────────────────────────
 
 
-def test_the_time_of_a_device_is_that_between_events_around_calls_that_do_not_wait(
+def test_the_time_of_a_device_is_that_between_events_around_a_call_that_is_queued_as_a_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arms = trial.Arms(job())
@@ -242,11 +242,20 @@ def test_the_time_of_a_device_is_that_between_events_around_calls_that_do_not_wa
         def elapsed_time(self, end: Any) -> float:
             return 25.0
 
+    def sleep(cycles: int) -> None:
+        assert cycles == 2.0 * 1.5 * 3_000_000, "while the host queues the call"
+        told.append("sleep")
+
+    arms.eager.rounds_ms.append((2.0,))
     monkeypatch.setattr(arms, "device", torch.device("cuda"))
+    monkeypatch.setattr(torch.version, "hip", None)
     monkeypatch.setattr(torch, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "_sleep", sleep)
     monkeypatch.setattr(arms.loaded.module, "forward", lambda **_: told.append("call"))
-    assert arms._device_ms(arms.eager) == (2.5,) * 10
-    assert told == ["event", *["call"] * 10, "event", "wait"] * 10
+    assert arms._device_ms(arms.eager) == (25.0,) * 10
+    assert told == ["sleep", "event", "call", "event", "wait"] * 10
+    monkeypatch.setattr(arms, "device", torch.device("xpu"))
+    assert arms._device_ms(arms.eager) == (), "nothing holds it back"
 
 
 def test_what_moves_the_latency_of_a_gpu_is_recorded() -> None:
