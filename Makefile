@@ -11,6 +11,7 @@ CAN_AUDIT := command -v pip-audit >/dev/null && $(BIN)/python -m pip --timeout 5
 
 .PHONY: guide address serve site publish bench bench-quality perf check test fuzz messages lock audit sbom clean
 .DEFAULT_GOAL := guide
+.NOTPARALLEL: guide               # nothing else runs while it measures
 
 guide: address bench serve        ## measure the quick profile on this machine, then serve the guide
 
@@ -60,7 +61,7 @@ fuzz: .venv/test.done             ## a fuzzer on all that reads files of strange
 	$(BIN)/python -m pip install --quiet "atheris>=3,<4" && $(BIN)/python tests/fuzz.py --seconds $(FUZZ)
 
 sbom:                             ## what everything is made of, as CycloneDX, in site/
-	mkdir -p site && python3 .github/scripts/sbom.py > site/sbom.cdx.json
+	mkdir -p site && $(PYTHON) .github/scripts/sbom.py > site/sbom.cdx.json
 
 clean:                            ## remove everything that can be made again; measured records stay
 	rm -rf .venv .cache site staged build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

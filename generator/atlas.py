@@ -9,6 +9,7 @@ worked out when a page first asks for it.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
+from bench.models import MODELS
 from generator import tables
 from generator.language import Language
 from generator.load import Results, slugify
@@ -166,8 +168,8 @@ class _Selection(_Known):
 
     @cached_property
     def worst(self) -> Row | None:
-        """The smallest gain or largest loss, doubtful rows left out."""
-        return self.atlas.row(tables.worst_row(self.compared, self.atlas.doubtful))
+        """Of those that are slower, or else of all, the largest loss or smallest gain; doubtful rows left out."""
+        return self.atlas.row(tables.worst_row(tables.slower_rows(self.compared) or self.compared, self.atlas.doubtful))
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,6 +262,13 @@ class Model(_Selection):
     def family(self) -> Family | None:
         """Its family, where models are listed by family."""
         return self.atlas.family.get(family_of(self.label))
+
+    @cached_property
+    def chosen_by(self) -> str:
+        """What names it on the command line of `python -m bench run`."""
+        is_known = any((spec.label, spec.checkpoint) == (self.label, self.checkpoint) for spec in MODELS)
+        named = ("--model", self.label) if is_known else ("--checkpoint", self.checkpoint, "--task", self.task)
+        return shlex.join(named)
 
     @cached_property
     def auto_class(self) -> str:
@@ -412,8 +421,8 @@ class Atlas(_Known):
 
     @cached_property
     def worst(self) -> Row | None:
-        """The largest loss or smallest gain of all, doubtful rows left out."""
-        return self.row(tables.worst_row(self.cells, self.doubtful))
+        """Of those that are slower, or else of all, the largest loss or smallest gain; doubtful rows left out."""
+        return self.row(tables.worst_row(tables.slower_rows(self.cells) or self.cells, self.doubtful))
 
     @cached_property
     def batches(self) -> Batches | None:

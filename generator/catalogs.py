@@ -23,6 +23,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.frontend import parse_mapping_cfg
 from babel.plural import to_gettext
 from babel.util import pathmatch
+from jinja2 import TemplateSyntaxError
 
 from bench import durable
 from bench.errors import AtlasError
@@ -82,10 +83,12 @@ def extract(root: Path = ROOT) -> list[Message]:
 
 
 def _extract_file(path: Path, method: str, file: str) -> list[Any]:
-    options = {"trimmed": "true"} if method == "jinja2" else {"file": file} if "catalogs" in method else {}
+    options = {"file": file} if "catalogs" in method else {}
+    if method == "jinja2":
+        options = {"trimmed": "true", "silent": "false"}
     try:
         return list(extract_from_file(method, path, KEYWORDS, ("Translators:",), options, strip_comment_tags=True))
-    except (SyntaxError, ValueError, LookupError) as error:  # of Python or Jinja
+    except (SyntaxError, ValueError, LookupError, TemplateSyntaxError) as error:  # of Python or Jinja
         line = getattr(error, "lineno", None)
         raise AtlasError(
             f"cannot be read for messages: {error}",
@@ -136,8 +139,21 @@ def in_order(pages: Iterable[Path], docs: Path, nav: list[str]) -> list[Path]:
 def navigation(root: Path = ROOT) -> list[str]:
     """Pages and folders that mkdocs.yml lists, in order."""
     path = root / "mkdocs.yml"
-    node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader) if path.is_file() else None
+    node = _composed(path.read_bytes()) if path.is_file() else None
     return [leaf for leaf, is_title, _ in _nav_texts(node) if not is_title]
+
+
+def _composed(settings: bytes) -> yaml.Node | None:
+    """mkdocs.yml as it is written. Raises `AtlasError` with the line that is no YAML."""
+    try:
+        return yaml.compose(settings, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise AtlasError(
+            f"is not valid YAML: {getattr(error, 'problem', None) or error}",
+            where=f"mkdocs.yml:{mark.line + 1}" if mark else "mkdocs.yml",
+            remedy="correct the line",
+        ) from None
 
 
 def _nav_texts(node: yaml.Node | None) -> Iterator[tuple[str, bool, int]]:
@@ -218,7 +234,7 @@ def extract_glossary(file: IO[bytes], _keywords: object, _tags: object, options:
 def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:
     """Babel extraction method for mkdocs.yml: titles of the navigation, name and description of the site."""
     del options
-    node = yaml.compose(file, Loader=yaml.SafeLoader)
+    node = _composed(file.read())
     for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if name.value in {"site_name", "site_description"}:
             yield value.start_mark.line + 1, None, str(value.value), [str(name.value).replace("_", " ")]

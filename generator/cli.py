@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from generator.coverage import Coverage
     from generator.interchange import Format
+
+
+Codes = TypeVar("Codes", str, tuple[str, ...])
 
 
 class _Commands(click.Group):
@@ -41,13 +44,30 @@ class _Commands(click.Group):
             sys.exit(2)
 
 
+def _translated(_context: click.Context, _option: click.Parameter, given: Codes) -> Codes:
+    """Languages with a catalog."""
+    if "en" in ((given,) if isinstance(given, str) else given):
+        raise AtlasError("pages are written in English", where="--language", remedy="name one that they are put into")
+    return given
+
+
+_languages = click.option(
+    "--language",
+    "codes",
+    multiple=True,
+    metavar="CODE",
+    callback=_translated,
+    help="Only this language; may be given again.",
+)
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def main() -> None:
     """Turn records, pages and translations into the guide."""
 
 
 @main.command()
-@click.option("--language", "codes", multiple=True, metavar="CODE", help="Only this language; may be given again.")
+@_languages
 def messages(codes: tuple[str, ...]) -> None:
     """Refresh locales/messages.pot and the catalogs from pages, templates and sources."""
     from generator.catalogs import refresh
@@ -58,7 +78,7 @@ def messages(codes: tuple[str, ...]) -> None:
 
 
 @main.command()
-@click.option("--language", "codes", multiple=True, metavar="CODE", help="Only this language; may be given again.")
+@_languages
 @click.option(
     "--site", type=click.Path(path_type=Path, file_okay=False), help="Also compare the pages of a built site."
 )
@@ -102,7 +122,7 @@ def address(host_port: str) -> None:
 
 
 @main.command()
-@click.option("--language", "codes", multiple=True, metavar="CODE", help="Only this language; may be given again.")
+@_languages
 @click.option("--format", "layout", type=click.Choice(["text", "json", "badge"]), default="text", help="What to write.")
 @click.option(
     "--views",
@@ -177,7 +197,9 @@ def add_language(code: str) -> None:
 
 
 _FORMAT = click.option("--format", "layout", type=click.Choice(["xliff", "csv"]), help="By default that of the file.")
-_LANGUAGE = click.option("--language", "code", required=True, metavar="CODE", help="Whose catalog.")
+_LANGUAGE = click.option(
+    "--language", "code", required=True, metavar="CODE", callback=_translated, help="Whose catalog."
+)
 
 
 @main.command()

@@ -123,7 +123,14 @@ def read_views(path: Path) -> dict[str, int]:
     A page is the address below the site, in any language: ``/compile/``, ``/ja/compile/``. Raises `AtlasError` with the
     line that is wrong.
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    try:
+        return _views(path)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise _no_views(str(path), f"is no CSV file in UTF-8: {error}") from None
+
+
+def _views(path: Path) -> dict[str, int]:
+    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin it with a mark
         reader = csv.DictReader(file)
         if not {"page", "views"} <= set(reader.fieldnames or ()):
             raise _no_views(f"{path}:1", "the columns `page` and `views` are not both there")

@@ -29,10 +29,11 @@ from transformers import %(auto_class)s
 device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
 model = %(auto_class)s.from_pretrained("%(checkpoint)s"%(dtype)s).to(device).eval()
 %(compile)s
-with torch.inference_mode():
+with torch.inference_mode()%(autocast)s:
     outputs = model(**inputs)
 """
-"""What a reader pastes. `%(compile)s` is the line that compiles, with its newline, or nothing."""
+"""What a reader pastes. `%(compile)s` is the line that compiles, with its newline, or nothing; `%(autocast)s` what the
+weights, then of float32, are cast by."""
 
 CALLS = 1000
 """What the form starts with."""

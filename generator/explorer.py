@@ -230,7 +230,7 @@ def _headings(words: Words) -> dict[str, str]:
 def _details(words: Words) -> dict[str, str]:
     """What an opened row tells besides its columns."""
     gettext = words.language.gettext
-    same = ("checkpoint", "weights", "dynamic", "input_size", "threads", "date", "verdict", "reason", "why")
+    same = ("checkpoint", "weights", "dynamic", "input_size", "layout", "threads", "date", "verdict", "reason", "why")
     environment = ("torch", "transformers", "python", "platform", "accelerator", "driver", "triton", "cores", "commit")
     return {
         "figures": gettext("Figures with their intervals"),

@@ -49,6 +49,8 @@ _CLDR = {"zh": "zh_Hans_CN", "en-XA": "en", "ar-XB": "ar"}
 
 
 def _locale(code: str) -> Locale | None:
+    if "_" in code:  # zh_TW is no tag of HTML, nor of a browser's Intl
+        return None
     name = _CLDR.get(code, code)
     try:
         return Locale.parse(name, sep="-" if "-" in name else "_")

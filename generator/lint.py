@@ -71,7 +71,7 @@ GAP_SHARE = 0.75
 MIN_SIBLINGS = 3
 
 _ARMS = ("eager_ms", "compiled_ms")
-_SETTING = ("dtype", "dynamic", "weights", "input_size", "threads", "origin")
+_SETTING = ("dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin")
 
 
 @dataclass(frozen=True)

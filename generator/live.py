@@ -20,7 +20,7 @@ from typing import Any, Self
 from wsgiref.headers import Headers
 
 import jinja2
-from mkdocs.exceptions import MkDocsException
+from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.livereload import LiveReloadServer
 from watchdog import events
 from watchdog.observers import Observer
@@ -79,7 +79,7 @@ class Preview:
         server.request_queue_size = CLIENTS
         server.builder, server.build_delay, server.observer = self._update, SETTLING_S, _Observer()
         server.error_handler = lambda code: self._error_page(Path(server.root), code)
-        server.set_app(self._with_notice(self._on_demand(server.get_app(), server.mount_path), server.mount_path))
+        server.set_app(self._with_notice(self._on_demand(server), server.mount_path))
 
     def close(self) -> None:
         """Make nothing any more, whoever still asks, once what is being made is done: the folder is to go."""
@@ -88,10 +88,12 @@ class Preview:
 
     def _update(self) -> None:
         """Look at all sources again. What is made from them is made when somebody asks for it."""
+        self._try(self._look_again)
+
+    def _look_again(self) -> None:
         assert self._guide
-        with self._making:
-            self.problem = None
-        self._try(self._guide.update)
+        self.problem = None
+        self._guide.update()
 
     def _bring(self, path: str) -> None:
         """Make the file at `path` of the site as new as its sources, in steps: others may ask for something small."""
@@ -114,8 +116,19 @@ class Preview:
         page = root / f"{code}.html"
         return page.read_bytes() if page.is_file() else None
 
-    def _on_demand(self, app: App, mount_path: str) -> App:
-        """WSGI middleware: what is asked for is made first."""
+    def _on_demand(self, server: LiveReloadServer) -> App:
+        """The server's own application, but what is asked for is made first."""
+        app, mount_path = server.get_app(), server.mount_path
+
+        def bring_newest(path: str) -> None:
+            """What was made from older sources must not go out as made from the newest: it would not reload."""
+            is_settled = False
+            while not is_settled:
+                with server._epoch_cond:  # noqa: SLF001  # as MkDocs waits before it builds a page of its own
+                    server._epoch_cond.wait_for(lambda: server._visible_epoch == server._wanted_epoch)  # noqa: SLF001
+                    epoch = server._wanted_epoch  # noqa: SLF001
+                self._bring(path)
+                is_settled = server._wanted_epoch == epoch  # noqa: SLF001
 
         def made(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
             path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
@@ -124,7 +137,9 @@ class Preview:
                 return [b"no such address"]
             if path.startswith(mount_path) and not path.startswith("/livereload/"):
                 path = path.removeprefix(mount_path)
-                self._bring(path if path and not path.endswith("/") else f"{path}index.html")
+                name = path.rpartition("/")[2]
+                # An address without its last slash leads to the one with it, once there is a page.
+                bring_newest(path if "." in name else f"{path}{'/' if name else ''}index.html")
             return app(environ, start_response)
 
         return made
@@ -164,6 +179,16 @@ class Preview:
 
 class _Observer(Observer):  # type: ignore[misc,valid-type]  # which class that is depends on the system
     """Told by the system of changes, and of nothing else: reading the sources would be an event as well."""
+
+    def start(self) -> None:
+        """As its parent does."""
+        try:
+            super().start()
+        except OSError as error:
+            raise PluginError(
+                f"files cannot be watched: {error.strerror or error}\n"
+                "  remedy: end programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches"
+            ) from None
 
     def schedule(self, *arguments: Any, **named: Any) -> Any:
         """As its parent does."""

@@ -98,6 +98,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         fit(config, edition.language)
     except AtlasError as error:
         raise PluginError(str(error)) from None
+    except OSError as error:  # a source that cannot be read
+        raise PluginError(str(unusable(error))) from None
     config.extra["scope"] = urlsplit(_root_url(config)).path or "/"  # a choice of dark or light holds for all languages
     config.nav = edition.navigation(config.nav or [])
     config.not_in_nav = GitIgnoreSpec.from_lines(edition.unlisted)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -90,6 +91,7 @@ class Builds:
 
     def _run(self, build: Callable[[], None], messages: Queue[Any], predecessor: int | None) -> None:
         """In the new process: build when it is its turn, and tell everything to the old one."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the old one, which ends this
         self._waiting, self._running, self._listener = [], [], None  # those are not its own
         threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
         handler = QueueHandler(messages)
@@ -122,7 +124,8 @@ def mapped(function: Callable[[Item], Made], items: Sequence[Item]) -> list[Made
     """What `function` makes of each item, over the cores there are."""
     if not FORKS:
         return [function(item) for item in items]
-    with multiprocessing.get_context("fork").Pool(min(len(items), cores() or 1)) as pool:
+    ignoring = signal.signal, (signal.SIGINT, signal.SIG_IGN)
+    with multiprocessing.get_context("fork").Pool(min(len(items), cores() or 1), *ignoring) as pool:
         return pool.map(function, items, chunksize=1)
 
 

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from generator.catalogs import address_of
 from generator.coverage import INTERFACE, VIEWS, Coverage, committed_coverage, next_up, percent, read_views
-from generator.glossary import Glossary, Term, load_glossary
+from generator.glossary import Term, load_glossary
 from generator.language import LANGUAGES, LOCALES, Language, load_locale, name_of
 from generator.markup import Cell, Line, Table
 from generator.words import Words
@@ -123,7 +123,7 @@ class _View:
         """Every term in every language, with other right words and wrong ones."""
         gettext = self.language.gettext
         head = (gettext("English"), *map(_name, LANGUAGES[1:]), gettext("Note"))
-        terms = sorted(_glossary(self.locales).term, key=lambda term: term.en.lower())
+        terms = sorted(load_glossary(self.locales).term, key=lambda term: term.en.lower())
         lines = [
             Line(
                 (
@@ -138,7 +138,7 @@ class _View:
 
     def names(self) -> str:
         """The names that stay as they are, in a row."""
-        names = sorted(_glossary(self.locales).keep, key=str.lower)
+        names = sorted(load_glossary(self.locales).keep, key=str.lower)
         return str(Markup("<p>{}</p>").format(self.words.names(names)))
 
     def _term(self, term: Term, code: str) -> str:
@@ -168,11 +168,6 @@ class _View:
 @lru_cache(maxsize=2)
 def _coverage(locales: Path, _catalogs: tuple[tuple[Path, int], ...]) -> tuple[Coverage, ...]:
     return tuple(committed_coverage(locales))
-
-
-@lru_cache(maxsize=2)
-def _glossary(locales: Path) -> Glossary:
-    return load_glossary(locales)
 
 
 def _in(code: str, text: str) -> str:

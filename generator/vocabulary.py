@@ -166,6 +166,7 @@ class _Functions:
         self.language = atlas.language
         self.words = Words(atlas.language, html=True)
         self.emit = emit
+        self._index = cache(self._indexed)  # goes with this edition
 
     def names(self) -> dict[str, Callable[..., str]]:
         """Each public method as Jinja calls it: without its context on pages' side."""
@@ -443,8 +444,7 @@ class _Functions:
             labels = by_value[name] if labels is None else labels & by_value[name]
         return self.atlas.cells if labels is None else [self.atlas.results.rows[label] for label in sorted(labels)]
 
-    @cache  # noqa: B019  # lives as long as the build of a language
-    def _index(self, coordinate: str) -> Mapping[str, set[int]]:
+    def _indexed(self, coordinate: str) -> Mapping[str, set[int]]:
         """Labels of the newest rows by the value of a coordinate."""
         labels: dict[str, set[int]] = {value: set() for value in FORESEEN.get(coordinate, ())}
         for row in self.atlas.cells:

@@ -31,7 +31,7 @@ DOUBT = "†"
 VERSION = "torch "
 """Begins the columns of a table that has one for each version of PyTorch."""
 
-SECONDARY = ("dtype", "weights", "dynamic", "input_size", "threads")
+SECONDARY = ("dtype", "weights", "dynamic", "input_size", "layout", "threads")
 """Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
 
 _RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
@@ -214,6 +214,7 @@ class Words:
             "weights": gettext("Weights"),
             "dynamic": gettext("Dynamic shapes"),
             "input_size": gettext("Input (pixels)"),
+            "layout": gettext("Memory layout"),
             "threads": gettext("Threads"),
             "eager_ms": gettext("Eager (ms)"),
             "compiled_ms": gettext("Compiled (ms)"),
@@ -288,6 +289,8 @@ class Words:
                 return self.weights(row["weights"])
             case "dynamic":
                 return self.dynamic(row["dynamic"])
+            case "layout":
+                return self.value(row["layout"] or "contiguous")
             case "batch_size" | "threads":
                 return "" if row[column] is None else self.value(self.language.number(row[column]))
             case _:

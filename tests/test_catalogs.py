@@ -68,6 +68,21 @@ def test_everything_that_readers_see_is_a_message() -> None:
     assert not {"{{ device.label }}", "not a message"} & messages.keys()
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "where"),
+    [
+        ("mkdocs.yml", "nav:\n\t- index.md\n", "mkdocs.yml:2"),
+        ("docs/theme/404.html", "<p>\n{% if %}\n", "docs/theme/404.html:2"),
+    ],
+)
+def test_a_source_that_is_none_is_told_with_its_line(file: str, content: str, where: str, tmp_path: Path) -> None:
+    root = copy_of_guide(tmp_path)
+    (root / file).write_text(content, encoding="utf-8")
+    with pytest.raises(AtlasError) as raised:
+        extract(root)
+    assert raised.value.where == where
+
+
 def test_translators_see_where_a_message_stands() -> None:
     messages = {message.id: message for message in extract(GUIDE)}
     assert messages["Mode"].comments == ("Is it faster? · table cell · /",)

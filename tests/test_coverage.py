@@ -101,6 +101,15 @@ def test_a_file_without_views_is_refused(tmp_path: Path, content: str, line: int
         read_views(path)
 
 
+def test_views_come_from_spreadsheets_too(tmp_path: Path) -> None:
+    path = tmp_path / "views.csv"
+    path.write_text("page,views\n/,3\n", encoding="utf-8-sig")
+    assert read_views(path) == {"/": 3}
+    path.write_text("page,views\n/,3\n", encoding="utf-16")
+    with pytest.raises(AtlasError, match="no CSV file in UTF-8"):
+        read_views(path)
+
+
 # --- badge ------------------------------------------------------------------------------------------------------------
 
 

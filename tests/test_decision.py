@@ -55,12 +55,14 @@ def test_the_form_is_one_block_of_html_with_labelled_controls(code: str, results
 
 
 def test_the_snippet_is_python() -> None:
-    for compiles in ("", "model = torch.compile(model)\n"):
+    cast = ", torch.autocast(device.type, torch.float16)"
+    for compiles, autocast in (("", ""), ("model = torch.compile(model)\n", cast)):
         values = {
             "auto_class": "AutoModel",
             "checkpoint": "a/b",
             "dtype": ", dtype=torch.bfloat16",
             "compile": compiles,
+            "autocast": autocast,
         }
         ast.parse(decision.SNIPPET % values)
 

@@ -135,6 +135,13 @@ def test_an_unknown_language_is_refused_without_a_traceback() -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["messages", "check", "status", "export"])
+def test_the_language_of_the_pages_has_no_catalog(command: str) -> None:
+    done = run(command, "--language", "en")
+    assert done.exit_code == 2
+    assert "pages are written in English" in done.stderr
+
+
 def test_a_missing_catalog_is_refused_without_a_traceback() -> None:
     done = run("check", "--language", "ko")
     assert done.exit_code == 2

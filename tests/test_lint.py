@@ -178,6 +178,15 @@ def test_nothing_at_all() -> None:
     assert lint([]) == ()
 
 
+def test_two_memory_layouts_are_no_two_batches() -> None:
+    (row, *_) = load(PUBLISHED).rows
+    alike = {**row, "model": "one", "compiled_ms": None, "eager_ms": 10.0}
+    rows = [{**alike, "layout": layout, "eager_ms": ms} for layout, ms in (("", 10.0), ("channels_last", 5.0))]
+    assert of_kind(lint(rows), "batch_order") == []
+    larger = {**alike, "batch_size": row["batch_size"] * 2, "eager_ms": 5.0, "row": 1}
+    assert len(of_kind(lint([alike, larger]), "batch_order")) == 1
+
+
 def test_two_common_cells_do_not_make_an_order(tmp_path: Path) -> None:
     records = [
         measured(device_name=name, batch_size=size, figures=measurement(eager, eager * 0.9, seed=size))

@@ -61,6 +61,11 @@ def say(server: Server, words: str) -> None:
     page.write_text(re.sub(r"(?m)^A paragraph.*$", f"A paragraph: {words}.", page.read_text("utf-8")), "utf-8")
 
 
+def test_an_address_without_its_last_slash_leads_to_the_page(server: Server) -> None:
+    with urllib.request.urlopen(f"{server.address}ar", timeout=PATIENCE_S) as answer:
+        assert answer.url == f"{server.address}ar/"
+
+
 # ── Who is answered what ────────────────────────────────────────────────────────────────────────────────────────────
 
 

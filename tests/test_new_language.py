@@ -49,7 +49,7 @@ def test_it_says_what_follows_from_the_code_and_what_is_left_to_do(guide: Path, 
     assert f"translate locales/{code}/LC_MESSAGES/messages.po" in report
 
 
-@pytest.mark.parametrize("code", ["ja", "en", "klingon", "en-XA"])
+@pytest.mark.parametrize("code", ["ja", "en", "klingon", "en-XA", "zh_TW"])
 def test_a_code_that_is_none_or_is_there_is_refused(guide: Path, code: str) -> None:
     with pytest.raises(AtlasError):
         add_language(code, guide)

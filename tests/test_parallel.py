@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +45,20 @@ def test_a_build_that_is_killed_leaves_no_other_one_at_work(tmp_path: Path, surv
 def pids(folder: Path) -> list[int]:
     """Of those at work."""
     return [int(told) for path in folder.iterdir() if (told := path.read_text())]
+
+
+@pytest.mark.skipif(not FORKS, reason="one after the other here")
+def test_ctrl_c_ends_all_of_them_without_a_word_of_the_others(tmp_path: Path) -> None:
+    """A terminal tells every process of the group."""
+    command = [sys.executable, "-c", PARENT, str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        wait_until(lambda: len(pids(tmp_path)) == 2, seconds=60.0)
+        others = pids(tmp_path)
+        os.killpg(parent.pid, signal.SIGINT)
+        _, told = parent.communicate(timeout=30)
+    wait_until(lambda: not any(map(is_alive, others)))
+    assert told.count("Traceback") == 1, "that of the program of this test alone"
+    assert "Process-" not in told
 
 
 TURNS = """

@@ -183,6 +183,15 @@ def test_the_keyboard_is_enough_and_the_address_keeps_the_case(page: Page, hoste
     expect(page.locator(".decision-case")).to_contain_text("DETR · A100")
 
 
+def test_a_link_to_a_section_keeps_the_case(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}should-i-compile/#device=t4&model=detr&calls=77")
+    expect(page.locator(".decision-case")).to_contain_text("DETR · T4")
+    page.evaluate("location.hash = 'how'")
+    page.wait_for_timeout(300)
+    expect(page.locator("input[name=calls]")).to_have_value("77")
+    expect(page.locator(".decision-case")).to_contain_text("DETR · T4")
+
+
 def test_a_task_shows_its_models_and_each_can_be_chosen(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}{ADDRESS}#device=a100&model=object-detection&batch=16&calls=1000&cache=cold")
     table = page.locator(".decision-more table")

@@ -1,4 +1,4 @@
-// The form of "Should I compile?". In the content, so instant navigation runs it as well.
+// The form of "Should I compile?". In the content, where instant navigation runs it.
 for (const root of document.querySelectorAll("[data-decision]:not([data-ready])")) {
   root.dataset.ready = ""
   const texts = JSON.parse(root.dataset.texts)
@@ -26,7 +26,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     made.append(...children.flat())
     return made
   }
-  // Names and figures keep their own order.
+  const p = (...children) => element("p", {}, ...children)
+  // Names and figures keep their order.
   const isolated = text => element("bdi", { dir: /[ء-ي]/.test(text) ? "rtl" : "ltr" }, text)
   // A full-width parenthesis has its space within.
   const inARow = facts => facts.flatMap(fact => [isolated(fact), fact.endsWith("）") ? "· " : "\u00a0· "]).slice(0, -1)
@@ -80,11 +81,10 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
         status: texts.statuses[row.status],
       }
       const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status]]
-      if (row.speedup && row.speedup[1] === null) notes.push(texts.no_interval)
-      else if (row.speedup && row.processes === 1) notes.push(texts.one_process)
+      if (row.speedup) notes.push(row.speedup[1] === null ? texts.no_interval : row.processes === 1 && texts.one_process)
       show(
         headline,
-        element("p", {}, say(reason, values)),
+        p(say(reason, values)),
         element("p", { className: "decision-case" }, inARow([label(model, row.model), label(device, row.device), ...variant(row), texts.origins[row.origin]])),
         element("dl", {}, Object.entries(figures()).map(([name, figure]) => element("div", {}, element("dt", {}, texts.figures[name]), element("dd", {}, figure)))),
         ...notes.filter(Boolean).map(note => element("p", { className: "decision-note" }, note)),
@@ -102,7 +102,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const missing = known => {
       const sizes = [...new Set(known.map(row => row.batch_size))].sort((a, b) => a - b)
       const [headline, reason] = texts.outcomes[outcome()]
-      show(headline, element("p", {}, say(reason, { sizes: sizes.length ? list.format(sizes.map(size => number(size, 0))) : texts.none })))
+      show(headline, p(say(reason, { sizes: sizes.length ? list.format(sizes.map(size => number(size, 0))) : texts.none })))
     }
 
     const table = found => {
@@ -130,28 +130,28 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
 
     const snippet = row => {
-      const given = [
-        ["mode", row.compile_mode === "default" ? "" : `"${row.compile_mode}"`],
-        ["dynamic", { true: "True", false: "False" }[row.dynamic]],
-      ].filter(([, value]) => value)
+      const mode = row.compile_mode !== "default" && `mode="${row.compile_mode}"`
+      const given = ["model", mode, { true: "dynamic=True", false: "dynamic=False" }[row.dynamic]].filter(Boolean)
+      const [, autocast] = row.dtype.split("autocast ")
       const compiles = ["compile", "close-calls", "cost-unknown"].includes(outcome(row))
       const values = {
         ...models[row.model],
-        dtype: row.dtype === "float32" ? "" : `, dtype=torch.${row.dtype}`,
-        compile: compiles ? `model = torch.compile(${["model", ...given.map(([name, value]) => `${name}=${value}`)].join(", ")})\n` : "",
+        dtype: autocast || row.dtype === "float32" ? "" : `, dtype=torch.${row.dtype}`,
+        autocast: autocast ? `, torch.autocast(device.type, torch.${autocast})` : "",
+        compile: compiles ? `model = torch.compile(${given.join(", ")})\n` : "",
       }
       const code = say(template, values).join("")
       const copy = element("button", { type: "button", className: "md-button" }, texts.copy)
       copy.addEventListener("click", () => navigator.clipboard.writeText(code).then(() => (copy.textContent = texts.copied)))
       const block = element("pre", { tabIndex: 0 }, element("code", {}, code))
-      return [element("p", {}, element("strong", {}, texts.snippet)), block, ...(navigator.clipboard ? [element("p", {}, copy)] : [])]
+      return [p(element("strong", {}, texts.snippet)), block, ...(navigator.clipboard ? [p(copy)] : [])]
     }
 
     const update = () => {
       const isGiven = calls.validity.valid
       calls.ariaInvalid = !isGiven
       if (!isGiven) {
-        answer.replaceChildren(element("p", {}, texts.invalid_calls))
+        answer.replaceChildren(p(texts.invalid_calls))
         return more.replaceChildren()
       }
       const known = rows.filter(row => row.device === device.value && [row.model, row.task].includes(model.value))
@@ -163,7 +163,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       more.replaceChildren(
         ...(found.length && isOne ? snippet(found[0]) : []),
         ...(found[Number(isOne)] ? [table(found)] : []),
-        element("p", {}, element("a", { href: address() }, texts.link)),
+        p(element("a", { href: address() }, texts.link)),
       )
     }
 
@@ -176,9 +176,10 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       clearTimeout(waiting) // who types is not told about every digit
       waiting = setTimeout(choose, 150)
     })
-    form.addEventListener("submit", event => event.preventDefault())
+    form.onsubmit = () => false
     const follow = () => {
       if (!root.isConnected) return removeEventListener("hashchange", follow)
+      if (!location.hash.includes("=")) return
       read()
       update()
     }
@@ -192,5 +193,5 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const data = fetch(root.dataset.decision).then(response => response.json()) // a 404 page is no JSON
   Promise.all([import("./recommend.js"), data])
     .then(start)
-    .catch(() => answer.replaceChildren(element("p", {}, texts.failed)))
+    .catch(() => answer.replaceChildren(p(texts.failed)))
 }

@@ -45,7 +45,7 @@ export const select = (rows, columns, wanted, fits) => {
 }
 
 // What tells cells apart, besides what is compared. How many threads a device is given belongs to the device.
-const CELL = ["device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "weights", "input_size", "origin"]
+const CELL = ["device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "weights", "input_size", "layout", "origin"]
 
 // The cells that are there with both values of `column`: a row for each, with the latencies of both and their change.
 export const pairs = (rows, column, first, second) => {

@@ -45,7 +45,7 @@ export const makeDetails = (texts, folder) => {
   const own = row =>
     `python -m bench run --profile paper-2023 --checkpoint ${row.checkpoint} --task ${row.task} --batch-size ${row.batch_size} --compile-mode ${row.compile_mode} --dtype ${row.dtype}`
   const command = row => {
-    const words = (row.command ?? own(row)).split(/(?<= )/).map(word => element("span", {}, word)) // lines break between them
+    const words = (row.command ?? own(row)).split(/(?<= )/).map(word => element("span", {}, word)) // lines break there
     const code = element("pre", { tabIndex: 0 }, element("code", {}, words))
     return row.command ? [code] : [element("p", {}, says.no_command), code]
   }
@@ -68,6 +68,7 @@ export const makeDetails = (texts, folder) => {
         ["checkpoint", row.checkpoint && element("code", {}, row.checkpoint)],
         ...told(row, calls, "batch_size"),
         ["input_size", shown(row, "input_size")],
+        ["layout", shown(row, "layout")],
         ["dtype", shown(row, "dtype")],
         ["date", date(row)],
         ["run", element("code", {}, row.run)],
@@ -113,7 +114,7 @@ export const makeDetails = (texts, folder) => {
           )
         : []),
       ...source(row),
-      ...section("command", ...command(row)),
+      ...(row.dtype.includes(" ") ? [] : section("command", ...command(row))), // there is none for autocast
     ]
   }
 }

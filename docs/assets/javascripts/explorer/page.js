@@ -42,10 +42,12 @@ export const start = (root, columns) => {
     const order = Object.fromEntries(Object.keys(names[column]).map((value, at) => [value, at]))
     return row => order[row[column]] ?? null
   }
-  const ranks = Object.fromEntries(texts.filters.map(column => [column, rank(column)]))
+  const each = make => Object.fromEntries(texts.filters.map(column => [column, make(column)]))
+  const ranks = each(rank)
   const named = (column, row) => name(column, row[column])
   const coordinate = id => ({ id, heading: headings[id], number: id === "batch_size", show: row => isolated(named(id, row)), rank: ranks[id] })
-  const described = row => COORDINATES.slice(0, -1).map(id => named(id, row)).join(" \u200f· ")
+  const dot = document.body.dir === "rtl" ? " \u200f· " : " · "
+  const described = row => COORDINATES.slice(0, -1).map(id => named(id, row)).join(dot)
 
   // ── Controls
 
@@ -53,7 +55,7 @@ export const start = (root, columns) => {
   const field = (text, control) => element("label", {}, element("span", {}, text), control)
   const choice = (key, list) => element("select", { name: key, autocomplete: "off" }, options(list, ""))
   const values = column => Object.entries(names[column])
-  const filters = Object.fromEntries(texts.filters.map(column => [column, choice(column, [["", says.any], ...values(column)])]))
+  const filters = each(column => choice(column, [["", says.any], ...values(column)]))
   const search = element("input", { type: "search", name: "q", placeholder: says.search_in, autocomplete: "off" })
   const group = choice("group", [["", says.none], ...texts.filters.map(column => [column, headings[column]])])
   const measure = choice("chart", shown.filter(id => id !== X).map(id => [id, headings[id]]))
@@ -148,14 +150,8 @@ export const start = (root, columns) => {
 
   // ── Search: every word, anywhere in what names a row
 
-  const told = new Map()
-  const text = row => {
-    if (!told.has(row)) {
-      const values = [...texts.filters.map(column => name(column, row[column])), row.checkpoint, row.device_name, row.run, row.reason, row.source_title]
-      told.set(row, values.filter(Boolean).join(" ").toLowerCase())
-    }
-    return told.get(row)
-  }
+  const naming = row => [...texts.filters.map(column => named(column, row)), row.checkpoint, row.device_name, row.run, row.reason, row.source_title]
+  const text = row => (row.text ??= naming(row).filter(Boolean).join(" ").toLowerCase())
 
   // ── Together
 
@@ -187,7 +183,7 @@ export const start = (root, columns) => {
     offer()
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
     const fits = row => (row.newest || old.checked) && (!words.length || words.every(word => text(row).includes(word)))
-    const wanted = Object.fromEntries(texts.filters.map(column => [column, column === compare.value ? "" : filters[column].value]))
+    const wanted = each(column => (column === compare.value ? "" : filters[column].value))
     const asked = JSON.stringify([wanted, words, old.checked, compare.value, first.value, second.value])
     if (asked !== answered) {
       answered = asked
@@ -233,7 +229,7 @@ export const start = (root, columns) => {
     if (target === search) waiting = setTimeout(act, 120) // who types is not shown every letter
     else act()
   })
-  form.addEventListener("submit", event => event.preventDefault())
+  form.onsubmit = () => false
   const follow = () => {
     if (!root.isConnected) return removeEventListener("hashchange", follow)
     if (!location.hash.includes("=")) return
