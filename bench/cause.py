@@ -147,14 +147,22 @@ def peaks_of(measurements: Sequence[Measurement]) -> Peaks | None:
         matmul_flop_s=max(each.matmul_flop_s for each in found),
         copy_bytes_s=max(each.copy_bytes_s for each in found),
         page_fault_s=min((each.page_fault_s for each in found if each.page_fault_s is not None), default=None),
+        convolution_flop_s=max((each.convolution_flop_s for each in found if each.convolution_flop_s), default=None),
     )
+
+
+def computing_s(work: Work, peaks: Peaks) -> float:
+    """The least time of the arithmetic of a call: at the speed of the measured product, convolutions at that of one in
+    TF32 where only they may use it."""
+    convolved = (work.convolution_flop or 0.0) if peaks.convolution_flop_s else 0.0
+    return (work.flop - convolved) / peaks.matmul_flop_s + convolved / (peaks.convolution_flop_s or math.inf)
 
 
 def memory_bound(work: Work, peaks: Peaks) -> float:
     """The share of eager's least time that goes to operations which only move data: at the speed of the measured copy,
-    and the arithmetic of all others at that of the measured product. 0 where it isn't known what they move."""
-    streaming_s, computing_s = (work.streamed_bytes or 0.0) / peaks.copy_bytes_s, work.flop / peaks.matmul_flop_s
-    return streaming_s / (streaming_s + computing_s) if streaming_s else 0.0
+    and the arithmetic of all others takes `computing_s`. 0 where it isn't known what they move."""
+    streaming_s = (work.streamed_bytes or 0.0) / peaks.copy_bytes_s
+    return streaming_s / (streaming_s + computing_s(work, peaks)) if streaming_s else 0.0
 
 
 def latency_ms(measurements: Sequence[Measurement], arm: ArmName) -> float:
@@ -179,9 +187,10 @@ def achieved_flop_s(measurements: Sequence[Measurement], arm: ArmName) -> float:
 
 
 def peak_share(measurements: Sequence[Measurement], arm: ArmName) -> float:
-    """Achieved FLOP/s as a share of the measured matmul peak. Above 1 where an algorithm needs fewer than counted."""
-    peaks = peaks_of(measurements)
-    return achieved_flop_s(measurements, arm) / peaks.matmul_flop_s if peaks else math.nan
+    """The least time of the arithmetic as a share of a call: achieved FLOP/s ÷ the measured matmul peak where there is
+    one peak for all. Above 1 where an algorithm needs fewer operations than counted."""
+    work, peaks = work_of(measurements), peaks_of(measurements)
+    return computing_s(work, peaks) / latency_ms(measurements, arm) * 1e3 if work and peaks else math.nan
 
 
 def bandwidth_share(measurements: Sequence[Measurement], arm: ArmName) -> float:

@@ -24,7 +24,7 @@ import msgspec
 from bench import durable
 from bench.errors import AtlasError
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones.
 
 1: the first. 2: telemetry, work, peaks, energy, recompilations by batch size, and the seconds that a process took.
@@ -235,6 +235,7 @@ class Work(_Value, frozen=True):
         None  # of that, by operations without a product or convolution: what fusing can save
     )
     compiled_traffic_bytes: Number | None = None  # of the compiled kernels, by Inductor's own account
+    convolution_flop: Number | None = None  # of `flop`, those of convolutions
 
 
 class Peaks(_Value, frozen=True):
@@ -243,6 +244,7 @@ class Peaks(_Value, frozen=True):
     matmul_flop_s: Positive  # of a large matrix product
     copy_bytes_s: Positive  # of a large copy: bytes read plus bytes written
     page_fault_s: Number | None = None  # CPU only: the least that a minor page fault takes
+    convolution_flop_s: Positive | None = None  # of a large matrix product in TF32, where convolutions alone may use it
 
 
 class Telemetry(_Value, frozen=True):

@@ -32,6 +32,9 @@ NO_TRAFFIC = {aten.empty, aten.empty_like, aten.empty_strided, aten.new_empty, a
 VIEWS = {aten._unsafe_view, aten._reshape_alias}  # noqa: SLF001 - that is what they are called
 """Views whose schema doesn't say so."""
 
+CONVOLUTIONS = {aten.convolution, aten._convolution, aten.cudnn_convolution}  # noqa: SLF001 - as above
+"""What has a setting of its own for TF32."""
+
 GATHERS = {aten.embedding, aten.index, aten.index_select, aten.gather}
 """Read of their first tensor no more than they write."""
 
@@ -60,6 +63,7 @@ class _Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.flop = 0
+        self.convolution_flop = 0
         self.traffic_bytes = 0
         self.streamed_bytes = 0
 
@@ -70,7 +74,9 @@ class _Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
         packet = func.overloadpacket
         formula = _formula(packet)
         if formula:
-            self.flop += formula(*args, **(kwargs or {}), out_val=output)
+            flop = formula(*args, **(kwargs or {}), out_val=output)
+            self.flop += flop
+            self.convolution_flop += flop if packet in CONVOLUTIONS else 0
         if not func.is_view and packet not in VIEWS | NO_TRAFFIC:
             traffic = _traffic(packet, (args, kwargs), output)
             self.traffic_bytes += traffic
@@ -110,6 +116,7 @@ def work(module: torch.nn.Module, inputs: Mapping[str, Any], compiled_traffic_by
         traffic_bytes=float(ledger.traffic_bytes),
         streamed_bytes=float(ledger.streamed_bytes),
         compiled_traffic_bytes=compiled_traffic_bytes,
+        convolution_flop=float(ledger.convolution_flop),
     )
 
 
@@ -148,9 +155,15 @@ def peaks(device: torch.device, dtype: torch.dtype, clock: Callable[[], float] =
         """Seconds of the fastest repetition; the first only warms up."""
         return min(list(_repeated(operation, device, clock))[1:])
 
-    with torch.no_grad():
+    def product_flop_s() -> float:
         rows, operation = _large_product(device, dtype, clock)
-        matmul_flop_s = 2 * rows**3 / best(operation)
+        return 2 * rows**3 / best(operation)
+
+    with torch.no_grad():
+        matmul_flop_s, convolution_flop_s = product_flop_s(), None
+        if _is_tf32_for_convolutions_alone(device, dtype):
+            with _tf32():
+                convolution_flop_s = product_flop_s()
         size = COPY_BYTES.get(device.type, COPY_BYTES_ELSEWHERE)
         source = torch.ones(size, dtype=torch.uint8, device=device)
         target = torch.empty_like(source)
@@ -159,7 +172,25 @@ def peaks(device: torch.device, dtype: torch.dtype, clock: Callable[[], float] =
         matmul_flop_s=matmul_flop_s,
         copy_bytes_s=copy_bytes_s,
         page_fault_s=min(_page_fault_s(clock) for _ in range(FAULT_REPETITIONS)) if device.type == "cpu" else None,
+        convolution_flop_s=convolution_flop_s,
     )
+
+
+def _is_tf32_for_convolutions_alone(device: torch.device, dtype: torch.dtype) -> bool:
+    """As torch has it on CUDA unless told otherwise."""
+    if (device.type, dtype) != ("cuda", torch.float32):
+        return False
+    return torch.backends.cudnn.allow_tf32 and not torch.backends.cuda.matmul.allow_tf32
+
+
+@contextmanager
+def _tf32() -> Iterator[None]:
+    """Products use it meanwhile."""
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def _large_product(

@@ -241,8 +241,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 _PARTS: Mapping[str, Sequence[str]] = {
     "compilation": ("cold_s", "warm_s"),
-    "work": ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes"),
-    "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s"),
+    "work": ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop"),
+    "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
     "graphs": ("graphs", "recompiles", "batch_size_recompiles"),
     "accuracy": ("max_relative_error",),
     "telemetry": ("repeated_rounds", "throttled_rounds"),
@@ -725,10 +725,17 @@ class _Cells:
         self.saving = self._paired("saving", np.subtract, log=False)
         work = self["flop"]
         first = np.argmax(~np.isnan(work), axis=1)[:, None]
-        counted = ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes")
-        self.work = {name: np.take_along_axis(self[name], first, axis=1)[:, 0] for name in counted}
-        best = {"matmul_flop_s": np.fmax, "copy_bytes_s": np.fmax, "page_fault_s": np.fmin}
+        self.work = {name: np.take_along_axis(self[name], first, axis=1)[:, 0] for name in _PARTS["work"]}
+        best = {name: np.fmin if name == "page_fault_s" else np.fmax for name in _PARTS["peaks"]}
         self.peaks = {name: choose.reduce(self[name], axis=1) for name, choose in best.items()}
+        self.computing_s = self._computing_s()
+
+    def _computing_s(self) -> Array:
+        work, peaks = self.work, self.peaks
+        convolved = np.where(np.isnan(peaks["convolution_flop_s"]), 0.0, np.nan_to_num(work["convolution_flop"]))
+        apart = np.where(convolved > 0, convolved / peaks["convolution_flop_s"], 0.0)
+        found: Array = (work["flop"] - convolved) / peaks["matmul_flop_s"] + apart
+        return found
 
     def __getitem__(self, name: str) -> Array:
         """A figure of every process, shape (cells, processes)."""
@@ -843,7 +850,7 @@ class _Cells:
             found |= {
                 f"{arm}_host_bound": self._host_bound(arm),
                 f"{arm}_flop_s": work["flop"] / latency_ms * 1e3,
-                f"{arm}_matmul_share": work["flop"] / latency_ms * 1e3 / peaks["matmul_flop_s"],
+                f"{arm}_matmul_share": self.computing_s / latency_ms * 1e3,
                 f"{arm}_copy_share": bytes_moved / latency_ms * 1e3 / peaks["copy_bytes_s"],
                 f"{arm}_image_j": _middle(self[f"{arm}_energy_j"])
                 / np.where(self.batch_sizes > 0, self.batch_sizes, np.nan),
@@ -902,8 +909,8 @@ class _Cells:
         waiting = self._host_bound("eager")
         host_ms = self._host_ms("eager") - self._host_ms("compiled")
         less = work["traffic_bytes"] - work["compiled_traffic_bytes"]
-        streaming_s, computing_s = work["streamed_bytes"] / peaks["copy_bytes_s"], work["flop"] / peaks["matmul_flop_s"]
-        streams = streaming_s / (streaming_s + computing_s) >= MEMORY_BOUND
+        streaming_s = work["streamed_bytes"] / peaks["copy_bytes_s"]
+        streams = streaming_s / (streaming_s + self.computing_s) >= MEMORY_BOUND
         moves_less = work["compiled_traffic_bytes"] <= LESS_TRAFFIC * work["traffic_bytes"]
         faults = [_middle(self[f"{arm}_minor_faults_per_call"]) for arm in ARMS]
         fewer = faults[0] - faults[1]
@@ -923,7 +930,7 @@ class _Cells:
             (Cause.GRAPH_BREAKS, _most(self["breaks"])),
             (Cause.RECOMPILES, _most(self["recompiles"])),
         ]
-        share = self.work["flop"] / _middle(self["eager_latency"]) * 1e3 / self.peaks["matmul_flop_s"]
+        share = self.computing_s / _middle(self["eager_latency"]) * 1e3
         obstacles: list[tuple[Cause, Array, Any]] = [(cause, most, most > 0) for cause, most in counts]
         return [*obstacles, (Cause.AT_THE_PEAK, share, share >= AT_THE_PEAK)]
 

@@ -15,9 +15,11 @@ from bench.cause import (
     Explanation,
     achieved_flop_s,
     bandwidth_share,
+    computing_s,
     energy_per_image_j,
     explain,
     host_bound,
+    memory_bound,
     peak_share,
     peaks_of,
 )
@@ -127,6 +129,18 @@ def test_eager_at_the_peak_leaves_little_to_win() -> None:
     assert [each.cause for each in found] == [Cause.AT_THE_PEAK, Cause.NEVER_PAYS_BACK]
     assert found[0].figure == pytest.approx(0.8)
     assert Cause.AT_THE_PEAK not in causes(cell(20.0, 20.0, work=work, peaks=PEAKS))
+
+
+def test_convolutions_that_may_use_tf32_are_held_against_a_peak_of_their_own() -> None:
+    """Else a model of convolutions would seem to be at the peak, and its traffic not to matter."""
+    tf32 = msgspec.structs.replace(PEAKS, convolution_flop_s=8e12)
+    work = Work(flop=8e9, traffic_bytes=1e9, streamed_bytes=1e8, compiled_traffic_bytes=5e8, convolution_flop=8e9)
+    assert computing_s(work, PEAKS) == pytest.approx(8e-3)
+    assert computing_s(work, tf32) == pytest.approx(1e-3)
+    assert computing_s(msgspec.structs.replace(work, convolution_flop=None), tf32) == pytest.approx(8e-3)
+    assert (memory_bound(work, PEAKS), memory_bound(work, tf32)) == pytest.approx((1 / 9, 1 / 2))
+    assert Cause.AT_THE_PEAK in causes(cell(10.0, 10.0, work=work, peaks=PEAKS))
+    assert Cause.AT_THE_PEAK not in causes(cell(10.0, 10.0, work=work, peaks=tf32))
 
 
 def test_efficiency_is_work_over_time_and_the_best_peak() -> None:

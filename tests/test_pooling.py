@@ -53,7 +53,7 @@ def process(gain: float, rounds: int) -> Measurement:
     skips = tuple("reason" for _ in range(random.choice((0, 0, 0, 1))))
     breaks = tuple(GraphBreak(reason=f"break {n}") for n in range(random.choice((0, 0, 2))))
     graphs = Graphs(graphs=1, breaks=breaks, recompiles=random.choice((0, 0, 1)), cudagraph_skips=skips)
-    work = Work(flop=1e9, traffic_bytes=some(0.8, 2e8), streamed_bytes=some(0.8, 1e8))
+    work = Work(flop=1e9, traffic_bytes=some(0.8, 2e8), streamed_bytes=some(0.8, 1e8), convolution_flop=some(0.7, 6e8))
     return Measurement(
         eager=arm(10.0, rounds, random.choice((0, 1, 2))),
         compiled=some(0.9, arm(10.0 * gain, max(rounds + random.choice((-1, 0, 0)), 0), 1)),
@@ -61,7 +61,13 @@ def process(gain: float, rounds: int) -> Measurement:
         graphs=some(0.8, graphs),
         work=some(0.6, msgspec.structs.replace(work, compiled_traffic_bytes=some(0.7, random.uniform(5e7, 3e8)))),
         peaks=some(
-            0.6, Peaks(matmul_flop_s=random.choice((1.2e11, 1e13)), copy_bytes_s=3e11, page_fault_s=some(0.5, 1e-6))
+            0.6,
+            Peaks(
+                matmul_flop_s=random.choice((1.2e11, 1e13)),
+                copy_bytes_s=3e11,
+                page_fault_s=some(0.5, 1e-6),
+                convolution_flop_s=some(0.4, 5e13),
+            ),
         ),
     )
 

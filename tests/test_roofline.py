@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from bench import roofline
 from bench.build import load
 from bench.job import Recipe
 from bench.models import find
@@ -80,6 +83,42 @@ def test_a_fused_kernel_moves_less_than_eager_does(monkeypatch: pytest.MonkeyPat
     assert compiled == 4 * (8 * 16 + 16 * 32 + 8 * 32) + 4 * 2 * 8 * 32, "one product and one fused kernel"
     assert eager is not None
     assert compiled < eager
+
+
+def test_convolutions_are_counted_apart() -> None:
+    module = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 1), torch.nn.Flatten(), torch.nn.Linear(4 * 8 * 8, 5))
+    found = work(module, {"input": torch.ones(1, 3, 8, 8)})
+    assert found.convolution_flop == 2 * 3 * 4 * 8 * 8
+    assert found.flop == found.convolution_flop + 2 * 4 * 8 * 8 * 5
+
+
+@pytest.fixture
+def _tf32() -> Iterator[None]:
+    before = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+    yield
+    torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
+
+
+@pytest.mark.parametrize(("convolutions", "products", "apart"), [(True, False, 2), (True, True, 1), (False, False, 1)])
+@pytest.mark.usefixtures("_tf32")
+def test_a_peak_in_tf32_is_measured_where_convolutions_alone_use_it(
+    convolutions: bool, products: bool, apart: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def product(*_: object) -> tuple[int, Callable[[], None]]:
+        asked.append(torch.backends.cuda.matmul.allow_tf32)
+        return 100, lambda: None
+
+    torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = convolutions, products
+    monkeypatch.setattr(roofline, "_large_product", product)
+    monkeypatch.setattr(roofline, "_repeated", lambda *_: iter((1.0, 1.0)))
+    for name in ("ones", "empty_like"):
+        monkeypatch.setattr(torch, name, lambda *_, **__: None)
+    found = peaks(torch.device("cuda"), torch.float32)
+    assert asked == [products, True][:apart]
+    assert (found.convolution_flop_s is None) is (apart == 1)
+    assert torch.backends.cuda.matmul.allow_tf32 is products
 
 
 def test_peaks_are_those_of_a_machine_and_found_soon() -> None:
