@@ -118,7 +118,8 @@ class Preview:
 
     def _on_demand(self, server: LiveReloadServer) -> App:
         """The server's own application, but what is asked for is made first."""
-        app, mount_path = server.get_app(), server.mount_path
+        mount_path = server.mount_path
+        app: App = server.get_app()
 
         def bring_newest(path: str) -> None:
             """What was made from older sources must not go out as made from the newest: it would not reload."""

@@ -554,7 +554,7 @@ def _described(
     for row in np.flatnonzero(np.maximum.reduceat(statuses, starts) != np.minimum.reduceat(statuses, starts)):
         members = order[starts[row] : starts[row] + sizes[row]]
         found = [WORST_FIRST[each] for each in records["status"][members]]
-        standing[row] = members[record.standing(found, gave[members])]
+        standing[row] = members[record.standing(found, gave[members].tolist())]
     columns: dict[str, Any] = {"file": records["file"][standing], "attempts": sizes.astype(np.float64)}
     for name in _TEXTS:
         if name not in {"flags", "node", "plan"}:

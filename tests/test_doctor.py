@@ -128,7 +128,8 @@ def test_the_gpu_that_is_asked_is_the_one_that_torch_takes(
     for name in ("nvmlDeviceGetHandleByIndex", "nvmlDeviceGetHandleByUUID"):
         monkeypatch.setattr(pynvml, name, lambda handle: handle)
     monkeypatch.setattr(doctor, "_gpu", lambda _, handle: handle)
-    assert doctor._nvidia() == (tuple(asked), None)
+    gpus, fault = doctor._nvidia()
+    assert (list[object](gpus), fault) == (asked, None)
 
 
 def test_the_command_tells_what_it_found() -> None:

@@ -178,8 +178,8 @@ def test_code_is_no_message_so_all_languages_have_the_same() -> None:
 
 
 def lines(snippet: Snippet) -> Iterator[list[str]]:
-    label = re.sub(r"\{\{ *model\.label *\}\}", "ViT", snippet.text)
-    return (shlex.split(line, comments=True) for line in label.splitlines() if line.strip())
+    chosen = re.sub(r"\{\{ *model\.chosen_by *\}\}", "--model ViT", snippet.text)
+    return (shlex.split(line, comments=True) for line in chosen.splitlines() if line.strip())
 
 
 @pytest.mark.parametrize("snippet", COMMANDS, ids=str)

@@ -29,7 +29,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const p = (...children) => element("p", {}, ...children)
   // Names and figures keep their order.
   const isolated = text => element("bdi", { dir: /[ء-ي]/.test(text) ? "rtl" : "ltr" }, text)
-  // A full-width parenthesis has its space within.
+  // A full-width one has its space within.
   const inARow = facts => facts.flatMap(fact => [isolated(fact), fact.endsWith("）") ? "· " : "\u00a0· "]).slice(0, -1)
   const say = (template, values) => template.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part))
 
@@ -43,13 +43,14 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const exact = (x, show) => within(x === null ? null : [x, null, null], show)
 
   const read = () => {
-    const given = new URLSearchParams(location.hash.slice(1))
+    // Links to sections load it anew.
+    const given = location.hash.includes("=") ? new URLSearchParams(location.hash.slice(1)) : window.atlas
     for (const [name, control] of Object.entries(controls)) {
-      control.value = given.get(name) ?? defaults[name]
-      control.value ||= defaults[name] // no such thing
+      control.value = given?.get(name) ?? defaults[name]
+      control.value ||= defaults[name]
     }
   }
-  const address = () => `#${new URLSearchParams(state())}`
+  const address = () => `#${(window.atlas = new URLSearchParams(state()))}`
   const label = (select, value) => [...select.options].find(option => option.value === value).textContent
   const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype, ...(row.dynamic === "auto" ? [] : [`dynamic=${row.dynamic}`])]
 
@@ -62,7 +63,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const { ready_s, calls: breakEven } = row[cache.value]
       const eager = row.eager_ms?.[0] ?? null
       const compiled = row.compiled_ms?.[0] ?? null
-      const saving = (1e3 * ready_s) / breakEven?.[0] // of paired rounds, as the break-even point
+      const saving = (1e3 * ready_s) / breakEven?.[0] // of paired rounds
       const figures = () => ({
         eager_ms: within(row.eager_ms, ms),
         compiled_ms: within(row.compiled_ms, ms),
@@ -173,13 +174,12 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
     let waiting
     form.addEventListener("input", () => {
-      clearTimeout(waiting) // who types is not told about every digit
+      clearTimeout(waiting) // who types is not told every digit
       waiting = setTimeout(choose, 150)
     })
     form.onsubmit = () => false
     const follow = () => {
       if (!root.isConnected) return removeEventListener("hashchange", follow)
-      if (!location.hash.includes("=")) return
       read()
       update()
     }
