@@ -51,7 +51,15 @@ def pids(folder: Path) -> list[int]:
 def test_ctrl_c_ends_all_of_them_without_a_word_of_the_others(tmp_path: Path) -> None:
     """A terminal tells every process of the group."""
     command = [sys.executable, "-c", PARENT, str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True) as parent:
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell that starts tests in the background has them, and what they start, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    ) as parent:
         wait_until(lambda: len(pids(tmp_path)) == 2, seconds=60.0)
         others = pids(tmp_path)
         os.killpg(parent.pid, signal.SIGINT)
