@@ -51,6 +51,9 @@ NOTHING = "nothing.html"
 SETTLING_S = 0.01
 """Without further changes for so long, a change is complete. (An editor writes a file in several steps.)"""
 
+TRIES = 3
+"""Times that a page is made while its sources change. Where changes go on, the next one reloads it."""
+
 CLIENTS = 128
 """So many may connect at once, each with the connections of a browser, before one of them has to try again."""
 
@@ -123,13 +126,13 @@ class Preview:
 
         def bring_newest(path: str) -> None:
             """What was made from older sources must not go out as made from the newest: it would not reload."""
-            is_settled = False
-            while not is_settled:
+            for _ in range(TRIES):
                 with server._epoch_cond:  # noqa: SLF001  # as MkDocs waits before it builds a page of its own
                     server._epoch_cond.wait_for(lambda: server._visible_epoch == server._wanted_epoch)  # noqa: SLF001
                     epoch = server._wanted_epoch  # noqa: SLF001
                 self._bring(path)
-                is_settled = server._wanted_epoch == epoch  # noqa: SLF001
+                if server._wanted_epoch == epoch:  # noqa: SLF001
+                    break
 
         def made(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
             path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
