@@ -193,6 +193,12 @@ def alike(machines: Mapping[Node, Machine], site: str, tell: Callable[[str], Non
     return most
 
 
+def committed(machine: Machine, code: str | None) -> Machine:
+    """The machine with a commit: that of whoever sends it work, where it has no checkout of its own."""
+    environment = msgspec.structs.replace(machine.environment, commit=machine.environment.commit or code)
+    return msgspec.structs.replace(machine, environment=environment)
+
+
 def fingerprint(machine: Machine) -> bytes:
     """The same for machines of one kind."""
     return msgspec.json.encode((machine.device, kind(machine.environment)))

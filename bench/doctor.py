@@ -316,13 +316,14 @@ def _nvidia() -> tuple[tuple[Gpu, ...], str | None]:
         return (), None
     try:
         pynvml.nvmlInit()
-        named = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
-        by_index = pynvml.nvmlDeviceGetHandleByIndex
-        seen = [named] if named and pynvml.nvmlDeviceGetCount() else []
-        handles = [by_index(int(each)) if each.isdigit() else pynvml.nvmlDeviceGetHandleByUUID(each) for each in seen]
     except pynvml.NVMLError as error:
         return (), str(error) if DRIVER.exists() else None
-    return tuple(_gpu(pynvml, handle) for handle in handles), None
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
+    by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
+    handle = _unless_it_fails(lambda: by_index(int(first)) if first.isdigit() else by_uuid(first))
+    if handle is None:  # no such device, as by -1: torch sees none
+        return (), None
+    return (_gpu(pynvml, handle),), None
 
 
 def _gpu(nvml: Any, handle: Any) -> Gpu:

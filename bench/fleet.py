@@ -17,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from bench.cluster import Engine, Look, Node, Reply, Work, fingerprint, reservation
+from bench.cluster import Engine, Look, Node, Reply, Work, committed, fingerprint, reservation
 from bench.errors import AtlasError
 from bench.executors import Ended
 from bench.job import Machine, Survey
@@ -289,10 +289,7 @@ class Fleet:
         if fingerprint(machine) != fingerprint(site.machine):
             self._reporter.say(f"{node.name} ({node.place}) is left out: it is another kind of machine")
             return
-        commit = machine.environment.commit or site.machine.environment.commit
-        site.nodes[node] = msgspec.structs.replace(
-            machine, environment=msgspec.structs.replace(machine.environment, commit=commit)
-        )
+        site.nodes[node] = committed(machine, site.machine.environment.commit)
         self._free[node] = node.slots(site.name)
         site.agenda.keep_to(each.name for each in site.nodes)
         self._reporter.say(f"{node.name} ({node.place}) joins")

@@ -30,6 +30,7 @@ SCHEMA = 5
 1: the first. 2: telemetry, work, peaks, energy, recompilations by batch size, and the seconds that a process took.
 3: what other people's figures need: layout and autocast of a cell, published medians, throughput, an arm with a batch
 of its own, files of a source; and who contributed a record. 4: the node of a fleet that measured it.
+5: convolutions apart from other work, and a peak of their own.
 """
 
 RESULTS = Path(__file__).parent / "results"

@@ -49,12 +49,6 @@ PERCENTILE_FLOORS = {90: 64, 95: 130, 99: 662}
 SMALLEST_SAMPLE = 6
 """Rounds below which no 95% interval of a median exists: even the whole range of five covers only 93.75%."""
 
-
-def smallest_sample(confidence: float) -> int:
-    """Rounds below which no such interval of a median exists: the whole range of n covers 1 − 2^(1−n)."""
-    return max(SMALLEST_SAMPLE, math.ceil(1 - math.log2(1 - confidence)))
-
-
 OUTLIER_FENCE = 1.5
 """Tukey's fence in interquartile ranges. What lies beyond is counted, and never removed."""
 
@@ -253,6 +247,11 @@ def over_processes(rounds: Sequence[Array], *, log: bool, confidence: float = CO
     reach = student(len(medians) - 1, confidence) * scale.std(ddof=1) / math.sqrt(len(medians))
     ends = np.array([centre, centre - reach, centre + reach])
     return Estimate(*(np.exp(ends) if log else ends).tolist())
+
+
+def smallest_sample(confidence: float) -> int:
+    """Rounds below which no such interval of a median exists: the whole range of n covers 1 − 2^(1−n)."""
+    return max(SMALLEST_SAMPLE, math.ceil(1 - math.log2(1 - confidence)))
 
 
 def median_interval(rounds: Array, confidence: float = CONFIDENCE) -> tuple[float, float]:

@@ -45,7 +45,7 @@ UNSTABLE = 0.15
 PEAK_CALLS = 1
 """Calls in the pass for peak memory: both arms have run often enough to have allocated what they keep."""
 
-EVENT_BLOCKS = 10
+EVENT_CALLS = 10
 """Calls between two CUDA events, for the time that the device itself is busy."""
 
 HEAD_START, CYCLES_PER_MS = 1.5, 3_000_000
@@ -218,7 +218,7 @@ class Arms:
         module = self.loaded.module if subject is self.eager else self._compiled_module
         head_start = int(HEAD_START * float(np.median(subject.medians_ms())) * CYCLES_PER_MS)
         latencies = []
-        for number in range(EVENT_BLOCKS):
+        for number in range(EVENT_CALLS):
             start, end = (torch.Event(self.device, enable_timing=True) for _ in range(2))
             torch.cuda._sleep(head_start)  # type: ignore[no-untyped-call]  # noqa: SLF001 - there is no other
             start.record()

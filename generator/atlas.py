@@ -169,7 +169,7 @@ class _Selection(_Known):
     @cached_property
     def worst(self) -> Row | None:
         """Of those that are slower, or else of all, the largest loss or smallest gain; doubtful rows left out."""
-        return self.atlas.row(tables.worst_row(tables.slower_rows(self.compared) or self.compared, self.atlas.doubtful))
+        return self.atlas.row(tables.worst_row(self.compared, self.atlas.doubtful))
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,7 +422,7 @@ class Atlas(_Known):
     @cached_property
     def worst(self) -> Row | None:
         """Of those that are slower, or else of all, the largest loss or smallest gain; doubtful rows left out."""
-        return self.row(tables.worst_row(tables.slower_rows(self.cells) or self.cells, self.doubtful))
+        return self.row(tables.worst_row(self.cells, self.doubtful))
 
     @cached_property
     def batches(self) -> Batches | None:

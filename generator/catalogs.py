@@ -13,6 +13,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -144,9 +145,16 @@ def navigation(root: Path = ROOT) -> list[str]:
 
 
 def _composed(settings: bytes) -> yaml.Node | None:
-    """mkdocs.yml as it is written. Raises `AtlasError` with the line that is no YAML."""
-    try:
+    """mkdocs.yml as it is written."""
+    with of_settings():
         return yaml.compose(settings, Loader=yaml.SafeLoader)
+
+
+@contextmanager
+def of_settings() -> Iterator[None]:
+    """What reads mkdocs.yml: raises `AtlasError` with the line that is no YAML."""
+    try:
+        yield
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise AtlasError(

@@ -46,12 +46,14 @@ class _Commands(click.Group):
 
 def _translated(_context: click.Context, _option: click.Parameter, given: Codes) -> Codes:
     """Languages with a catalog."""
-    if "en" in ((given,) if isinstance(given, str) else given):
+    from generator.language import SOURCE
+
+    if given and SOURCE in ((given,) if isinstance(given, str) else given):
         raise AtlasError("pages are written in English", where="--language", remedy="name one that they are put into")
     return given
 
 
-_languages = click.option(
+_LANGUAGES = click.option(
     "--language",
     "codes",
     multiple=True,
@@ -67,7 +69,7 @@ def main() -> None:
 
 
 @main.command()
-@_languages
+@_LANGUAGES
 def messages(codes: tuple[str, ...]) -> None:
     """Refresh locales/messages.pot and the catalogs from pages, templates and sources."""
     from generator.catalogs import refresh
@@ -78,7 +80,7 @@ def messages(codes: tuple[str, ...]) -> None:
 
 
 @main.command()
-@_languages
+@_LANGUAGES
 @click.option(
     "--site", type=click.Path(path_type=Path, file_okay=False), help="Also compare the pages of a built site."
 )
@@ -122,7 +124,7 @@ def address(host_port: str) -> None:
 
 
 @main.command()
-@_languages
+@_LANGUAGES
 @click.option("--format", "layout", type=click.Choice(["text", "json", "badge"]), default="text", help="What to write.")
 @click.option(
     "--views",

@@ -267,7 +267,7 @@ def _gaps(rows: Rows) -> Iterator[Finding]:
     for group in grouped(rows, *table).values():
         models = grouped(group, "model")
         sizes = {model: {row["batch_size"] for row in own} for model, own in models.items()}
-        having = {size: sum(size in own for own in sizes.values()) for size in sorted(set().union(*sizes.values()))}
+        having = {size: sum(size in own for own in sizes.values()) for size in set().union(*sizes.values())}
         usual = {size for size, n in having.items() if n >= max(MIN_SIBLINGS, GAP_SHARE * len(sizes))}
         for model, own in sizes.items():
             if missing := usual - own:

@@ -106,6 +106,16 @@ class Preview:
             while self._try(lambda: next(steps, DONE)) is None:
                 pass
 
+    def _bring_newest(self, server: LiveReloadServer, path: str) -> None:
+        """What was made from older sources must not go out as made from the newest: it would not reload."""
+        for _ in range(TRIES):
+            with server._epoch_cond:  # noqa: SLF001  # as MkDocs waits before it builds a page of its own
+                server._epoch_cond.wait_for(lambda: server._visible_epoch == server._wanted_epoch)  # noqa: SLF001
+                epoch = server._wanted_epoch  # noqa: SLF001
+            self._bring(path)
+            if server._wanted_epoch == epoch:  # noqa: SLF001
+                break
+
     def _try(self, make: Callable[[], Any]) -> Any:
         """What `make` returns; `DONE` where it failed, whose reason is then the problem."""
         with self._making, _ErrorLog() as errors:
@@ -124,16 +134,6 @@ class Preview:
         mount_path = server.mount_path
         app: App = server.get_app()
 
-        def bring_newest(path: str) -> None:
-            """What was made from older sources must not go out as made from the newest: it would not reload."""
-            for _ in range(TRIES):
-                with server._epoch_cond:  # noqa: SLF001  # as MkDocs waits before it builds a page of its own
-                    server._epoch_cond.wait_for(lambda: server._visible_epoch == server._wanted_epoch)  # noqa: SLF001
-                    epoch = server._wanted_epoch  # noqa: SLF001
-                self._bring(path)
-                if server._wanted_epoch == epoch:  # noqa: SLF001
-                    break
-
         def made(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
             path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
             if "\0" in path:  # no file is named so, and the system would not even look
@@ -143,7 +143,7 @@ class Preview:
                 path = path.removeprefix(mount_path)
                 name = path.rpartition("/")[2]
                 # An address without its last slash leads to the one with it, once there is a page.
-                bring_newest(path if "." in name else f"{path}{'/' if name else ''}index.html")
+                self._bring_newest(server, path if "." in name else f"{path}{'/' if name else ''}index.html")
             return app(environ, start_response)
 
         return made
@@ -189,10 +189,11 @@ class _Observer(Observer):  # type: ignore[misc,valid-type]  # which class that 
         try:
             super().start()
         except OSError as error:
-            raise PluginError(
-                f"files cannot be watched: {error.strerror or error}\n"
-                "  remedy: end programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches"
-            ) from None
+            told = AtlasError(
+                f"files cannot be watched: {error.strerror or error}",
+                remedy="end programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches",
+            )
+            raise PluginError(str(told)) from None
 
     def schedule(self, *arguments: Any, **named: Any) -> Any:
         """As its parent does."""

@@ -58,8 +58,7 @@ class Builds:
 
     def take_turn(self) -> None:
         """Wait until there is a core for the build of this process."""
-        if predecessor := self._predecessor():
-            wait([predecessor])
+        _wait_for(self._predecessor())
 
     def _predecessor(self) -> int | None:
         """What tells that the build has ended whose place the next one takes; None while there are cores left.
@@ -99,8 +98,7 @@ class Builds:
             if isinstance(logger, logging.Logger) and logger.handlers:
                 logger.handlers = [handler]
         code = 1
-        if predecessor:
-            wait([predecessor])
+        _wait_for(predecessor)
         try:
             build()
             code = 0
@@ -111,6 +109,11 @@ class Builds:
         messages.close()
         messages.join_thread()
         os._exit(code)  # without the endings of the process that this is a copy of
+
+
+def _wait_for(process: int | None) -> None:
+    if process is not None:
+        wait([process])
 
 
 def _end_with(parent: BaseProcess | None) -> None:

@@ -441,12 +441,12 @@ def _pooled(read: _Read) -> Pooled:
     order = np.lexsort((records["process"], group))
     _refuse_duplicates(read, records, group, order)
     sizes = np.bincount(group)
-    gave = np.zeros(len(records["file"]), dtype=bool)
-    gave[records["is_measured"] == 1] = figures["compiled_is"] > 0
+    measured = records["is_measured"].astype(bool)
+    gave = np.zeros(len(measured), dtype=bool)
+    gave[measured] = figures["compiled_is"] > 0
     columns = _described(read, records, gave, order, sizes)
     # Positions among the measurements, cell by cell and process by process.
     number = np.cumsum(records["is_measured"]) - 1
-    measured = records["is_measured"].astype(bool)
     at = number[order][measured[order]]
     processes = np.bincount(group[measured], minlength=len(sizes))
     with np.errstate(all="ignore"):

@@ -392,8 +392,9 @@ def best_row(rows: Rows, doubtful: Collection[int] = ()) -> int | None:
 
 
 def worst_row(rows: Rows, doubtful: Collection[int] = ()) -> int | None:
-    """Label of the row with the smallest gain, or the largest loss."""
-    known = trusted(rows, doubtful)
+    """Label of the row with the largest loss; of that with the smallest gain where none is slower. Doubtful ones only
+    where there is no other."""
+    known = trusted(slower_rows(rows) or rows, doubtful)
     return max(known, key=lambda row: row["change"])["row"] if known else None
 
 

@@ -112,7 +112,8 @@ def test_a_driver_that_does_not_fit_its_library_is_told(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("visible", "asked"), [(None, [0]), ("2,1", [2]), ("GPU-0a1b", ["GPU-0a1b"]), ("", []), (" 3", [3])]
+    ("visible", "asked"),
+    [(None, [0]), ("2,1", [2]), ("GPU-0a1b", ["GPU-0a1b"]), ("", []), (" 3", [3]), ("-1", []), ("9", [])],
 )
 def test_the_gpu_that_is_asked_is_the_one_that_torch_takes(
     visible: str | None, asked: list[int | str], monkeypatch: pytest.MonkeyPatch
@@ -124,10 +125,15 @@ def test_the_gpu_that_is_asked_is_the_one_that_torch_takes(
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     monkeypatch.setattr(pynvml, "nvmlInit", lambda: None)
-    monkeypatch.setattr(pynvml, "nvmlDeviceGetCount", lambda: 8)
+
+    def handle(device: int | str) -> int | str:
+        if device not in (*range(8), "GPU-0a1b"):
+            raise pynvml.NVMLError_NotFound
+        return device
+
     for name in ("nvmlDeviceGetHandleByIndex", "nvmlDeviceGetHandleByUUID"):
-        monkeypatch.setattr(pynvml, name, lambda handle: handle)
-    monkeypatch.setattr(doctor, "_gpu", lambda _, handle: handle)
+        monkeypatch.setattr(pynvml, name, handle)
+    monkeypatch.setattr(doctor, "_gpu", lambda _, found: found)
     gpus, fault = doctor._nvidia()
     assert (list[object](gpus), fault) == (asked, None)
 

@@ -113,15 +113,14 @@ def _sites(options: argparse.Namespace, found: Mapping[str, Mapping[Node, Machin
 def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, tell: Tell) -> Site:
     """What one kind of machine has to do."""
     from bench.checkout import commit
-    from bench.cluster import CPU, alike
+    from bench.cluster import CPU, alike, committed
     from bench.fleet import Site
 
     code = commit()
 
     def known(machine: Machine) -> Machine:
-        environment = msgspec.structs.replace(machine.environment, commit=machine.environment.commit or code)
         device = "cpu" if name == CPU else machine.device
-        return msgspec.structs.replace(machine, device=device, environment=environment)
+        return msgspec.structs.replace(committed(machine, code), device=device)
 
     nodes = {node: known(machine) for node, machine in alike(machines, name, tell).items()}
     machine = next(iter(nodes.values()))
