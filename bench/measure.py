@@ -84,7 +84,7 @@ class Round:
 
     number: int
     stop_reason: str | None = None
-    throttled: int = 0  # rounds that had to be kept although the device was throttled
+    disturbed: int = 0  # rounds that had to be kept although the device was throttled or used by others
 
 
 def sample(
@@ -94,31 +94,35 @@ def sample(
     rng: random.Random,
     clock: Clock = time.perf_counter_ns,
     faults: Callable[[], int] = lambda: 0,
-    is_throttled: Callable[[], bool] = lambda: False,
+    is_disturbed: Callable[[], bool] = lambda: False,
 ) -> Iterator[Round]:
     """Take rounds until a reason to stop, yielding after each; samples gather in the subjects: eager and compiled, or
     eager alone.
 
-    `faults` reads a running count of page faults, `is_throttled` asks the device after each round; a throttled round is
-    repeated, as long as `max_repeats` allows, and then kept and counted.
+    `faults` reads a running count of page faults, `is_disturbed` asks the device after each round; a disturbed round is
+    repeated, as long as `max_repeats` and `max_s` allow, and then kept and counted.
     """
     blocks = {id(subject): _block_length(subject, sampling) for subject in subjects}
-    start, repeats, throttled, number, reason = clock(), 0, 0, 0, None
+    start, repeats, disturbed, number, reason = clock(), 0, 0, 0, None
     while reason is None:
+        made = {}
         for subject in rng.sample(subjects, len(subjects)):
             before = faults()
             subject.rounds_ms.append(timed(subject, blocks[id(subject)], clock))
-            subject.faults += faults() - before
-        if is_throttled():
-            if repeats < sampling.max_repeats:
+            made[id(subject)] = faults() - before
+        seconds = (clock() - start) / 1e9
+        if is_disturbed():
+            if repeats < sampling.max_repeats and seconds < sampling.max_s:
                 repeats += 1
                 for subject in subjects:
                     subject.rounds_ms.pop()
                 continue
-            throttled += 1
+            disturbed += 1
+        for subject in subjects:
+            subject.faults += made[id(subject)]
         number += 1
-        reason = _stop_reason(subjects, sampling, number, (clock() - start) / 1e9)
-        yield Round(number, reason, throttled)
+        reason = _stop_reason(subjects, sampling, number, seconds)
+        yield Round(number, reason, disturbed)
 
 
 def expected_rounds(subjects: Sequence[Subject], sampling: Sampling) -> int:

@@ -35,7 +35,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_s: float = 20.0  # both arms: processes differ by more than longer sampling of one would resolve
     floor_rounds: int = 3  # done whatever `max_s` says: fewer are no sample
     check_every: int = 5  # rounds between looks at the precision: looking costs time, and each look is a chance to stop
-    max_repeats: int = 20  # rounds repeated because the device was throttled
+    max_repeats: int = 20  # rounds repeated because the device was throttled or used by others
     speedup_precision: float = 0.005  # half-width of the 95% interval, as a share
     latency_precision: float = 0.01
 

@@ -29,6 +29,9 @@ COMMAND = "python -m bench quality"
 OURS = "standard"
 """The way that is this harness's standard profile."""
 
+ALONE, IN_TURN = "alone", "in turn"
+"""Our rounds of one arm, held against torch's Timer; and of both arms in turn, held against one alone."""
+
 
 class Repeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one way of timing said of one model in one repeat."""
@@ -46,6 +49,16 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     overhead: float | None = None  # share of the sampling time that was not spent in calls
 
 
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How two ways of timing one arm compare, taken in short turns in one process: what the machine did hits both."""
+
+    model: str
+    repeat: int
+    arm: str
+    way: str
+    ratio: float  # of its latency to that of the way it is held against
+
+
 class Quality(msgspec.Struct, frozen=True, kw_only=True):
     """All repeats, and the machine."""
 
@@ -54,6 +67,7 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     environment: Environment
     command: str
     repeats: tuple[Repeat, ...]
+    agreements: tuple[Agreement, ...] = ()
 
     def spread(self, way: str, model: str) -> float:
         """Largest ÷ smallest speedup of the repeats, less one."""
@@ -77,15 +91,13 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
         """Median time spent measuring."""
         return statistics.median(each.seconds for each in self.of(way, model))
 
-    def distance(self, way: str, other: str) -> float | None:
-        """How far the latencies of two ways lie apart, as a share: in the median of the repeats, for the arm and the
-        model with the most. Ways other than ours share a process in each repeat. None where one is missing."""
+    def distance(self, way: str) -> float | None:
+        """How far the latencies of a way lie from those it is held against, as a share: in the median of the repeats,
+        for the arm and the model with the most. None where nothing was compared."""
         ratios: dict[tuple[str, str], list[float]] = {}
-        others = {(each.model, each.repeat): each for each in self.repeats if each.way == other}
-        for each in self.repeats:
-            if each.way == way and (beside := others.get((each.model, each.repeat))):
-                ratios.setdefault((each.model, "eager"), []).append(each.eager_ms / beside.eager_ms)
-                ratios.setdefault((each.model, "compiled"), []).append(each.compiled_ms / beside.compiled_ms)
+        for each in self.agreements:
+            if each.way == way:
+                ratios.setdefault((each.model, each.arm), []).append(each.ratio)
         return max((abs(statistics.median(found) - 1) for found in ratios.values()), default=None)
 
     @property

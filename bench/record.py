@@ -249,13 +249,16 @@ class Peaks(_Value, frozen=True):
 
 
 class Telemetry(_Value, frozen=True):
-    """What an accelerator said of itself between rounds, one reading after the other; empty where it says nothing."""
+    """What an accelerator said of itself between rounds, one reading after the other; empty where it says nothing.
+
+    Of a CPU only how many rounds other programs disturbed.
+    """
 
     clock_mhz: tuple[Whole, ...] = ()
     temperature_c: tuple[Whole, ...] = ()
     power_w: tuple[Number, ...] = ()
     throttle_reasons: dict[Text, Whole] = {}  # how many readings gave each
-    repeated_rounds: Whole = 0  # thrown away, because the device was throttled meanwhile
+    repeated_rounds: Whole = 0  # thrown away, because the device was throttled or used by others meanwhile
     throttled_rounds: Whole = 0  # kept although it was
     unreadable: tuple[Text, ...] = ()  # what could not be asked for
 

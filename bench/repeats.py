@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from bench.checkout import commit
 from bench.errors import AtlasError
 from bench.executors import QUIET, ROOT
 from bench.machine import cpu_name
-from bench.quality import OURS, SCHEMA, Quality, Repeat
+from bench.quality import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Quality, Repeat
 from bench.record import Environment, Measurement, read
 from bench.statistics import speedup
 
@@ -54,6 +54,7 @@ def repeat(
     """
     begun = _begun(progress, command)
     found = list(begun.repeats) if begun else []
+    agreements = list(begun.agreements) if begun else []
     with tempfile.TemporaryDirectory() as cache:
         for number in range(repeats):
             known = {each.model for each in found if each.repeat == number}
@@ -62,13 +63,16 @@ def repeat(
                     continue
                 tell(f"repeat {number + 1} of {repeats}: {model}")
                 mine, environment = ours(model, number)
-                found += [mine, *(rivals(model, number, Path(cache)) if with_rivals else ())]
+                others, compared = rivals(model, number, Path(cache)) if with_rivals else ([], [])
+                found += [mine, *others]
+                agreements += compared
                 begun = Quality(
                     schema=SCHEMA,
                     taken_at=datetime.now(UTC).replace(microsecond=0),
                     environment=environment,
                     command=command,
                     repeats=tuple(found),
+                    agreements=tuple(agreements),
                 )
                 document.write(begun, progress)
     progress.unlink(missing_ok=True)
@@ -111,11 +115,14 @@ def ours(model: str, repeat: int) -> tuple[Repeat, Environment]:
     return found, records[0].environment
 
 
-def rivals(model: str, repeat: int, cache: Path) -> Iterator[Repeat]:
+def rivals(model: str, repeat: int, cache: Path) -> tuple[list[Repeat], list[Agreement]]:
     """Every other way, in one fresh process; all but the first find their compile cache filled."""
     answer = json.loads(_run("bench.rivals", model, TORCHINDUCTOR_CACHE_DIR=str(cache)).splitlines()[-1])
-    for way, found in answer.items():
-        yield Repeat(way=way, model=model, repeat=repeat, speedup=found["eager_ms"] / found["compiled_ms"], **found)
+    ways = [
+        Repeat(way=way, model=model, repeat=repeat, speedup=found["eager_ms"] / found["compiled_ms"], **found)
+        for way, found in answer["ways"].items()
+    ]
+    return ways, [Agreement(model=model, repeat=repeat, **each) for each in answer["agreements"]]
 
 
 def _run(*arguments: str, **variables: str) -> str:
@@ -163,7 +170,7 @@ def table(quality: Quality) -> Table:
 def remarks(quality: Quality) -> list[str]:
     """What the table does not say: coverage, and how far our rounds are from torch's Timer, as far as it is known."""
     held, of = quality.coverage()
-    bias, shift = quality.distance("alone", "blocked_autorange"), quality.distance("interleaved", "alone")
+    bias, shift = quality.distance(ALONE), quality.distance(IN_TURN)
     known = {
         "of a latency at most between our rounds of one arm alone and Timer.blocked_autorange": bias,
         "of a latency at most between both arms in turn and one alone": shift,

@@ -1,7 +1,8 @@
-"""What other ways of timing report about one model: the mean of 300 calls, and the three ways of torch's Timer.
+"""What other ways of timing report about one model: the mean of 300 calls, and two ways of torch's Timer.
 
 One process, one model: the line of JSON on standard output has for each way the latency of both arms in ms and the
-seconds it spent calling them. `bench.quality` set these beside what this harness reports. Imports torch.
+seconds it spent calling them, and how ours compare with the Timer in short turns. `bench.repeats` sets these beside
+what this harness reports. Imports torch.
 
     python -m bench.rivals ResNet
 """
@@ -13,20 +14,29 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch.utils.benchmark import Timer
 
 from bench.job import Job, Recipe
-from bench.measure import Subject, sample, warm_up
+from bench.measure import Subject, sample, timed, warm_up
 from bench.models import find
+from bench.neighbours import Neighbours
 from bench.plan import make_plan
 from bench.profiles import STANDARD
+from bench.quality import ALONE, IN_TURN
 from bench.trial import Arms
 
 CALLS = 300
 """Of the 2023 guide: the mean of so many calls, one arm after the other."""
+
+TIMER = "timer"
+"""What our rounds are held against."""
+
+TURNS, TURN_S = 12, 0.2
+"""How often, and how long each arm is timed before another has its turn: the machine changes within seconds."""
 
 Way = Callable[[Subject], float]
 """Times one arm and gives its latency in ms."""
@@ -53,27 +63,16 @@ def adaptive_autorange(subject: Subject) -> float:
     return _timer(subject).adaptive_autorange(min_run_time=0.5).median * 1e3
 
 
-def alone(subject: Subject) -> float:
-    """The median of our rounds of this arm alone: what interleaving might shift."""
-    return _sampled(subject)[0]
-
-
 def _timer(subject: Subject) -> Timer:
     return Timer("call(0)", globals={"call": subject.call}, num_threads=torch.get_num_threads())
 
 
 def interleaved(eager: Subject, compiled: Subject) -> Latencies:
-    """The medians of our rounds of both arms in turn."""
-    eager_ms, compiled_ms = _sampled(eager, compiled)
-    return eager_ms, compiled_ms
-
-
-def _sampled(*subjects: Subject) -> list[float]:
-    for subject in subjects:
-        subject.rounds_ms.clear()
-    for _ in sample(subjects, STANDARD.sampling, rng=random.Random()):
+    """The medians of our rounds of both arms in turn, in a single process."""
+    neighbours = Neighbours(torch.get_num_threads())
+    for _ in sample((eager, compiled), STANDARD.sampling, rng=random.Random(), is_disturbed=neighbours.is_disturbed):
         pass
-    return [statistics.median(subject.medians_ms()) for subject in subjects]
+    return statistics.median(eager.medians_ms()), statistics.median(compiled.medians_ms())
 
 
 def _one_by_one(way: Way) -> Callable[[Subject, Subject], Latencies]:
@@ -81,14 +80,14 @@ def _one_by_one(way: Way) -> Callable[[Subject, Subject], Latencies]:
 
 
 WAYS: dict[str, Callable[[Subject, Subject], Latencies]] = {
-    **{way.__name__: _one_by_one(way) for way in (mean_of_300, blocked_autorange, adaptive_autorange, alone)},
+    **{way.__name__: _one_by_one(way) for way in (mean_of_300, blocked_autorange, adaptive_autorange)},
     "interleaved": interleaved,
 }
 
 
 @torch.no_grad()
-def measure(label: str) -> dict[str, dict[str, float]]:
-    """Both arms of one model at batch size 1 by every way, in random order, after the same warm-up."""
+def measure(label: str) -> dict[str, Any]:
+    """Both arms of one model at batch size 1 by every way, in random order, after the same warm-up; then in turns."""
     spec = find(label)
     [planned] = make_plan(STANDARD, [Recipe(model=spec.label, task=spec.task)], "cpu").planned
     arms = Arms(Job(cell=planned.cell, recipe=planned.recipe, sampling=STANDARD.sampling))
@@ -103,7 +102,41 @@ def measure(label: str) -> dict[str, dict[str, float]]:
         found[name] = {"eager_ms": eager_ms, "compiled_ms": compiled_ms, "seconds": seconds}
         if name == "interleaved":
             found[name]["overhead"] = 1 - (arms.eager.seconds + arms.compiled.seconds) / seconds
-    return found
+    return {"ways": found, "agreements": list(agreements(arms.eager, arms.compiled))}
+
+
+def agreements(eager: Subject, compiled: Subject) -> Iterator[dict[str, Any]]:
+    """How our timing of each arm alone compares with torch's Timer, and both arms in turn with each alone.
+
+    Gives the medians of the ratios over `TURNS`, in each of which all have theirs in random order.
+    """
+    arms = {"eager": eager, "compiled": compiled}
+    steps = [*((way, (arm,)) for way in (TIMER, ALONE) for arm in arms), (IN_TURN, tuple(arms))]
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for _ in range(TURNS):
+        found: dict[tuple[str, str], float] = {}
+        for way, names in random.sample(steps, len(steps)):
+            latencies = _turn(way, [arms[name] for name in names])
+            found.update({(way, name): latency for name, latency in zip(names, latencies, strict=True)})
+        for way, other in ((ALONE, TIMER), (IN_TURN, ALONE)):
+            for arm in arms:
+                ratios.setdefault((way, arm), []).append(found[way, arm] / found[other, arm])
+    for (way, arm), values in ratios.items():
+        yield {"way": way, "arm": arm, "ratio": statistics.median(values)}
+
+
+def _turn(way: str, subjects: Sequence[Subject]) -> list[float]:
+    """The latency of each in ms, after a call that finds the caches as the turn before has left them."""
+    for subject in subjects:
+        subject.call(0)
+    if way == TIMER:
+        return [_timer(subject).blocked_autorange(min_run_time=TURN_S).median * 1e3 for subject in subjects]
+    calls: list[list[float]] = [[] for _ in subjects]
+    end = time.perf_counter() + TURN_S * len(subjects)
+    while time.perf_counter() < end:
+        for number in random.sample(range(len(subjects)), len(subjects)):
+            calls[number] += timed(subjects[number], 1)
+    return [statistics.median(each) for each in calls]
 
 
 if __name__ == "__main__":

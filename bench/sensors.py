@@ -129,7 +129,7 @@ class Watch:
         self._throttled = False
         self._throttled_rounds = 0
 
-    def is_throttled(self) -> bool:
+    def is_disturbed(self) -> bool:
         """Whether the device has been found slowed down after this round; call it once a round."""
         is_due = self._clock() >= self._next
         if is_due or self._throttled:

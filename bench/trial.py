@@ -26,6 +26,7 @@ from bench.build import Inputs, Loaded, load
 from bench.environment import PeakMemory, load_average, minor_faults
 from bench.job import Finding, Job, Phase, Tell, tells_of_memory
 from bench.measure import Round, Subject, expected_rounds, sample, timed, warm_up
+from bench.neighbours import Neighbours
 from bench.record import Accuracy, Arm, Compilation, Measurement, Status
 from bench.scrub import one_line
 from bench.sensors import Sensors, Watch, energy_j
@@ -98,7 +99,7 @@ def run(job: Job, tell: Tell) -> Finding:
         outputs.append(arms.output(arms.compiled))
         tell(Phase(name="warming up"))
         arms.warm_up_compiled()
-        measurement, throttled = _sample(arms, (arms.eager, arms.compiled), tell)
+        measurement, disturbed = _sample(arms, (arms.eager, arms.compiled), tell)
         tell(Phase(name="memory and graphs"))
         measurement = msgspec.structs.replace(
             measurement,
@@ -117,7 +118,7 @@ def run(job: Job, tell: Tell) -> Finding:
     if accuracy.is_finite(found):
         measurement = msgspec.structs.replace(measurement, accuracy=found)
     repeats = accuracy.are_identical(*outputs[:2])
-    status, reason = _verdict(arms, found, repeats=repeats, throttled=throttled)
+    status, reason = _verdict(arms, found, repeats=repeats, disturbed=disturbed)
     return Finding(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
@@ -240,19 +241,19 @@ class Arms:
 
 
 def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Measurement, int]:
-    """Rounds of the subjects (eager first) until they are precise enough or time is up; and how many were throttled."""
+    """Rounds of the subjects (eager first) until they are precise enough or time is up; and how many were disturbed."""
     on_cpu = arms.device.type == "cpu"
     expected = expected_rounds(subjects, arms.job.sampling)
     gc.collect()
     gc.freeze()  # what exists by now stays: a collection within a call need not look through it
-    watch = Watch(arms.sensors) if arms.sensors else None
     before, last, told = load_average(), Round(0), -math.inf
+    watch = Watch(arms.sensors) if arms.sensors else Neighbours(torch.get_num_threads())
     for last in sample(
         subjects,
         arms.job.sampling,
         rng=random.Random(),
         faults=minor_faults if on_cpu else lambda: 0,
-        is_throttled=watch.is_throttled if watch else lambda: False,
+        is_disturbed=watch.is_disturbed,
     ):
         if time.monotonic() - told >= TELL_EVERY_S:
             told = time.monotonic()
@@ -272,9 +273,9 @@ def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Meas
         warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
         stop_reason=last.stop_reason,
         load_average=(before, after) if on_cpu and before is not None and after is not None else None,
-        telemetry=watch.telemetry(last.throttled) if watch else None,
+        telemetry=watch.telemetry(last.disturbed),
     )
-    return measurement, last.throttled
+    return measurement, last.disturbed
 
 
 def _eager_alone(arms: Arms, tell: Tell) -> Measurement | None:
@@ -370,20 +371,28 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
     return accuracy.tensors(module(**inputs))
 
 
-def _verdict(arms: Arms, found: Accuracy, *, repeats: bool, throttled: int) -> tuple[Status, str | None]:
+def _verdict(arms: Arms, found: Accuracy, *, repeats: bool, disturbed: int) -> tuple[Status, str | None]:
     """How the cell ended, the gravest first."""
     if not accuracy.is_within_tolerance(found, getattr(torch, arms.job.cell.dtype)):
         return Status.FAIL_ACCURACY, accuracy.describe(found)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
+    if arms.sensors and disturbed and not arms.had_strangers:
+        return Status.THROTTLED, f"the device slowed itself down in {disturbed} of the rounds"
+    unrest = _unrest(arms, disturbed)
+    return (Status.UNSTABLE, unrest) if unrest else (Status.PASS, None)
+
+
+def _unrest(arms: Arms, disturbed: int) -> str | None:
+    """Why the latencies are not to be relied upon, if they are not."""
     if arms.had_strangers:
-        return Status.UNSTABLE, BUSY
-    if throttled:
-        return Status.THROTTLED, f"the device slowed itself down in {throttled} of the rounds"
+        return BUSY
+    if 2 * disturbed >= (rounds := len(arms.eager.rounds_ms)):
+        return f"other programs used the processor in {disturbed} of {rounds} rounds"
     for name, subject in (("eager", arms.eager), ("compiled", arms.compiled)):
         medians = subject.medians_ms()
         low, high = median_interval(medians)
         reach = (high - low) / 2 / float(np.median(medians))
         if reach > UNSTABLE:  # nan, for fewer rounds than have an interval, isn't
-            return Status.UNSTABLE, f"{name} latency is known only to ±{reach:.0%} after {medians.size} rounds"
-    return Status.PASS, None
+            return f"{name} latency is known only to ±{reach:.0%} after {medians.size} rounds"
+    return None

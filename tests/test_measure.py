@@ -141,9 +141,16 @@ def test_throttled_rounds_are_repeated_and_counted_when_there_are_too_many() -> 
     world = World()
     arms = [world.arm("eager", noisy(50, 1)), world.arm("compiled", noisy(40, 2))]
     hot = iter([True] * 4 + [False] * 10_000)
-    rounds = run(world, arms, Sampling(max_s=5, max_repeats=3), is_throttled=lambda: next(hot))
-    assert rounds[-1].throttled == 1
+    rounds = run(world, arms, Sampling(max_s=5, max_repeats=3), is_disturbed=lambda: next(hot))
+    assert rounds[-1].disturbed == 1
     assert len(arms[0].rounds_ms) == len(arms[1].rounds_ms) == rounds[-1].number
+
+
+def test_no_round_is_repeated_once_the_time_is_used_up() -> None:
+    world = World()
+    arms = [world.arm("eager", noisy(4000, 1)), world.arm("compiled", noisy(3000, 2))]
+    rounds = run(world, arms, Sampling(max_s=10), is_disturbed=lambda: True)
+    assert (rounds[-1].number, rounds[-1].disturbed, rounds[-1].stop_reason) == (3, 3, "time")
 
 
 def test_page_faults_are_charged_to_the_arm_that_made_them() -> None:
@@ -155,7 +162,8 @@ def test_page_faults_are_charged_to_the_arm_that_made_them() -> None:
         return 20.0
 
     arms = [world.arm("eager", eager_latency), world.arm("compiled", lambda _: 20.0)]
-    run(world, arms, Sampling(), faults=lambda: count)
+    spoilt = iter([True, False, True] + [False] * 10_000)
+    run(world, arms, Sampling(), faults=lambda: count, is_disturbed=lambda: next(spoilt))
     assert arms[0].faults == 7 * arms[0].samples
     assert arms[1].faults == 0
 

@@ -14,7 +14,7 @@ from bench import quality as document
 from bench import repeats
 from bench.check import check
 from bench.errors import AtlasError
-from bench.quality import SCHEMA, Quality, Repeat
+from bench.quality import SCHEMA, Agreement, Quality, Repeat
 from bench.record import Environment
 from bench.repeats import remarks, table
 
@@ -58,18 +58,18 @@ def test_the_table_sets_the_measuring_time_beside_ours() -> None:
 
 
 def test_our_rounds_are_set_beside_the_timer_of_the_same_process() -> None:
-    ways = [("blocked_autorange", 10.0, 5.0), ("alone", 10.1, 5.0), ("interleaved", 10.1, 5.2)]
-    rivals = [
-        repeat(way, 2.0, number, eager_ms=eager * slow, compiled_ms=compiled * slow, overhead=overhead)
-        for number, slow, overhead in ((0, 1.0, 0.01), (1, 3.0, 0.03), (2, 1.5, 0.02))  # a process slower than another
-        for way, eager, compiled in ways
+    rivals = [repeat("interleaved", 2.0, number, overhead=share) for number, share in enumerate((0.01, 0.03, 0.02))]
+    compared = [
+        Agreement(model="ViT", repeat=number, arm=arm, way=way, ratio=ratio + off)
+        for way, arm, ratio in (("alone", "eager", 1.0), ("alone", "compiled", 0.99), ("in turn", "eager", 1.04))
+        for number, off in enumerate((0.0, 0.3, -0.1))  # one repeat was disturbed, and counts as one
     ]
-    found = quality(*OURS, *rivals)
-    assert found.distance("alone", "blocked_autorange") == pytest.approx(0.01)
-    assert found.distance("interleaved", "alone") == pytest.approx(0.04)
+    found = msgspec.structs.replace(quality(*OURS, *rivals), agreements=tuple(compared))
+    assert found.distance("alone") == pytest.approx(0.01)
+    assert found.distance("in turn") == pytest.approx(0.04)
     assert found.overhead == pytest.approx(0.02)
     assert [line.split()[0] for line in remarks(found)] == ["2", "1.0%", "4.0%", "2.0%"]
-    assert (quality(*OURS).distance("interleaved", "alone"), quality(*OURS).overhead) == (None, None)
+    assert (quality(*OURS).distance("in turn"), quality(*OURS).overhead) == (None, None)
     assert len(remarks(quality(*OURS))) == 1
 
 

@@ -82,7 +82,7 @@ def test_readings_are_seldom_and_in_units(gpu: Sensors, nvml: Nvml) -> None:
     time = Time()
     watch = Watch(gpu, time)
     for _ in range(50):
-        assert not watch.is_throttled()
+        assert not watch.is_disturbed()
         time.now += 0.02
     telemetry = watch.telemetry(0)
     assert 8 <= len(telemetry.clock_mhz) <= 10, "one in 100 ms, of 50 rounds in a second"
@@ -98,7 +98,7 @@ def test_a_throttled_round_is_told_by_name_until_it_is_over(gpu: Sensors, nvml: 
     for reasons in (0, 0x40 | 0x04, 0x40, 0):
         nvml.reasons = reasons
         time.now += 0.2 if reasons != 0x40 else 0.001
-        seen.append(watch.is_throttled())
+        seen.append(watch.is_disturbed())
     assert seen == [False, True, True, False]
     telemetry = watch.telemetry(kept=1)
     assert telemetry.throttle_reasons == {"hardware thermal slowdown": 2, "power cap": 1}
@@ -107,14 +107,14 @@ def test_a_throttled_round_is_told_by_name_until_it_is_over(gpu: Sensors, nvml: 
 
 def test_the_power_cap_alone_is_no_fault(gpu: Sensors, nvml: Nvml) -> None:
     nvml.reasons = 0x04
-    assert not Watch(gpu).is_throttled()
+    assert not Watch(gpu).is_disturbed()
 
 
 def test_what_cannot_be_read_is_named_and_asked_only_once(nvml: Nvml) -> None:
     nvml.refused = {"nvmlDeviceGetPowerUsage", "nvmlDeviceGetTotalEnergyConsumption"}
     gpu = Sensors(torch.device("cuda"))
     watch = Watch(gpu, lambda: 0.0)
-    watch.is_throttled()
+    watch.is_disturbed()
     assert watch.telemetry(0).unreadable == ("power", "energy")
     assert watch.telemetry(0).power_w == ()
     assert energy_j(gpu, lambda: 1) is None
@@ -125,7 +125,7 @@ def test_what_cannot_be_read_is_named_and_asked_only_once(nvml: Nvml) -> None:
 def test_accelerators_that_tell_torch_nothing_say_so(device: str) -> None:
     gpu = Sensors(torch.device(device))
     watch = Watch(gpu)
-    assert not watch.is_throttled()
+    assert not watch.is_disturbed()
     assert watch.telemetry(0).unreadable == sensors.QUESTIONS
     assert gpu.read("driver") is None
 
@@ -141,7 +141,7 @@ def test_an_amd_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(torch.cuda, "clock_rate", lambda: 2100)
     monkeypatch.setattr(torch.cuda, "temperature", lambda: 55)
     watch = Watch(Sensors(torch.device("cuda")))
-    watch.is_throttled()
+    watch.is_disturbed()
     telemetry = watch.telemetry(0)
     assert (telemetry.clock_mhz, telemetry.temperature_c) == ((2100,), (55,))
     assert telemetry.unreadable == ("power", "slowdown", "energy", "processes")

@@ -1,0 +1,64 @@
+"""Whether other programs were in the way: from known accounts, and from a program that really is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from bench import neighbours
+from bench.neighbours import REASON, Neighbours, Reading, look
+
+
+def readings(*rounds: tuple[float, float, float]) -> Iterator[Reading]:
+    """Running totals, from what each round took on the clock, of the cores, and of this process."""
+    now = Reading(100.0, 5000.0, 7.0)
+    yield now
+    for each in rounds:
+        now = Reading(*(before + more for before, more in zip(now, each, strict=True)))
+        yield now
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, *rounds: tuple[float, float, float], cores: int, threads: int) -> Neighbours:
+    monkeypatch.setattr(neighbours, "cores", lambda: cores)
+    told = readings(*rounds)
+    return Neighbours(threads, lambda: next(told))
+
+
+def test_a_round_is_disturbed_when_others_take_cores_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = [(1.0, 2.0, 2.0), (1.0, 2.0, 1.8), (1.0, 1.9, 1.88), (0.1, 0.2, 0.18), (0.1, 0.2, 0.15)]
+    seen = watch(monkeypatch, *rounds, cores=2, threads=2)
+    assert [seen.is_disturbed() for _ in rounds] == [False, True, False, False, True]
+    told = seen.telemetry(kept=1)
+    assert (told.repeated_rounds, told.throttled_rounds, told.throttle_reasons) == (1, 1, {REASON: 2})
+
+
+def test_others_are_welcome_on_the_cores_that_it_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = [(1.0, 7.0, 4.0), (1.0, 8.5, 4.0)]
+    seen = watch(monkeypatch, *rounds, cores=8, threads=4)
+    assert [seen.is_disturbed() for _ in rounds] == [False, True]
+
+
+def test_without_an_account_nothing_is_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: bool) -> None:
+        raise OSError
+
+    monkeypatch.setattr(neighbours.psutil, "cpu_times", refuse)
+    before, after = look(), look()
+    assert after.busy - before.busy == after.own - before.own
+
+
+def test_a_program_that_really_computes_is_seen() -> None:
+    alone = look()
+    time.sleep(0.1)
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        time.sleep(0.3)  # it has started
+        before = look()
+        time.sleep(1.0)
+        after = look()
+        busy.kill()
+    assert alone.at < before.at
+    assert after.busy - before.busy - (after.own - before.own) > 0.4
