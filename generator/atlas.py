@@ -333,11 +333,17 @@ class Atlas(_Known):
         self.language = language
         self.words = Words(language, html=False)
         self.cells = results.newest_rows
+        self._seen: dict[int, Row] = {}  # rows as pages see them, by label: many pages show the same
 
     @property
     def doubtful(self) -> Collection[int]:
         """Labels of rows that the data lint doubts."""
         return self.results.doubts
+
+    @cached_property
+    def has_measured_gpu(self) -> bool:
+        """Whether this project compared anything on another device than a CPU."""
+        return any(row["origin"] == "measured" and row["device_type"] != "cpu" for row in comparisons(self.cells))
 
     @cached_property
     def device(self) -> Mapping[str, Device]:
@@ -482,6 +488,11 @@ class Atlas(_Known):
         return [row for row in self.cells if row["origin"] == origin]
 
     def _row(self, cell: Mapping[str, Any]) -> Row:
+        if (seen := self._seen.get(cell["row"])) is None:
+            seen = self._seen[cell["row"]] = self._seen_by_pages(cell)
+        return seen
+
+    def _seen_by_pages(self, cell: Mapping[str, Any]) -> Row:
         figures: dict[str, Any] = {name: cell.get(name) for name in Row.__dataclass_fields__}
         figures |= {"model": self.model[cell["model"]], "device": self.device[cell["device"]]}
         return Row(**figures | {"date": cell["measured_at"]})

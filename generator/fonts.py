@@ -115,15 +115,18 @@ def coverage(language: str, weight: Weight = "regular") -> frozenset[str]:
 # ── For pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def web_font(language: str, characters: Iterable[str], weight: Weight = "regular") -> bytes:
+def web_font(
+    language: str, characters: Iterable[str], weight: Weight = "regular", among: frozenset[str] = frozenset()
+) -> bytes:
     """A woff2 font with those of `characters` that the face of `language` serves (`served`), and nothing else.
 
-    ``web_font("en", …)`` is the Latin face, which every language needs. The same characters give the same bytes.
+    ``web_font("en", …)`` is the Latin face, which every language needs. The same characters give the same bytes. Of
+    several fonts, `among` is what all of them have together, so that the whole face is cut once and not for each.
     """
     codes = {ord(character) for character in served(language, characters, weight)}
     source = _shipped(face_of(language), weight)
     key = "\n".join((fingerprint(), source.name, ",".join(map(str, sorted(codes)))))
-    return _WEB.get(key, lambda: _woff2(source, codes))
+    return _WEB.get(key, lambda: _woff2(_part(source, among) if among else source.read_bytes(), codes))
 
 
 def served(language: str, characters: Iterable[str], weight: Weight = "regular") -> frozenset[str]:
@@ -147,8 +150,13 @@ _OWN_FORMS = {
 }
 
 
-def _woff2(source: Path, codes: Collection[int]) -> bytes:
-    font = _subset(TTFont(source), codes, features=["*"])
+@functools.lru_cache(maxsize=len(WEIGHTS))
+def _part(source: Path, characters: frozenset[str]) -> bytes:
+    return _saved(_subset(TTFont(source), set(map(ord, characters)), features=["*"]))
+
+
+def _woff2(source: bytes, codes: Collection[int]) -> bytes:
+    font = _subset(TTFont(BytesIO(source)), codes, features=["*"])
     font.flavor = "woff2"
     return _saved(font)
 

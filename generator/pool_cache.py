@@ -24,10 +24,12 @@ import sys
 import tempfile
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -40,7 +42,7 @@ from bench import cause, record, statistics
 from bench.machine import cores
 from generator import pooling
 from generator.cache import CACHE, put
-from generator.pooling import ARMS, Pooled, Ragged, coded, pool
+from generator.pooling import ARMS, Pooled, Ragged, coded, pool, united
 
 WORTH_KEEPING = 2_000_000
 """Bytes of run files from which a cache pays: fewer are pooled sooner than their stamps are compared."""
@@ -208,25 +210,25 @@ def concatenated(parts: Sequence[Pooled]) -> Pooled:
     """The rows of all parts, one after the other."""
     if len(parts) == 1:
         return parts[0]
-    names = dict.fromkeys(name for part in parts for name in part.columns)
-    columns = {str(name): _column([part.columns for part in parts], str(name)) for name in names}
+    found = [dict(part.columns.items()) for part in parts]
+    sizes = [len(part.columns) for part in parts]
+    columns = {str(name): _column([each.get(name) for each in found], sizes) for name in dict.fromkeys(chain(*found))}
     frame = pd.DataFrame(columns) if columns else pd.DataFrame({"file": np.empty(0, np.int64)})
     return Pooled(frame, {arm: Ragged.joined([part.rounds[arm] for part in parts]) for arm in ARMS})
 
 
-def _column(frames: Sequence[pd.DataFrame], name: str) -> Any:
-    found = [frame.get(name) for frame in frames]
+def _column(found: Sequence[pd.Series[Any] | None], sizes: Sequence[int]) -> Any:
+    """A column of all parts; None in one that has none."""
     if any(each is not None and isinstance(each.dtype, pd.CategoricalDtype) for each in found):
-        unknown = [
-            pd.Categorical([""] * len(frame)) if each is None else each.array
-            for each, frame in zip(found, frames, strict=True)
-        ]
-        return pd.api.types.union_categoricals(unknown)
-    blank = [
-        np.full(len(frame), np.nan) if each is None else each.to_numpy()
-        for each, frame in zip(found, frames, strict=True)
-    ]
-    return np.concatenate(blank)
+        return united(
+            [
+                coded(np.zeros(size, np.int64), [""]) if each is None else each.array
+                for each, size in zip(found, sizes, strict=True)
+            ]
+        )
+    return np.concatenate(
+        [np.full(size, np.nan) if each is None else each.to_numpy() for each, size in zip(found, sizes, strict=True)]
+    )
 
 
 def _compacted(
@@ -311,18 +313,20 @@ _DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, st
 
 def write_part(path: Path, part: Pooled) -> None:
     """Keep some rows. What has no values takes no room."""
-    arrays: dict[str, Any] = {}
+    kinds: defaultdict[str, dict[str, Any]] = defaultdict(dict)  # columns of one data type are one array: far fewer
     categories: dict[str, list[str]] = {}
     for name, column in part.columns.items():
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            categories[str(name)] = list(column.cat.categories)
-            arrays[f"column {name}"] = column.cat.codes.to_numpy()
-        elif column.dtype.kind != "f" or column.notna().any():
-            arrays[f"column {name}"] = column.to_numpy()
+        values = column.array
+        if isinstance(values, pd.Categorical):
+            categories[str(name)] = list(values.categories)
+        values = np.asarray(getattr(values, "codes", values))
+        if values.dtype.kind != "f" or not np.isnan(values).all():
+            kinds[values.dtype.str][str(name)] = values
+    arrays: dict[str, Any] = {kind: np.stack(list(columns.values())) for kind, columns in kinds.items()}
     for arm, rounds in part.rounds.items():
         arrays |= {f"{arm} flat": rounds.flat, f"{arm} lengths": rounds.lengths}
     told = {
-        "known": list(arrays),
+        "kinds": {kind: list(columns) for kind, columns in kinds.items()},
         "columns": [str(name) for name in part.columns],
         "categories": categories,
         "rows": len(part.columns),
@@ -339,11 +343,9 @@ def read_part(path: Path) -> Pooled | None:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             told = json.loads(arrays["told"].tobytes())
-            unknown = np.full(told["rows"], np.nan)
-            known = set(told["known"])
-            columns = {
-                name: arrays[stored] if (stored := f"column {name}") in known else unknown for name in told["columns"]
-            }
+            columns = dict.fromkeys(told["columns"], np.full(told["rows"], np.nan))
+            for kind, names in told["kinds"].items():
+                columns.update(zip(names, arrays[kind], strict=True))
             rounds: dict[str, Ragged] = {arm: Ragged(arrays[f"{arm} flat"], arrays[f"{arm} lengths"]) for arm in ARMS}
         for name, texts in told["categories"].items():
             columns[name] = coded(columns[name], texts)

@@ -57,6 +57,7 @@ def _name(way: str, words: Words) -> Cell:
     names = {
         OURS: gettext("the standard profile of this atlas"),
         "mean_of_300": gettext("the mean of 300 calls, one arm after the other"),
+        "alone": gettext("our rounds in one process, one arm after the other"),  # of records before turns
         "interleaved": gettext("our rounds in one process, both arms in turn"),
     }
     timer = Markup("<code>Timer.{}</code>").format(way)

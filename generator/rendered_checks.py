@@ -94,10 +94,13 @@ def _check_pages(expected: set[str], actual: set[str], code: str) -> Iterator[Fi
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 _ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
-_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)((?:\"[^\"]*\"|'[^']*'|[^<>\"'])*)>")
+_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)([^<>\"']*+(?:(?:\"[^\"]*\"|'[^']*')[^<>\"']*+)*+)>")
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"]*)\"|'([^']*)')")
 _LINE_NUMBER_ID = re.compile(r"__(?:codelineno|span|tabbed)\w*-")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_TELLING = {*_HEADINGS, "td", "th", "img", "a"}
+"""Tags whose attributes are looked at; of others, only whether there is an id among them."""
+_CLOSING = {"caption", "table", "pre", "code"}
 
 
 def structure(page: str, name: str = PAGE) -> Structure:
@@ -118,11 +121,17 @@ class _Reader:
         self.caption = ""
         self.opened: dict[str, int] = {}  # tag → where its content begins
         for tag in _TAG.finditer(article):
-            attributes = {} if tag[1] else {each[1]: each[2] or each[3] or "" for each in _ATTRIBUTE.finditer(tag[3])}
-            (self._close if tag[1] else self._open)(tag[2].lower(), tag, attributes)
+            name = tag[2].lower()
+            if tag[1]:
+                self._close(name, tag)
+            else:
+                self._open(name, tag)
 
-    def _open(self, name: str, tag: re.Match[str], attributes: dict[str, str]) -> None:
+    def _open(self, name: str, tag: re.Match[str]) -> None:
         found = self.structure
+        attributes: dict[str, str] = {}
+        if tag[3] and (name in _TELLING or "id=" in tag[3]):
+            attributes = {each[1]: each[2] or each[3] or "" for each in _ATTRIBUTE.finditer(tag[3])}
         self.opened[name] = tag.end()
         if "id" in attributes and not _LINE_NUMBER_ID.match(attributes["id"]):
             found.ids.append(attributes["id"])
@@ -143,7 +152,9 @@ class _Reader:
         elif name == "a" and "href" in attributes and not self._is_own(attributes):
             found.links.append(self._address(attributes["href"]))
 
-    def _close(self, name: str, tag: re.Match[str], _attributes: dict[str, str]) -> None:
+    def _close(self, name: str, tag: re.Match[str]) -> None:
+        if name not in _CLOSING:
+            return
         content = self.article[self.opened.get(name, tag.start()) : tag.start()]
         if name == "caption":
             self.caption = _text(content)

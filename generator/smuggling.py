@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import polib
 
@@ -42,7 +43,13 @@ _TAKEN = "\x1a"  # stands where something of the English was: what is beside it 
 def smuggled_into(entry: polib.POEntry) -> Iterator[Complaint]:
     """What is foreign in the translations of an entry."""
     for translation in forms(entry):
-        yield from smuggled([entry.msgid, entry.msgid_plural], translation)
+        yield from _seen((entry.msgid, entry.msgid_plural), translation)
+
+
+@lru_cache(maxsize=16_384)
+def _seen(english: tuple[str, ...], translation: str) -> tuple[Complaint, ...]:
+    """Who translates changes a message of a thousand, and waits for the page."""
+    return tuple(smuggled(english, translation))
 
 
 def smuggled(english: Iterable[str], translation: str) -> Iterator[Complaint]:

@@ -64,14 +64,16 @@ WORTH_A_REQUEST = 5
 def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFile]:
     """The stylesheet and the fonts it names, for the pages of a language."""
     texts = {page.uri: str(page.content) for page in pages}
+    words = {weight: _words(language, texts, weight) for weight in CSS_WEIGHTS}
     rules = []
     for face, code in _codes(language).items():
         for weight in CSS_WEIGHTS:
-            slices = _slices(face, _words(language, texts, weight))
+            slices = _slices(face, words[weight])
             held = [part for each in slices if (part := served(code, each, weight))]
+            among = frozenset().union(*held) if face in _IN_SLICES else frozenset()
             for number, characters in enumerate(held):
                 name = f"{code}-{weight}{number or ''}.woff2"
-                yield SiteFile(f"fonts/{name}", partial(web_font, code, sorted(characters), weight))
+                yield SiteFile(f"fonts/{name}", partial(web_font, code, sorted(characters), weight, among))
                 source = f'url({name}) format("woff2")'
                 rules.append(_rule(face, weight, source, characters if len(held) > 1 else ()))
     yield _stylesheet(language, rules)

@@ -46,7 +46,7 @@ def test_without_an_account_nothing_is_disturbed(monkeypatch: pytest.MonkeyPatch
     def refuse(**_: bool) -> None:
         raise OSError
 
-    monkeypatch.setattr(neighbours.psutil, "cpu_times", refuse)
+    monkeypatch.setattr("psutil.cpu_times", refuse)
     before, after = look(), look()
     assert after.busy - before.busy == after.own - before.own
 

@@ -20,7 +20,7 @@ const COORDINATES = ["model", "device", "torch", "compile_mode", "batch_size", "
 const X = "eager_ms"
 
 // `columns` are those of the records, undefined where they could not be loaded.
-export const start = (root, columns) => {
+export const start = async (root, columns) => {
   const texts = JSON.parse(root.dataset.texts)
   texts.figures = figures(texts)
   const { says, names, headings, noise } = texts
@@ -30,7 +30,7 @@ export const start = (root, columns) => {
   const known = measures(texts.figures)
   const shown = Object.keys(known).filter(id => rows.some(row => (row[id] ?? null) !== null))
 
-  // ── Words for values
+  // Words for values
 
   const name = (column, value) => names[column]?.[value] ?? String(value)
   const figure = (value, show) => {
@@ -49,7 +49,7 @@ export const start = (root, columns) => {
   const dot = document.body.dir === "rtl" ? " \u200f· " : " · "
   const described = row => COORDINATES.slice(0, -1).map(id => named(id, row)).join(dot)
 
-  // ── Controls
+  // Controls
 
   const options = (list, chosen) => list.map(([value, text]) => new Option(text, value, false, value === chosen))
   const field = (text, control) => element("label", {}, element("span", {}, text), control)
@@ -77,7 +77,7 @@ export const start = (root, columns) => {
   )
   const button = (text, onclick) => element("button", { type: "button", className: "md-button", onclick }, text)
 
-  // ── State: what is not as at the start is in the address
+  // State: what is not as at the start is in the address
 
   let sort = null
   measure.value = shown.includes("speedup") ? "speedup" : measure.value
@@ -114,7 +114,7 @@ export const start = (root, columns) => {
     old.checked = state.has("all")
   }
 
-  // ── Views: the records, or two values compared
+  // Views: the records, or two values compared
 
   const details = makeDetails(texts, root.dataset.rounds)
   const sorted = by => {
@@ -148,12 +148,12 @@ export const start = (root, columns) => {
     return views.get(key)
   }
 
-  // ── Search: every word, anywhere in what names a row
+  // Search: every word, anywhere in what names a row
 
   const naming = row => [...texts.filters.map(column => named(column, row)), row.checkpoint, row.device_name, row.run, row.reason, row.source_title]
   const text = row => (row.text ??= naming(row).filter(Boolean).join(" ").toLowerCase())
 
-  // ── Together
+  // Together
 
   const picture = element("div", { className: "explorer-picture" })
   let chart
@@ -164,7 +164,7 @@ export const start = (root, columns) => {
   const link = element("a", {}, says.link)
   let current
 
-  const axis = id => ({ id, label: headings[id], show: known[id].tick, log: known[id].log, same: known[id].same })
+  const axis = id => ({ id, label: headings[id], ...known[id], show: known[id].tick })
   // After the table is painted; of several changes only the last is drawn.
   const later = act => {
     cancelAnimationFrame(waitingFrame)
@@ -248,9 +248,10 @@ export const start = (root, columns) => {
     link,
   )
   root.replaceChildren(form, tools, picture, where)
+  await new Promise(setTimeout) // a phone is slow: it may paint
   read()
   update()
-  // The chart comes when it is seen: on a phone, it takes long.
+  // The chart comes when it is seen.
   new IntersectionObserver(async ([{ isIntersecting }], observer) => {
     if (!isIntersecting) return
     observer.disconnect()

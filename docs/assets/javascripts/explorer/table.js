@@ -46,7 +46,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
   })
   const opened = new Set()
 
-  // ── Elements
+  // Elements
 
   const caption = element("caption")
   const head = element("thead")
