@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +20,7 @@ from bench import environment, graphs, roofline, trial, worker
 from bench.build import Loaded, load
 from bench.executors import Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Refusal, Request, Survey
+from bench.machine import cores
 from bench.profiles import Sampling
 from bench.record import Peaks, Status
 from bench.statistics import speedup
@@ -71,6 +75,29 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     assert finding.input_size == (64, 64)
     names = list(dict.fromkeys(phase.name for phase in phases))
     assert names == ["building", "compiling", "warming up", "measuring", "memory and graphs"]
+
+
+def test_rounds_that_other_programs_disturb_are_repeated_counted_and_told(request: pytest.FixtureRequest) -> None:
+    cache = request.config.cache.mkdir("inductor") if request.config.cache else None
+    assert cache
+    sampling = msgspec.structs.replace(SHORT, max_s=6.0, block_ms=60.0)
+    spinning = [sys.executable, "-c", "while True: pass"]
+    with contextlib.ExitStack() as stack:
+
+        def disturb(phase: Phase) -> None:
+            if phase.name == "warming up":
+                for _ in range(cores() or 1):
+                    stack.callback(stack.enter_context(subprocess.Popen(spinning)).kill)
+
+        finding = run(msgspec.structs.replace(job("ViT"), sampling=sampling), cache, disturb).answer
+    assert isinstance(finding, Finding)
+    assert finding.status is Status.UNSTABLE
+    assert "other programs" in str(finding.reason)
+    assert finding.measurement is not None
+    told = finding.measurement.telemetry
+    assert told is not None
+    assert told.repeated_rounds > 0
+    assert told.throttle_reasons == {"other programs": told.repeated_rounds + told.throttled_rounds}
 
 
 def test_a_survey_names_the_machine_and_nothing_private(tmp_path: Path) -> None:
