@@ -17,15 +17,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
 import torch
 from torch.utils.benchmark import Timer
 
 from bench.job import Job, Recipe
-from bench.measure import Subject, sample, timed, warm_up
+from bench.measure import Subject, sample, warm_up
 from bench.models import find
 from bench.neighbours import Neighbours
 from bench.plan import make_plan
-from bench.profiles import STANDARD
+from bench.profiles import STANDARD, Sampling
 from bench.quality import ALONE, IN_TURN
 from bench.trial import Arms
 
@@ -70,9 +71,16 @@ def _timer(subject: Subject) -> Timer:
 def interleaved(eager: Subject, compiled: Subject) -> Latencies:
     """The medians of our rounds of both arms in turn, in a single process."""
     neighbours = Neighbours(torch.get_num_threads())
-    for _ in sample((eager, compiled), STANDARD.sampling, rng=random.Random(), is_disturbed=neighbours.is_disturbed):
+    eager_ms, compiled_ms = _sampled([eager, compiled], STANDARD.sampling, is_disturbed=neighbours.is_disturbed)
+    return eager_ms, compiled_ms
+
+
+def _sampled(subjects: Sequence[Subject], sampling: Sampling, **options: Any) -> list[float]:
+    for subject in subjects:
+        subject.rounds_ms.clear()
+    for _ in sample(subjects, sampling, rng=random.Random(), **options):
         pass
-    return statistics.median(eager.medians_ms()), statistics.median(compiled.medians_ms())
+    return [statistics.median(subject.medians_ms()) for subject in subjects]
 
 
 def _one_by_one(way: Way) -> Callable[[Subject, Subject], Latencies]:
@@ -131,12 +139,8 @@ def _turn(way: str, subjects: Sequence[Subject]) -> list[float]:
         subject.call(0)
     if way == TIMER:
         return [_timer(subject).blocked_autorange(min_run_time=TURN_S).median * 1e3 for subject in subjects]
-    calls: list[list[float]] = [[] for _ in subjects]
-    end = time.perf_counter() + TURN_S * len(subjects)
-    while time.perf_counter() < end:
-        for number in random.sample(range(len(subjects)), len(subjects)):
-            calls[number] += timed(subjects[number], 1)
-    return [statistics.median(each) for each in calls]
+    short = msgspec.structs.replace(STANDARD.sampling, max_s=TURN_S * len(subjects), floor_rounds=1)
+    return _sampled(subjects, short)
 
 
 if __name__ == "__main__":

@@ -583,9 +583,8 @@ def _column(numbers: Indices, values: Sequence[Any]) -> Any:
 
 def coded(codes: Any, texts: Iterable[str]) -> Any:
     """A column of texts, each of them held once, and no code below zero. Raises `ValueError` for a code without one."""
-    kind = pd.CategoricalDtype(
-        pd.Index(list(texts), dtype=object)
-    )  # as pandas' own texts, they take five times as long
+    plain = pd.Index(list(texts), dtype=object)  # as pandas' own texts, they take five times as long
+    kind = pd.CategoricalDtype(plain)
     if codes.max(initial=-1) >= len(kind.categories):
         raise ValueError
     return pd.Categorical.from_codes(codes, dtype=kind, validate=False)
