@@ -34,6 +34,7 @@ class Subject:
     call: Call
     warmup_ms: list[float] = field(default_factory=list)
     rounds_ms: list[tuple[float, ...]] = field(default_factory=list)
+    repeated_s: float = 0.0  # in calls of rounds that were repeated
     faults: int = 0
     next_batch: int = 0
 
@@ -115,7 +116,7 @@ def sample(
             if repeats < sampling.max_repeats and seconds < sampling.max_s:
                 repeats += 1
                 for subject in subjects:
-                    subject.rounds_ms.pop()
+                    subject.repeated_s += sum(subject.rounds_ms.pop()) / 1e3
                 continue
             disturbed += 1
         for subject in subjects:

@@ -149,11 +149,12 @@ def _latency(measurements: Sequence[Measurement], arm: str) -> float:
 
 
 def _seconds(measurement: Measurement) -> float:
-    """In rounds and in warm-up, whose calls were as long as later ones."""
+    """In rounds, also those that were repeated, and in warm-up; taken to be as long as the rounds that were kept."""
     rounds = [calls for arm in (measurement.eager, measurement.compiled) if arm for calls in arm.rounds_ms]
     calls = sum(map(len, rounds))
     measured = sum(map(sum, rounds)) / 1e3
-    return measured * (1 + (measurement.warmup_calls or 0) / calls)
+    repeated = measurement.telemetry.repeated_rounds if measurement.telemetry else 0
+    return measured * (1 + (measurement.warmup_calls or 0) / calls + repeated / len(measurement.eager.rounds_ms))
 
 
 def table(quality: Quality) -> Table:

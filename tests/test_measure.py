@@ -143,6 +143,7 @@ def test_throttled_rounds_are_repeated_and_counted_when_there_are_too_many() -> 
     hot = iter([True] * 4 + [False] * 10_000)
     rounds = run(world, arms, Sampling(max_s=5, max_repeats=3), is_disturbed=lambda: next(hot))
     assert rounds[-1].disturbed == 1
+    assert arms[0].repeated_s == pytest.approx(3 * 0.050, rel=0.2)
     assert len(arms[0].rounds_ms) == len(arms[1].rounds_ms) == rounds[-1].number
 
 
