@@ -26,11 +26,15 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 class Cache:
-    """One folder of the cache, such as ``charts``. It keeps nothing in memory, so that this does not grow."""
+    """One folder of the cache, such as ``charts``. It keeps nothing in memory, so that this does not grow.
 
-    def __init__(self, name: str, suffix: str = "", root: Path = CACHE) -> None:
+    `level` is how hard zlib tries, 0 for what is compressed as it is: then it only adds a checksum.
+    """
+
+    def __init__(self, name: str, suffix: str = "", root: Path = CACHE, level: int = 1) -> None:
         self.folder = root / name
         self.suffix = suffix
+        self._level = level
         self._locks = tuple(RLock() for _ in range(256))
 
     def get(self, key: str, make: Callable[[], bytes]) -> bytes:
@@ -52,7 +56,7 @@ class Cache:
         return content if unpacking.eof else None
 
     def _write(self, name: str, content: bytes) -> bytes:
-        put(self._path(name), zlib.compress(content, level=3))
+        put(self._path(name), zlib.compress(content, self._level))
         return content
 
 

@@ -14,7 +14,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ WIDTH, HEIGHT = CARD_SIZE
 PAPER, INK, EAGER, COMPILED = 0xFFFFFF, 0x10263B, 0x56B4E9, 0xE69F00
 """The colours of the logo."""
 
-_CARDS = Cache("cards", ".png")
+_CARDS = Cache("cards", ".png", level=0)
 
 
 @dataclass(frozen=True)
@@ -79,21 +79,24 @@ _LEADING = 1.32
 _MUTED = 0.74
 
 _SHADES = 14
-_SHADE_OF_INK = (np.arange(256) * (_SHADES - 1) // 255).astype(np.uint8)
+_OF_INK, _OF_MUTED_INK = ((np.arange(256) * strength * (_SHADES - 1) // 255).astype("u1") for strength in (1, _MUTED))
+"""The shade for how much of a pixel is covered, from 0 to 255."""
+
 _EAGER_INDEX, _COMPILED_INDEX = _SHADES, _SHADES + 1
 """Sixteen colours, so that a pixel takes half a byte: shades from paper to ink, and those of the two arms."""
 
 
 class _Canvas:
-    """Coverage with ink, from 0 to 255, placed by pixels from the top and from where the language starts to read."""
+    """The number of the colour of each pixel; placed by pixels from the top and from where the language starts to
+    read."""
 
     def __init__(self, card: Card) -> None:
         check_glyphs((card.site, card.section, card.title, card.text))
         self.card = card
-        self.ink = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)
 
     def drawn(self) -> NDArray[np.uint8]:
-        """The number of the colour of each pixel."""
+        """With all that is on the card."""
         card = self.card
         baseline = _MARGIN + _LOGO // 2 + 14
         self._place(_MARGIN, _MARGIN, _square())
@@ -104,7 +107,8 @@ class _Canvas:
         y = self._paragraph(_TITLE_TOP, *self._title(), bold=self._bold) + 18
         fitting = int((_BOTTOM - y) // (_TEXT * _LEADING))
         self._paragraph(y, _shortened(_lines(card.text, card.language, _TEXT), fitting), _TEXT, muted=True)
-        return self._arms(_SHADE_OF_INK[self.ink])
+        self._draw_arms()
+        return self.picture
 
     def _title(self) -> tuple[list[str], int]:
         for size, most in _TITLES:
@@ -128,29 +132,26 @@ class _Canvas:
 
     def _text(self, x: int, y: int, text: str, size: int, *, bold: bool = False, muted: bool = False) -> int:
         """Text with its baseline at `y`; returns its width."""
-        font = _set(text, self.card.language, size, bold=bold)
-        font.draw_glyphs_to_bitmap(antialiased=True)
-        glyphs = font.get_image()
-        self._place(x, y - len(glyphs) + round(font.get_descent() / 64), glyphs * _MUTED if muted else glyphs)
+        glyphs, descent = _glyphs(text, self.card.language, size, bold=bold, muted=muted)
+        self._place(x, y - len(glyphs) + descent, glyphs)
         return int(glyphs.shape[1])
 
-    def _place(self, x: int, y: int, shape: NDArray[Any]) -> None:
+    def _place(self, x: int, y: int, shape: NDArray[np.uint8]) -> None:
         height, width = shape.shape
         left = WIDTH - x - width if self.card.right_to_left else x
-        place = self.ink[y : y + height, max(left, 0) : left + width]
-        place |= shape[: place.shape[0], : place.shape[1]].astype(np.uint8)
+        place = self.picture[y : y + height, max(left, 0) : left + width]
+        np.maximum(place, shape[: place.shape[0], : place.shape[1]], out=place)
 
-    def _arms(self, picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def _draw_arms(self) -> None:
         """Eager and compiled, as two bars: in the logo, which is never mirrored, and along the lower edge."""
         unit = _LOGO // 24
         left = WIDTH - _MARGIN - _LOGO if self.card.right_to_left else _MARGIN
-        reading = picture[:, ::-1] if self.card.right_to_left else picture
+        reading = self.picture[:, ::-1] if self.card.right_to_left else self.picture
         for top, width, index in ((6, 14, _EAGER_INDEX), (13, 8, _COMPILED_INDEX)):
             y, x = _MARGIN + top * unit, left + 5 * unit
-            picture[y : y + 5 * unit, x : x + width * unit] = index
+            self.picture[y : y + 5 * unit, x : x + width * unit] = index
         reading[-44:-24] = _EAGER_INDEX
         reading[-20:, : WIDTH * 8 // 14] = _COMPILED_INDEX
-        return picture
 
 
 @cache
@@ -159,8 +160,9 @@ def _square() -> NDArray[np.uint8]:
     radius = _LOGO * 5 / 24
     centres = np.arange(_LOGO) + 0.5
     beyond = np.maximum(np.maximum(radius - centres, centres - _LOGO + radius), 0)
-    coverage: NDArray[np.uint8] = (255 * np.clip(radius + 0.5 - np.hypot(beyond, beyond[:, None]), 0, 1)).astype("u1")
-    return coverage
+    coverage = 255 * np.clip(radius + 0.5 - np.hypot(beyond, beyond[:, None]), 0, 1)
+    shades: NDArray[np.uint8] = _OF_INK[coverage.astype("u1")]
+    return shades
 
 
 def _png(picture: NDArray[np.uint8]) -> bytes:
@@ -190,23 +192,29 @@ def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
     return font
 
 
+@lru_cache(maxsize=32)  # the name of the site is on every card, and that of a section on many
+def _glyphs(text: str, language: str, size: int, *, bold: bool, muted: bool) -> tuple[NDArray[np.uint8], int]:
+    """The shades of a text, and how many pixels of it lie below its baseline."""
+    font = _set(text, language, size, bold=bold)
+    font.draw_glyphs_to_bitmap(antialiased=True)
+    return (_OF_MUTED_INK if muted else _OF_INK)[font.get_image()], round(font.get_descent() / 64)
+
+
 @cache
-def _advance(character: str, language: str) -> float:
+def _advance(character: str, language: str, bold: bool) -> float:
     """Its width where it stands alone, in heights of the text."""
     if unicodedata.east_asian_width(character) in "WF":
         return 1
-    return float(_set(character, language, 100).get_width_height()[0] / 6400)
+    return float(_set(character, language, 100, bold=bold).get_width_height()[0] / 6400)
 
 
 def _lines(text: str, language: str, size: int, *, bold: bool = False, balanced: bool = False) -> list[str]:
-    """`text` in as few lines as the card has room for; `balanced`, they are about as long as each other.
-
-    The whole text is measured; its pieces share that width as their letters do while they stand alone.
-    """
+    """`text` in as few lines as the card has room for; `balanced`, they are about as long as each other."""
     pieces = list(_pieces(text, language))
-    shares = [sum(_advance(character, language) for character in piece) for piece in pieces]
-    whole = _set(text, language, size, bold=bold).get_width_height()[0] / 64
-    widths = [whole * share / sum(shares) for share in shares]
+    widths = [size * sum(_advance(character, language, bold) for character in piece) for piece in pieces]
+    if re.search(f"[{ARABIC}]", text):  # whose letters are narrower where they are joined: in all of it alike
+        whole = _set(text, language, size, bold=bold).get_width_height()[0] / 64
+        widths = [each * whole / sum(widths) for each in widths]
     lines = _filled(pieces, widths, _ROOM)
     for part in np.arange(0.5, 1, 0.05) if balanced else ():
         narrower = _filled(pieces, widths, part * _ROOM)

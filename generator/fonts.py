@@ -72,7 +72,7 @@ def is_covered(language: str) -> bool:
     return language in FACES or script_of(language) in SCRIPTS
 
 
-_WEB = Cache("web-fonts", ".woff2")
+_WEB = Cache("web-fonts", ".woff2", level=0)
 
 
 # ── For charts ──────────────────────────────────────────────────────────────────────────────────────────────────────

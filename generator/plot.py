@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bench import statistics
 from bench.errors import AtlasError
 from generator import fonts, typography
-from generator.svg import UNITS, Drawing, Letter, Segment, outline
+from generator.svg import UNITS, Drawing, Letter, Segment, Text, outline
 
 WIDTH = 480
 """Of every chart, in pixels. On a phone of 390 pixels text of size `SMALL` is still shown at more than ten pixels."""
@@ -171,8 +171,7 @@ def _width(text: str, language: str, bold: bool) -> float:  # a part of the key
 
 
 @lru_cache(maxsize=8192)
-def _letters(text: str, language: str, bold: bool) -> tuple[Letter, ...]:
-    """What the text is written with; the outlines are in `_SHAPES` then."""
+def _written(text: str, language: str, bold: bool) -> Text:
     scale = UNITS / _EM
     known: Any = _SHAPES  # which names are in it is all that is asked
     with _SETTING:
@@ -180,7 +179,7 @@ def _letters(text: str, language: str, bold: bool) -> tuple[Letter, ...]:
         placed, new, _ = TextToPath().get_glyphs_with_font(font, text, known, return_new_glyphs_only=True)
         for name, (points, codes) in new.items():
             _SHAPES[name] = outline(_segments(Shape(points * scale, codes)), 0)
-    return tuple(Letter(name, round(x * scale), round(y * scale)) for name, x, y, _ in placed)
+    return Text.of((Letter(name, round(x * scale), round(y * scale)) for name, x, y, _ in placed), _SHAPES)
 
 
 def _segments(shape: Shape) -> Iterator[Segment]:
@@ -281,8 +280,8 @@ class Canvas:
         width = text_width(text, self.language, size, bold=bold)
         before = {"start": 0.0, "end": width}.get(how.get("side", "start"), width / 2)
         left = self._x(x) - (width - before if self.mirrored else before)
-        letters = _letters(_from_the_right(text) if self.mirrored else text, self.language, bold)
-        self.drawing.text(3, left, y + 0.36 * size, size, LIGHT[role], letters, _SHAPES)
+        written = _written(_from_the_right(text) if self.mirrored else text, self.language, bold)
+        self.drawing.text(3, left, y + 0.36 * size, size, LIGHT[role], written)
         self.texts.append(Placed(text, left, y, width, size))
 
     def bar(self, x: float, y: float, width: float, height: float, role: Role) -> None:
@@ -389,6 +388,8 @@ def _title_height(plot: Plot, panel: Panel) -> float:
 
 def _wrapped(text: str, language: str, size: float, *, bold: bool = False) -> list[str]:
     """The text in lines of at most `WIDTH`, as far as spaces allow."""
+    if text and text_width(text, language, size, bold=bold) <= WIDTH:
+        return [text]
     lines: list[str] = []
     for word in text.split(" ") if text else ():
         longer = f"{lines[-1]} {word}" if lines else word

@@ -29,6 +29,21 @@ class Letter:
     y: int
 
 
+@dataclass(frozen=True)
+class Text:
+    """Letters that follow each other, written; `shapes` has the outline of each."""
+
+    written: str
+    shapes: Mapping[str, str]
+
+    @classmethod
+    def of(cls, letters: Iterable[Letter], shapes: Mapping[str, str]) -> Text:
+        """`shapes` has the outlines of at least these, "" where nothing shows."""
+        shown = [letter for letter in letters if shapes[letter.name]]
+        uses = (f'<use xlink:href="#{each.name}"{_place(each)}/>' for each in shown)
+        return cls("".join(uses), {letter.name: shapes[letter.name] for letter in shown})
+
+
 class Drawing:
     """Shapes in layers; within a layer the later ones lie above."""
 
@@ -52,23 +67,12 @@ class Drawing:
         segments: list[Segment] = [("L" if number else "M", point) for number, point in enumerate(points)]
         self._add(layer, f'<path d="{outline([*segments, *([("z", ())] if closed else ())], 2)}" {paint}/>')
 
-    def text(
-        self,
-        layer: float,
-        x: float,
-        y: float,
-        size: float,
-        fill: str,
-        letters: Iterable[Letter],
-        shapes: Mapping[str, str],
-    ) -> None:
-        """Letters from `x` on, their baseline at `y`; `shapes` has their outlines, "" where nothing shows."""
-        shown = [letter for letter in letters if shapes[letter.name]]
-        self._letters.update((letter.name, shapes[letter.name]) for letter in shown)
-        uses = (f'<use xlink:href="#{each.name}"{_place(each)}/>' for each in shown)
+    def text(self, layer: float, x: float, y: float, size: float, fill: str, text: Text) -> None:
+        """Letters from `x` on, their baseline at `y`."""
+        self._letters.update(text.shapes)
         scale = f"{size / UNITS:.6g}".lstrip("0")
         moved = f"translate({_joined((_text(x, 2), _text(y, 2)))}) scale({scale} -{scale})"
-        self._add(layer, f'<g transform="{moved}" fill="{fill}">{"".join(uses)}</g>')
+        self._add(layer, f'<g transform="{moved}" fill="{fill}">{text.written}</g>')
 
     def _add(self, layer: float, shape: str) -> None:
         self._shapes.append((layer, shape))
@@ -127,7 +131,7 @@ def _text(number: float, decimals: int) -> str:
     text = f"{number:.{decimals}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return "0" if text == "-0" else re.sub(r"^(-?)0\.", r"\1.", text)
+    return "0" if text == "-0" else text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def _joined(numbers: Iterable[str]) -> str:

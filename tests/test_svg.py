@@ -7,13 +7,14 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from generator.svg import Drawing, Letter, Segment, outline
+from generator.svg import Drawing, Letter, Segment, Text, outline
 
 
 def test_upper_layers_come_last_and_letters_once() -> None:
     drawing = Drawing(100, 50)
     letters = (Letter("A", 0, 0), Letter("space", 240, 0), Letter("A", 340, -2))
-    drawing.text(3, 1.234, 20, 16, "#000000", letters, {"A": "M0 0h9v9z", "space": ""})
+    text = Text.of(letters, {"A": "M0 0h9v9z", "B": "M0 0", "space": ""})
+    drawing.text(3, 1.234, 20, 16, "#000000", text)
     drawing.rectangle(2, 0.5, 0, 9.996, 5, "#0072b2")
     drawing.path(1, [(0, 0), (10, 0), (10, 2.5)], 'fill="none"')
     root = ET.fromstring(drawing.svg())
