@@ -10,18 +10,18 @@ status and a reason, and no figures.
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from bench.errors import AtlasError
 from bench.faults import Faults
@@ -34,9 +34,10 @@ from bench.record import RESULTS
 from bench.tour import Tour
 from bench.tour import newest as newest_tour
 from generator.cache import CACHE
+from generator.columns import Indices, Ragged, Texts
 from generator.lint import Finding, lint
 from generator.pool_cache import look_at, read_part, write_part
-from generator.pooling import Pooled, Ragged, coded, moment
+from generator.pooling import Pooled, moment
 from generator.rows import ORDERS, Row, Rows
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -116,14 +117,16 @@ HISTORY = 5_000
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that pages can show. `table` has `COLUMNS` as they were pooled; nobody changes it. It holds every run's row
-    of a cell, or, where these are more than `HISTORY`, that of the newest run alone: so no page grows with the years.
+    """All that pages can show. `figures` and `texts` have `COLUMNS` as they were pooled; nobody changes them. They hold
+    every run's row of a cell, or, where these are more than `HISTORY`, that of the newest run alone: so no page grows
+    with the years.
     """
 
-    table: pd.DataFrame
+    figures: Mapping[str, NDArray[Any]]
+    texts: Mapping[str, Texts]
     records: int
     runs: tuple[str, ...]  # by name
-    superseded: int = 0  # rows that `table` leaves out, since a newer run has their cell
+    superseded: int = 0  # rows that they leave out, since a newer run has their cell
     tour: Tour | None = None  # the newest
     quality: Quality | None = None  # likewise
     faults: Faults | None = None  # likewise
@@ -135,14 +138,31 @@ class Results:
         """By label, for each arm of a measured row the median of each round, in the order of time, one process after
         the other; empty for a row without."""
         arms = {arm: lists.lists() for arm, lists in self.rounds.items()}
-        return [{arm: lists[row] for arm, lists in arms.items() if lists[row]} for row in range(len(self.table))]
+        return [{arm: lists[row] for arm, lists in arms.items() if lists[row]} for row in range(self._size)]
 
     @cached_property
     def rows(self) -> Rows:
-        """The rows of the table as dictionaries of plain values, each at the position that is its label."""
-        size = len(self.table)
-        columns = [_plain(self.table.get(name), kind, size) for name, kind in COLUMNS.items()]
-        return [dict(zip(("row", *COLUMNS), values, strict=True)) for values in zip(range(size), *columns, strict=True)]
+        """The rows as dictionaries of plain values, each at the position that is its label."""
+        columns = [self._plain(name, kind) for name, kind in COLUMNS.items()]
+        lines = zip(range(self._size), *columns, strict=True)
+        return [dict(zip(("row", *COLUMNS), values, strict=True)) for values in lines]
+
+    @property
+    def _size(self) -> int:
+        return len(next(iter(self.figures.values()), ()))
+
+    def _plain(self, name: str, kind: type) -> list[Any]:
+        if kind is str:
+            return self.texts[name].plain() if name in self.texts else [""] * self._size
+        if kind is datetime:
+            return [moment(number) for number in self.figures[name].tolist()] if self._size else []
+        figures = self.figures.get(name)
+        if figures is None:
+            return [None] * self._size
+        unknown = np.isnan(figures)
+        known = np.where(unknown, 0, figures).astype(kind).astype(object)
+        known[unknown] = None
+        return list(known)
 
     @cached_property
     def newest_rows(self) -> Rows:
@@ -170,29 +190,6 @@ class Results:
         return doubts
 
 
-def _plain(column: pd.Series[Any] | None, kind: type, size: int) -> list[Any]:
-    if column is None:
-        return ["" if kind is str else None] * size
-    if kind is str:
-        texts = column.cat.categories.to_list()
-        return [texts[code] for code in column.cat.codes.tolist()]
-    if kind is datetime:
-        return [moment(number) for number in column.tolist()]
-    return _plain_numbers(column.to_numpy(np.float64), kind)
-
-
-def _plain_numbers(values: Any, kind: type) -> list[Any]:
-    unknown = np.isnan(values)
-    if unknown.all():
-        return [None] * len(values)
-    if not unknown.any():
-        plain: list[Any] = values.astype(kind).tolist()
-        return plain
-    if kind is float:  # as most are: a call less for each
-        return [None if math.isnan(value) else value for value in values.tolist()]
-    return [None if math.isnan(value) else kind(value) for value in values.tolist()]
-
-
 # ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -210,7 +207,8 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
         if kept:
             write_part(kept, shown)
     return Results(
-        shown.columns,
+        shown.figures,
+        shown.texts,
         records=shown.facts["records"],
         runs=tuple(shown.facts["runs"]),
         superseded=shown.facts["superseded"],
@@ -233,14 +231,16 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _refuse_shared_runs(rows: pd.DataFrame, paths: Sequence[Path]) -> None:
+def _refuse_shared_runs(pooled: Pooled, paths: Sequence[Path]) -> None:
     """A run belongs to one file: else nobody could tell which of two lines of a process is the newer one."""
-    owner: dict[int, int] = {}
-    runs = rows["run"]
-    for run, file in rows.assign(run=runs.cat.codes)[["run", "file"]].drop_duplicates().itertuples(index=False):
+    owner: dict[str, int] = {}
+    runs, files = pooled.texts["run"], pooled.figures["file"]
+    _, first = np.unique(_numbers([runs], [files]), return_index=True)
+    for row in np.sort(first).tolist():
+        run, file = runs[row], int(files[row])
         if owner.setdefault(run, file) != file:
             raise AtlasError(
-                f"the run {runs.cat.categories[run]!r} is already in {paths[owner[run]]}",
+                f"the run {run!r} is already in {paths[owner[run]]}",
                 where=f"{paths[file]}: $.run",
                 remedy="remove one of the two files, or give its records another run",
             )
@@ -252,89 +252,90 @@ def _refuse_shared_runs(rows: pd.DataFrame, paths: Sequence[Path]) -> None:
 def _shown(pooled: Pooled, paths: Sequence[Path]) -> Pooled:
     """The rows that `Results` has, in the order of pages and with the names of devices and models: all of them, or the
     newest of each cell where there are more than `HISTORY`."""
-    rows = pooled.columns
-    if rows.empty:
-        return Pooled(rows, pooled.rounds, {"records": 0, "superseded": 0, "runs": []})
-    _refuse_shared_runs(rows, paths)
-    age = np.lexsort((_ranks(rows["run"]), _ranks(rows["source_date"]), rows["measured_at"]))
+    if not len(pooled):
+        return Pooled({}, {}, pooled.rounds, {"records": 0, "superseded": 0, "runs": []})
+    _refuse_shared_runs(pooled, paths)
+    figures, texts = dict(pooled.figures), dict(pooled.texts)
+    age = np.lexsort((_ranks(texts["run"]), _ranks(texts["source_date"]), figures["measured_at"]))
     # The cores tell CPUs apart; beside an accelerator they are its host's, and it stays the same device.
-    own_cores = rows["cores"].where(rows["device_type"] == "cpu")
-    machines = pd.DataFrame(
-        {"device_type": rows["device_type"], "device_name": rows["device_name"], "cores": own_cores}
+    own_cores = np.where(texts["device_type"].are("cpu"), figures["cores"], np.nan)
+    texts["device"] = _slugs([texts["device_type"], texts["device_name"]], [own_cores], age, _device_slug)
+    checkpoints = texts["model_label"], texts["checkpoint"]
+    texts["model"] = _slugs(checkpoints, [], age, lambda label, _: slugify(label))
+    texts["model_label"] = _distinct_labels(*checkpoints)
+    cells = _numbers(
+        (each for name, each in texts.items() if name in COORDINATES),
+        (each for name, each in figures.items() if name in COORDINATES),
     )
-    checkpoints = rows[["model_label", "checkpoint"]]
-    names = {
-        "device": _slugs(machines, age, _device_slug),
-        "model": _slugs(checkpoints, age, lambda row: slugify(row["model_label"])),
-        "model_label": _distinct_labels(checkpoints),
-    }
-    rows = rows.assign(**names)
-    cells = _numbers(rows, list(COORDINATES))
-    newest = np.zeros(len(rows), dtype=bool)
-    newest[_last(cells, age)] = True
+    newest = figures["newest"] = np.zeros(len(pooled))
+    newest[_last(cells, age)] = 1
     facts = {
-        "records": int(rows["attempts"].sum()),
-        "runs": sorted(rows["run"].cat.remove_unused_categories().cat.categories),
-        "superseded": int((~newest).sum()) if len(rows) > HISTORY else 0,
+        "records": int(figures["attempts"].sum()),
+        "runs": sorted(texts["run"].used()),
+        "superseded": int((newest == 0).sum()) if len(pooled) > HISTORY else 0,
     }
-    kept = np.flatnonzero(newest) if facts["superseded"] else np.arange(len(rows))
-    table = rows.assign(newest=newest.astype(np.float64)).take(kept)
-    order = _in_order(table)
-    rounds = {arm: lists.take(kept[order]) for arm, lists in pooled.rounds.items()}
-    columns = [name for name in COLUMNS if name in table]
-    return Pooled(table.take(order)[columns].reset_index(drop=True), rounds, facts)
+    del figures["file"]
+    table = Pooled(figures, texts, pooled.rounds, facts)
+    if facts["superseded"]:
+        table = table.take(np.flatnonzero(newest))
+    return table.take(_in_order(table))
 
 
-def _in_order(table: pd.DataFrame) -> Any:
+def _in_order(table: Pooled) -> Indices:
     """Positions of the rows as pages show them: accelerators before CPUs, old versions before new, models by name."""
     keys = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run"]
-    ranked = [table[key] if key == "batch_size" else _ranks(table[key], ORDERS.get(key)) for key in reversed(keys)]
-    return np.lexsort([*ranked, (table["device_type"] == "cpu").to_numpy()])
+    figures, texts = table.figures, table.texts
+    ranks = [figures[key] if key in figures else _ranks(texts[key], ORDERS.get(key)) for key in reversed(keys)]
+    return np.lexsort([*ranks, texts["device_type"].are("cpu")])
 
 
-def _ranks(column: pd.Series[Any], order: Callable[[str], Any] | None = None) -> Any:
+def _ranks(column: Texts, order: Callable[[str], Any] | None = None) -> Indices:
     """The place of each row's text among the texts of the column, sorted."""
-    texts = list(column.cat.categories)
+    texts = column.known
     ranks = np.empty(len(texts), dtype=np.int64)
     ranks[sorted(range(len(texts)), key=lambda at: order(texts[at]) if order else texts[at])] = np.arange(len(texts))
-    return ranks[column.cat.codes.to_numpy()]
+    found: Indices = ranks[column.codes]
+    return found
 
 
-def _numbers(table: pd.DataFrame, columns: Sequence[str]) -> Any:
-    """A number for each row: the same for rows that agree in all columns."""
-    numbers = np.zeros(len(table), dtype=np.int64)
-    for name in columns:
-        column = table[name]
-        codes = column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else pd.factorize(column)[0]
-        own = np.asarray(codes, dtype=np.int64) + 1  # 0 where unknown
-        numbers = pd.factorize(numbers * (own.max(initial=0) + 1) + own)[0]
-    return numbers
+def _numbers(texts: Iterable[Texts], figures: Iterable[NDArray[Any]] = ()) -> Indices:
+    """A number from zero on for each row: the same for rows that agree in all columns."""
+    numbers, many = np.zeros(1, np.int64), 1
+    columns = (np.unique(each, return_inverse=True)[1] for each in figures)
+    for own in chain((each.codes for each in texts), columns):
+        several = int(own.max()) + 1
+        if many * several >= 2**63:
+            numbers = np.unique(numbers, return_inverse=True)[1]
+            many = int(numbers.max()) + 1
+        numbers, many = numbers * several + own, many * several
+    return np.unique(numbers, return_inverse=True)[1]
 
 
-def _last(numbers: Any, order: Any) -> Any:
+def _last(numbers: Indices, order: Indices) -> Indices:
     """For each number, ascending, the row that comes last in `order`."""
     last = np.empty(numbers.max() + 1, dtype=np.int64)
     last[numbers[order]] = order  # of several values for one place the last stays
     return last
 
 
-def _slugs(identity: pd.DataFrame, age: Any, slug: Callable[[Mapping[Any, Any]], str]) -> Any:
-    """One slug for each distinct `identity`. Of those that would share one the oldest keeps it: links stay valid."""
-    numbers = _numbers(identity, identity.columns.to_list())
+def _slugs(texts: Sequence[Texts], figures: Sequence[NDArray[Any]], age: Indices, slug: Callable[..., str]) -> Texts:
+    """One slug for each distinct combination of these columns, made of their values. Of those that would share one the
+    oldest keeps it: links stay valid."""
+    numbers = _numbers(texts, figures)
     place = np.empty(len(age), dtype=np.int64)
     place[age] = np.arange(len(age))
     oldest = _last(numbers, age[::-1])
-    slugs = np.empty(len(oldest), dtype=object)
+    slugs = [""] * len(oldest)
     taken: set[str] = set()
-    by_age = np.argsort(place[oldest])
-    for number, row in zip(by_age, identity.iloc[oldest[by_age]].to_dict("records"), strict=True):
-        name = slug(row)
+    for number in np.argsort(place[oldest]).tolist():
+        row = oldest[number]
+        told = *(each[row] for each in texts), *(None if np.isnan(each[row]) else float(each[row]) for each in figures)
+        name = slug(*told)
         if name in taken or name in _RESERVED or not name:
-            key = tuple(None if pd.isna(part) else part for part in row.values())
-            name = "-".join(filter(None, (name, hashlib.sha256(repr(key).encode()).hexdigest()[:8])))
+            name = "-".join(filter(None, (name, hashlib.sha256(repr(told).encode()).hexdigest()[:8])))
         taken.add(name)
         slugs[number] = name
-    return coded(numbers, slugs)
+    return Texts.picked(numbers, slugs)
 
 
 # Names of pages that are there anyway, and names that Windows keeps for itself.
@@ -347,22 +348,16 @@ def slugify(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_MAX_SLUG].rstrip("-")
 
 
-def _device_slug(row: Mapping[Any, Any]) -> str:
-    if row["device_type"] != "cpu":
-        return slugify(row["device_name"])
-    cores = "" if pd.isna(row["cores"]) else f" {row['cores']:.0f} cores"
-    return slugify(f"cpu {row['device_name']}{cores}")
+def _device_slug(device_type: str, device_name: str, cores: float | None) -> str:
+    if device_type != "cpu":
+        return slugify(device_name)
+    return slugify(f"cpu {device_name}{'' if cores is None else f' {cores:.0f} cores'}")
 
 
-def _distinct_labels(pairs: pd.DataFrame) -> Any:
+def _distinct_labels(labels: Texts, checkpoints: Texts) -> Texts:
     """The label of each model, with its checkpoint where several checkpoints go by one label."""
-    numbers = _numbers(pairs, pairs.columns.to_list())
-    distinct = pairs.iloc[_last(numbers, np.arange(len(pairs)))].astype(str)
-    shared = {label for label, count in Counter(distinct["model_label"]).items() if count > 1}
-    labels = [
-        f"{label} ({checkpoint})" if label in shared else label
-        for label, checkpoint in distinct.itertuples(index=False)
-    ]
-    known = list(dict.fromkeys(labels))
-    codes = np.array([known.index(label) for label in labels], dtype=np.int64)
-    return coded(codes[numbers], known)
+    numbers = _numbers([labels, checkpoints])
+    one = _last(numbers, np.arange(len(numbers)))
+    pairs = list(zip(labels.take(one).plain(), checkpoints.take(one).plain(), strict=True))
+    shared = {label for label, count in Counter(label for label, _ in pairs).items() if count > 1}
+    return Texts.picked(numbers, [f"{label} ({name})" if label in shared else label for label, name in pairs])

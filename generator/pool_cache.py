@@ -36,13 +36,15 @@ from zipfile import BadZipFile
 
 import msgspec
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from bench import cause, record, statistics
+from bench.errors import AtlasError
 from bench.machine import cores
-from generator import pooling
+from generator import columns, pooling
 from generator.cache import CACHE, put
-from generator.pooling import ARMS, Pooled, Ragged, coded, pool, united
+from generator.columns import Ragged, Texts
+from generator.pooling import ARMS, Pooled, pool
 
 WORTH_KEEPING = 2_000_000
 """Bytes of run files from which a cache pays: fewer are pooled sooner than their stamps are compared."""
@@ -71,9 +73,9 @@ ROOT = Path(__file__).resolve().parent.parent
 @cache
 def version() -> str:
     """What pooled rows depend on besides the run files."""
-    modules = (record, statistics, cause, pooling)
+    modules = (record, statistics, cause, columns, pooling)
     sources = [Path(str(module.__file__)).read_bytes() for module in modules] + [Path(__file__).read_bytes()]
-    made_by = f"{sys.version_info[:2]} {np.__version__} {pd.__version__}".encode()
+    made_by = f"{sys.version_info[:2]} {np.__version__}".encode()
     return _digest(b"\0".join([made_by, *(_digest(each).encode() for each in sources)]))
 
 
@@ -184,21 +186,18 @@ def _joined(digests: Sequence[str], parts: Mapping[str, Sequence[str]], rows: Ma
     names = list(parts)
     place = {digest: (at, file) for at, name in enumerate(names) for file, digest in enumerate(parts[name])}
     whole = concatenated([rows[name] for name in names])
-    offsets = np.cumsum([0, *(len(rows[name].columns) for name in names)])
-    part = np.repeat(np.arange(len(names)), np.diff(offsets))
+    part = np.repeat(np.arange(len(names)), [len(rows[name]) for name in names])
     first = np.cumsum([0, *(len(parts[name]) for name in names)])
-    of_row = first[part] + whole.columns["file"].to_numpy()
+    of_row = first[part] + whole.figures["file"]
     starts, counts = _groups(of_row, int(first[-1]))
     order = np.argsort(of_row, kind="stable")
     files = [first[at] + file for at, file in (place[digest] for digest in digests)]
     positions = [order[starts[file] : starts[file] + counts[file]] for file in files]
     taken = np.concatenate(positions) if positions else np.empty(0, np.int64)
-    if not np.array_equal(taken, np.arange(len(whole.columns))):  # most often they are in order, and copying is dear
-        whole = Pooled(
-            whole.columns.take(taken).reset_index(drop=True), {arm: whole.rounds[arm].take(taken) for arm in ARMS}
-        )
+    if not np.array_equal(taken, np.arange(len(whole))):  # most often they are in order, and copying is dear
+        whole = whole.take(taken)
     file = np.repeat(np.arange(len(files)), [len(each) for each in positions])
-    return Pooled(whole.columns.assign(file=file), whole.rounds)
+    return Pooled({**whole.figures, "file": file}, whole.texts, whole.rounds)
 
 
 def _groups(numbers: Any, count: int) -> tuple[Any, Any]:
@@ -210,24 +209,19 @@ def concatenated(parts: Sequence[Pooled]) -> Pooled:
     """The rows of all parts, one after the other."""
     if len(parts) == 1:
         return parts[0]
-    found = [dict(part.columns.items()) for part in parts]
-    sizes = [len(part.columns) for part in parts]
-    columns = {str(name): _column([each.get(name) for each in found], sizes) for name in dict.fromkeys(chain(*found))}
-    frame = pd.DataFrame(columns) if columns else pd.DataFrame({"file": np.empty(0, np.int64)})
-    return Pooled(frame, {arm: Ragged.joined([part.rounds[arm] for part in parts]) for arm in ARMS})
-
-
-def _column(found: Sequence[pd.Series[Any] | None], sizes: Sequence[int]) -> Any:
-    """A column of all parts; None in one that has none."""
-    if any(each is not None and isinstance(each.dtype, pd.CategoricalDtype) for each in found):
-        return united(
-            [
-                coded(np.zeros(size, np.int64), [""]) if each is None else each.array
-                for each, size in zip(found, sizes, strict=True)
-            ]
-        )
-    return np.concatenate(
-        [np.full(size, np.nan) if each is None else each.to_numpy() for each, size in zip(found, sizes, strict=True)]
+    figures: defaultdict[str, list[NDArray[Any]]] = defaultdict(list)
+    texts: defaultdict[str, list[Texts]] = defaultdict(list)
+    names = [dict.fromkeys(chain.from_iterable(getattr(part, kind) for part in parts)) for kind in ("figures", "texts")]
+    for part in parts:  # where all runs failed, it has no columns of measurements
+        unknown, silent = np.full(len(part), np.nan), Texts.picked(np.zeros(len(part), np.int64), [""])
+        for name in names[0]:
+            figures[name].append(part.figures.get(name, unknown))
+        for name in names[1]:
+            texts[name].append(part.texts.get(name, silent))
+    return Pooled(
+        {name: np.concatenate(found) for name, found in figures.items()},
+        {name: Texts.joined(found) for name, found in texts.items()},
+        {arm: Ragged.joined([part.rounds[arm] for part in parts]) for arm in ARMS},
     )
 
 
@@ -235,7 +229,7 @@ def _compacted(
     wanted: Collection[str], parts: Mapping[str, Sequence[str]], rows: Mapping[str, Pooled], folder: Path
 ) -> Mapping[str, Sequence[str]]:
     """The parts, small ones joined where there are many, without what files held before."""
-    small = {name: parts[name] for name, part in rows.items() if len(part.columns) < FEW_ROWS}
+    small = {name: parts[name] for name, part in rows.items() if len(part) < FEW_ROWS}
     if len(small) <= FEW_PARTS:
         return parts
     digests = list(dict.fromkeys(digest for name in small for digest in small[name] if digest in wanted))
@@ -251,10 +245,10 @@ def _pool_missing(missing: Mapping[str, Path], folder: Path) -> Iterator[tuple[l
     """Digests and rows of each batch of new files."""
     batches = list(_batches(missing))
     if len(batches) > 1 and _bytes(missing) > WORTH_SHARING:
-        _by_others(batches, missing, folder)
+        _by_several(batches, missing, folder)
     for batch in batches:
         path = folder / f"{_name(batch)}.npz"
-        part = read_part(path)  # written by one of the others, or before a mistake in another file was found
+        part = read_part(path)  # written by one of several, or before a mistake in another file was found
         if part is None:
             part = pool(missing[digest] for digest in batch)
             write_part(path, part)
@@ -278,28 +272,33 @@ def _batches(missing: Mapping[str, Path]) -> Iterator[list[str]]:
         yield batch
 
 
-def _by_others(batches: Sequence[list[str]], missing: Mapping[str, Path], folder: Path) -> None:
-    """Let a process a core write the parts.
+def _by_several(batches: Sequence[list[str]], missing: Mapping[str, Path], folder: Path) -> None:
+    """Write the parts by a process a core, this one among them.
 
-    One that fails leaves its files to this process, which then says what is wrong with them.
+    What fails leaves its files: who asks for their part then says what is wrong with them.
     """
     workers = min(cores() or 1, len(batches))
+    shares = [
+        [{digest: str(missing[digest]) for digest in batch} for batch in batches[worker::workers]]
+        for worker in range(workers)
+    ]
     with contextlib.ExitStack() as stack:
         running = []
-        for worker in range(workers):
-            work = [{digest: str(missing[digest]) for digest in batch} for batch in batches[worker::workers]]
+        for work in shares[1:]:
             told = stack.enter_context(tempfile.TemporaryFile())
             told.write(json.dumps(work).encode())
             told.seek(0)
             command = [sys.executable, "-m", "generator.pool_cache", str(folder)]
             nothing = subprocess.DEVNULL
             running.append(subprocess.Popen(command, cwd=ROOT, stdin=told, stdout=nothing, stderr=nothing))
+        with contextlib.suppress(AtlasError):
+            _work(folder, shares[0])
         for process in running:
             process.wait()
 
 
 def _work(folder: Path, batches: Iterable[Mapping[str, str]]) -> None:
-    """One of the others: write the part of each batch."""
+    """Write the part of each batch."""
     for batch in batches:
         write_part(folder / f"{_name(list(batch))}.npz", pool(Path(path) for path in batch.values()))
 
@@ -314,22 +313,19 @@ _DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, st
 def write_part(path: Path, part: Pooled) -> None:
     """Keep some rows. What has no values takes no room."""
     kinds: defaultdict[str, dict[str, Any]] = defaultdict(dict)  # columns of one data type are one array: far fewer
-    categories: dict[str, list[str]] = {}
-    for name, column in part.columns.items():
-        values = column.array
-        if isinstance(values, pd.Categorical):
-            categories[str(name)] = list(values.categories)
-        values = np.asarray(getattr(values, "codes", values))
-        if values.dtype.kind != "f" or not np.isnan(values).all():
-            kinds[values.dtype.str][str(name)] = values
+    for name, figures in part.figures.items():
+        if figures.dtype.kind != "f" or not np.isnan(figures).all():
+            kinds[figures.dtype.str][name] = figures
+    for name, texts in part.texts.items():
+        kinds[texts.codes.dtype.str][name] = texts.codes
     arrays: dict[str, Any] = {kind: np.stack(list(columns.values())) for kind, columns in kinds.items()}
     for arm, rounds in part.rounds.items():
         arrays |= {f"{arm} flat": rounds.flat, f"{arm} lengths": rounds.lengths}
     told = {
         "kinds": {kind: list(columns) for kind, columns in kinds.items()},
-        "columns": [str(name) for name in part.columns],
-        "categories": categories,
-        "rows": len(part.columns),
+        "figures": list(part.figures),
+        "texts": {name: texts.known for name, texts in part.texts.items()},
+        "rows": len(part),
         "facts": part.facts,
     }
     arrays["told"] = np.frombuffer(json.dumps(told).encode(), np.uint8)
@@ -343,13 +339,14 @@ def read_part(path: Path) -> Pooled | None:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             told = json.loads(arrays["told"].tobytes())
-            columns = dict.fromkeys(told["columns"], np.full(told["rows"], np.nan))
+            found: dict[str, NDArray[Any]] = {}
             for kind, names in told["kinds"].items():
-                columns.update(zip(names, arrays[kind], strict=True))
+                found.update(zip(names, arrays[kind], strict=True))
             rounds: dict[str, Ragged] = {arm: Ragged(arrays[f"{arm} flat"], arrays[f"{arm} lengths"]) for arm in ARMS}
-        for name, texts in told["categories"].items():
-            columns[name] = coded(columns[name], texts)
-        return Pooled(pd.DataFrame(columns), rounds, told["facts"])
+        unknown = np.full(told["rows"], np.nan)
+        figures = {name: found.get(name, unknown) for name in told["figures"]}
+        texts = {name: Texts(found[name], known) for name, known in told["texts"].items()}
+        return Pooled(figures, texts, rounds, told["facts"])
     except _DAMAGED:
         return None
 

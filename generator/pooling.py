@@ -15,18 +15,16 @@ import math
 import re
 import typing
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import msgspec
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from bench import record
@@ -49,10 +47,8 @@ from bench.record import (
     Telemetry,
     Whole,
 )
-from bench.statistics import CONFIDENCE, PERCENTILE_FLOORS, SAME, VERDICT_CONFIDENCE, smallest_sample, student
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from bench.statistics import CONFIDENCE, PERCENTILE_FLOORS, SAME, VERDICT_CONFIDENCE, student
+from generator.columns import Array, Indices, Numbers, Ragged, Texts, sums
 
 ARMS: tuple[ArmName, ...] = ("eager", "compiled")
 
@@ -63,7 +59,7 @@ TOGETHER = 4_000
 """Lines from which arrays are made at once: of few, making them takes longer than reading."""
 
 UNKNOWN_TIME = np.iinfo(np.int64).min
-"""Where a record does not say when it was measured; pandas' own value for that."""
+"""Where a record does not say when it was measured."""
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,122 +86,10 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     flags: tuple[str, ...] = ()
 
 
-# ── Lists of numbers ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, eq=False)
-class Ragged:
-    """Lists of numbers, one after the other in `flat`; `lengths` tells them apart, shape (lists,)."""
-
-    flat: Array
-    lengths: Indices
-
-    @classmethod
-    def of(cls, lists: Sequence[Sequence[float]]) -> Ragged:
-        """Any lists of numbers."""
-        lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-        return cls(np.fromiter(chain.from_iterable(lists), np.float64, int(lengths.sum())), lengths)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Ragged]) -> Ragged:
-        """The lists of all parts."""
-        if not parts:
-            return cls.of(())
-        return cls(np.concatenate([each.flat for each in parts]), np.concatenate([each.lengths for each in parts]))
-
-    @property
-    def starts(self) -> Indices:
-        """Where each list begins."""
-        starts: Indices = np.cumsum(self.lengths) - self.lengths
-        return starts
-
-    def take(self, positions: Indices) -> Ragged:
-        """The lists at these positions, in this order."""
-        lengths = self.lengths[positions]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return Ragged(self.flat[np.repeat(self.starts[positions], lengths) + within], lengths)
-
-    def cut(self, lengths: Indices) -> Ragged:
-        """The beginning of each list, so long."""
-        if (lengths == self.lengths).all():
-            return self
-        within = np.arange(len(self.flat)) - np.repeat(self.starts, self.lengths)
-        return Ragged(self.flat[within < np.repeat(lengths, self.lengths)], lengths)
-
-    def merged(self, sizes: Indices) -> Ragged:
-        """Each `sizes` lists that follow each other as one list."""
-        return Ragged(self.flat, _sums(self.lengths, sizes))
-
-    def lists(self) -> list[list[float]]:
-        """Plain lists."""
-        values, ends = self.flat.tolist(), np.cumsum(self.lengths).tolist()
-        return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-
-    def medians(self) -> Array:
-        """The median of each list, nan of an empty one."""
-        found = np.full(len(self.lengths), np.nan)
-        for where, lists in self.by_length():
-            n = lists.shape[1]
-            if n > 1:
-                lists.sort(axis=1)
-            found[where] = (lists[:, (n - 1) // 2] + lists[:, n // 2]) / 2
-        return found
-
-    def median_intervals(self, confidence: float) -> tuple[Array, Array]:
-        """`bench.statistics.median_interval` of each list."""
-        low, high = np.full((2, len(self.lengths)), np.nan)
-        for where, lists in self.by_length():
-            n = lists.shape[1]
-            if n >= smallest_sample(confidence):
-                lists.sort(axis=1)
-                reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
-                low[where], high[where] = _at_rank(lists, n / 2 - reach), _at_rank(lists, n / 2 + reach)
-        return low, high
-
-    def percentiles(self, percent: float, least: int) -> Array:
-        """That of each list, nan of one that is shorter than `least`."""
-        found = np.full(len(self.lengths), np.nan)
-        for where, lists in self.by_length(least):
-            found[where] = np.percentile(lists, percent, axis=1)
-        return found
-
-    def by_length(self, least: int = 1) -> Iterator[tuple[Indices, Array]]:
-        """Positions of the lists of one length, `least` at first, and these as an array of shape (lists, length)."""
-        starts = self.starts
-        for length in np.unique(self.lengths[self.lengths >= least]):
-            where = np.flatnonzero(self.lengths == length)
-            yield where, self.flat[starts[where][:, None] + np.arange(length)]
-
-
-def _at_rank(ordered: Array, rank: float) -> Array:
-    """Each row at `rank`, between its values, the first of which has the rank ½."""
-    n = ordered.shape[1]
-    place = min(max(rank - 0.5, 0.0), n - 1.0)
-    below = min(int(place), n - 2)
-    found: Array = ordered[:, below] + (place - below) * (ordered[:, below + 1] - ordered[:, below])
-    return found
-
-
-def _sums(values: NDArray[Any], sizes: Indices) -> Indices:
-    """Sums over groups of so many values that follow each other; a group may be empty."""
-    ends = np.cumsum(sizes)
-    total = np.concatenate(([0], np.cumsum(values)))
-    sums: Indices = total[ends] - total[ends - sizes]
-    return sums
-
-
 # ── Reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Numbers(dict[Any, int]):
-    """Numbers values in the order in which they first occur."""
-
-    def __missing__(self, value: Any) -> int:
-        number = self[value] = len(self)
-        return number
-
-
-class _Checked(_Numbers):
+class _Checked(Numbers):
     """Numbers texts that a field of a record may hold."""
 
     def __init__(self, kind: Any) -> None:
@@ -215,6 +99,23 @@ class _Checked(_Numbers):
     def __missing__(self, value: Any) -> int:
         msgspec.convert(value, self._kind)
         return super().__missing__(value)
+
+
+class _Said(Numbers):
+    """Numbers what lines say in texts, all texts of a line at once: most lines have them in common with others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts = {name: _Checked(_KINDS[name]) for name in _TEXTS}
+        self._numbers: list[list[int]] = []
+
+    def __missing__(self, value: Any) -> int:
+        self._numbers.append([self.texts[name][text] for name, text in zip(_TEXTS, value, strict=True)])
+        return super().__missing__(value)
+
+    def columns(self, numbers: Indices) -> dict[str, Indices]:
+        """For each of `numbers` those of its texts."""
+        return dict(zip(_TEXTS, np.array(self._numbers).T[:, numbers], strict=True))
 
 
 class _Decoded(dict[bytes, int]):
@@ -264,7 +165,7 @@ class _Read:
     cells: _Decoded = field(default_factory=lambda: _Decoded(Cell))
     environments: _Decoded = field(default_factory=lambda: _Decoded(Environment))
     sources: _Decoded = field(default_factory=lambda: _Decoded(Source | None))
-    texts: dict[str, _Checked] = field(default_factory=lambda: {name: _Checked(_KINDS[name]) for name in _TEXTS})
+    said: _Said = field(default_factory=_Said)
     records: defaultdict[str, list[Indices]] = field(default_factory=lambda: defaultdict(list))
     figures: defaultdict[str, list[Array]] = field(default_factory=lambda: defaultdict(list))
     lists: defaultdict[str, list[Ragged]] = field(default_factory=lambda: defaultdict(list))
@@ -299,9 +200,7 @@ class _Read:
             "measured_at": [_time(each.measured_at) for each in lines],
             "is_measured": [each.measurement is not None for each in lines],
         }
-        for name in _TEXTS:
-            own = self.texts[name]
-            found[name] = [own[value] for value in map(attrgetter(name), lines)]
+        found["said"] = map(self.said.__getitem__, map(attrgetter(*_TEXTS), lines))
         for name, values in found.items():
             self.records[name].append(np.fromiter(values, np.int64, len(lines)))
         self._add_measurements([each.measurement for each in lines if each.measurement is not None])
@@ -328,14 +227,14 @@ class _Read:
         self._add_figures(f"{name}_", _OF_ARM, arms)
         known = [_NO_ARM if arm is None else arm for arm in arms]
         rounds = np.fromiter((len(arm.rounds_ms) for arm in known), np.int64, len(known))
-        calls = Ragged.of([calls for arm in known for calls in arm.rounds_ms])
+        calls = Ragged.of(list(chain.from_iterable(arm.rounds_ms for arm in known)))
         filled = calls.lengths > 0
         odd = ~((calls.flat >= SHORTEST_MS) & (calls.flat < LONGEST_MS))
         samples = calls.merged(rounds)
         found = {
             "is": np.array([arm is not None for arm in arms]),
             "samples": samples.lengths,
-            "odd_calls": _sums(_sums(odd, calls.lengths), rounds),
+            "odd_calls": sums(sums(odd, calls.lengths), rounds),
             **{f"p{each}_ms": samples.percentiles(each, PERCENTILE_FLOORS[each]) for each in PERCENTILES},
         }
         for column, values in found.items():
@@ -344,7 +243,7 @@ class _Read:
         alone = np.flatnonzero(np.repeat(rounds == 1, rounds) & filled)  # blocks of the protocol of 2023: their mean
         blocks = calls.take(alone)
         medians[alone] = np.add.reduceat(blocks.flat, blocks.starts) / blocks.lengths
-        self.lists[f"{name}_rounds"].append(Ragged(medians[filled], _sums(filled, rounds)))
+        self.lists[f"{name}_rounds"].append(Ragged(medians[filled], sums(filled, rounds)))
         self.lists[f"{name}_device"].append(Ragged.of([arm.device_ms for arm in known]))
 
     def _add_figures(self, prefix: str, names: Iterable[str], values: Sequence[Any]) -> None:
@@ -391,14 +290,27 @@ def moment(number: int) -> datetime | None:
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Rows of some run files. `columns` has those of `load.COLUMNS` that follow from the records of one cell, texts as
-    categories, and ``file``, the position of the file; `rounds` has for each arm the medians of the rounds of each row,
-    in the order of time, one process after the other.
+    """Rows of some run files. `figures` (nan where unknown) and `texts` are those of `load.COLUMNS` that follow from
+    the records of one cell, and ``file``, the position of the file; `rounds` has for each arm the medians of the rounds
+    of each row, in the order of time, one process after the other.
     """
 
-    columns: pd.DataFrame
+    figures: Mapping[str, NDArray[Any]]
+    texts: Mapping[str, Texts]
     rounds: Mapping[str, Ragged]
     facts: Mapping[str, Any] = field(default_factory=dict)  # what else is kept beside them
+
+    def __len__(self) -> int:
+        return len(next(iter(self.figures.values()), ()))
+
+    def take(self, rows: Indices) -> Pooled:
+        """These rows, in this order."""
+        return Pooled(
+            {name: figures.take(rows) for name, figures in self.figures.items()},
+            {name: texts.take(rows) for name, texts in self.texts.items()},
+            {arm: rounds.take(rows) for arm, rounds in self.rounds.items()},
+            self.facts,
+        )
 
 
 def pool(paths: Iterable[Path]) -> Pooled:
@@ -433,7 +345,8 @@ def _read(paths: Sequence[Path]) -> _Read:
 def _pooled(read: _Read) -> Pooled:
     records = {name: np.concatenate(blocks) for name, blocks in read.records.items()}
     if not records or not len(records["file"]):
-        return Pooled(pd.DataFrame({"file": np.empty(0, np.int64)}), {arm: Ragged.of(()) for arm in ARMS})
+        return Pooled({"file": np.empty(0, np.int64)}, {}, {arm: Ragged.of(()) for arm in ARMS})
+    records |= read.said.columns(records["said"])
     figures = {name: np.concatenate(blocks) for name, blocks in read.figures.items()}
     lists = {name: Ragged.joined(blocks) for name, blocks in read.lists.items()}
     _refuse_impossible(read, records, figures)
@@ -444,7 +357,7 @@ def _pooled(read: _Read) -> Pooled:
     measured = records["is_measured"].astype(bool)
     gave = np.zeros(len(measured), dtype=bool)
     gave[measured] = figures["compiled_is"] > 0
-    columns = _described(read, records, gave, order, sizes)
+    described, texts = _described(read, records, gave, order, sizes)
     # Positions among the measurements, cell by cell and process by process.
     number = np.cumsum(records["is_measured"]) - 1
     at = number[order][measured[order]]
@@ -453,17 +366,17 @@ def _pooled(read: _Read) -> Pooled:
         sample = _Measurements(read, figures, lists)
     rounds: dict[str, Ragged] = {arm: lists[f"{arm}_rounds"].take(at).merged(processes) for arm in ARMS}
     with np.errstate(all="ignore"):  # what is not known is nan, and so is what follows from it
-        frame = pd.DataFrame({**columns, **_figures(sample, at, processes, columns["batch_size"])})
-    return Pooled(frame, rounds)
+        found, told = _figures(sample, at, processes, described["batch_size"])
+    return Pooled({**described, **found}, {**texts, **told}, rounds)
 
 
 def _groups(read: _Read, records: Mapping[str, Indices]) -> Indices:
     """For each record the number of its cell and run, in the order in which these first occur."""
-    numbers = _Numbers()
+    numbers = Numbers()
     cells = np.array([numbers[each] for each in read.cells.decoded], dtype=np.int64)
-    numbers = _Numbers()
+    numbers = Numbers()
     machines = np.array([numbers[each.device_name, each.torch] for each in read.environments.decoded], dtype=np.int64)
-    key = records["file"] * len(read.texts["run"]) + records["run"]
+    key = records["file"] * len(read.said.texts["run"]) + records["run"]
     key = (key * len(cells) + cells[records["cell"]]) * len(machines) + machines[records["environment"]]
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     ranks = np.empty(len(first), dtype=np.int64)
@@ -545,7 +458,7 @@ def _impossible(measurement: Measurement | None) -> str:
 
 def _described(
     read: _Read, records: Mapping[str, Indices], gave: NDArray[np.bool_], order: Indices, sizes: Indices
-) -> dict[str, Any]:
+) -> tuple[dict[str, NDArray[Any]], dict[str, Texts]]:
     """Names, statuses, environment and source: those of the record that stands for the cell. `gave` says which records
     have a pair of latencies."""
     starts = np.cumsum(sizes) - sizes
@@ -555,64 +468,40 @@ def _described(
         members = order[starts[row] : starts[row] + sizes[row]]
         found = [WORST_FIRST[each] for each in records["status"][members]]
         standing[row] = members[record.standing(found, gave[members].tolist())]
-    columns: dict[str, Any] = {"file": records["file"][standing], "attempts": sizes.astype(np.float64)}
+    figures = {"file": records["file"][standing], "attempts": sizes.astype(np.float64)}
+    texts: dict[str, Texts] = {}
     for name in _TEXTS:
         if name not in {"flags", "node", "plan"}:
-            columns[name] = _categories(records[name][standing], [text or "" for text in read.texts[name]])
-    columns["status"] = _categories(records["status"][standing], [each.value for each in WORST_FIRST])
-    columns["flags"] = _flags(read, records["flags"][order], sizes)
-    columns["measured_at"] = np.maximum.reduceat(records["measured_at"][order], starts)
+            texts[name] = Texts.picked(records[name][standing], [text or "" for text in read.said.texts[name]])
+    texts["status"] = Texts.picked(records["status"][standing], [each.value for each in WORST_FIRST])
+    texts["flags"] = _flags(read, records["flags"][order], sizes)
+    figures["measured_at"] = np.maximum.reduceat(records["measured_at"][order], starts)
     for name, decoded, describe in (
         ("cell", read.cells.decoded, _cell),
         ("environment", read.environments.decoded, _environment),
         ("source", read.sources.decoded, _source),
     ):
-        rows = [describe(each) for each in decoded]
-        for column in rows[0]:
-            columns[column] = _column(records[name][standing], [row[column] for row in rows])
-    columns["threads"] = np.where(columns["device_type"] == "cpu", columns["threads"], np.nan)
-    return columns
+        rows, numbers = [describe(each) for each in decoded], records[name][standing]
+        for column, value in rows[0].items():
+            values = [row[column] for row in rows]
+            if isinstance(value, str):
+                texts[column] = Texts.picked(numbers, values)
+            else:
+                figures[column] = np.array(values, dtype=np.float64)[numbers]
+    figures["threads"] = np.where(texts["device_type"].are("cpu"), figures["threads"], np.nan)
+    return figures, texts
 
 
-def _column(numbers: Indices, values: Sequence[Any]) -> Any:
-    """One of `values` for each of `numbers`: texts as categories, figures as floats."""
-    if isinstance(values[0], str):
-        return _categories(numbers, values)
-    return np.array(values, dtype=np.float64)[numbers]
-
-
-def coded(codes: Any, texts: Iterable[str]) -> Any:
-    """A column of texts, each of them held once, and no code below zero. Raises `ValueError` for a code without one."""
-    plain = pd.Index(list(texts), dtype=object)  # as pandas' own texts, they take five times as long
-    kind = pd.CategoricalDtype(plain)
-    if codes.max(initial=-1) >= len(kind.categories):
-        raise ValueError
-    return pd.Categorical.from_codes(codes, dtype=kind, validate=False)
-
-
-def united(columns: Sequence[Any]) -> Any:
-    """Columns of texts, one after the other."""
-    numbers = _Numbers()
-    codes = [np.array([numbers[text] for text in each.categories], np.int64)[each.codes] for each in columns]
-    return coded(np.concatenate(codes), numbers)
-
-
-def _categories(numbers: Indices, texts: Sequence[str]) -> Any:
-    distinct = _Numbers()
-    codes = np.array([distinct[text] for text in texts], dtype=np.int64)
-    return coded(codes[numbers], distinct)
-
-
-def _flags(read: _Read, numbers: Indices, sizes: Indices) -> Any:
+def _flags(read: _Read, numbers: Indices, sizes: Indices) -> Texts:
     """The flags of all processes."""
     starts = np.cumsum(sizes) - sizes
-    known = list(read.texts["flags"])
-    texts = _Numbers()
+    known = list(read.said.texts["flags"])
+    texts = Numbers()
     codes = np.array([texts[_joined(flags)] for flags in known], dtype=np.int64)[numbers[starts]]
     for row in np.flatnonzero(np.maximum.reduceat(numbers, starts) != np.minimum.reduceat(numbers, starts)):
         members = numbers[starts[row] : starts[row] + sizes[row]]
         codes[row] = texts[_joined(flag for each in members for flag in known[each])]
-    return coded(codes, texts)
+    return Texts.picked(codes, list(texts))
 
 
 def _joined(flags: Iterable[str]) -> str:
@@ -699,8 +588,11 @@ class _Measurements:
             self.figures[name] = self.lists[name].medians()
 
 
-def _figures(sample: _Measurements, at: Indices, processes: Indices, batch_sizes: Indices) -> dict[str, Any]:
-    """The columns of figures. `at` are the measurements, cell by cell; `processes` says how many each cell has."""
+def _figures(
+    sample: _Measurements, at: Indices, processes: Indices, batch_sizes: Array
+) -> tuple[dict[str, Array], dict[str, Texts]]:
+    """What the measurements say, in figures and in words. `at` are the measurements, cell by cell; `processes` says how
+    many each cell has."""
     rows = len(processes)
     found: dict[str, Array] = defaultdict(lambda: np.full(rows, np.nan))
     texts: dict[str, list[str]] = defaultdict(lambda: [""] * rows)
@@ -715,12 +607,7 @@ def _figures(sample: _Measurements, at: Indices, processes: Indices, batch_sizes
             column = texts[name]
             for row, text in zip(where.tolist(), several, strict=True):
                 column[row] = text
-    return {**found, **{name: _as_categories(column) for name, column in texts.items()}}
-
-
-def _as_categories(texts: Sequence[str]) -> Any:
-    distinct = _Numbers()
-    return coded(np.array([distinct[text] for text in texts], dtype=np.int64), distinct)
+    return found, {name: Texts.of(column) for name, column in texts.items()}
 
 
 Interval = tuple[Array, Array, Array]
@@ -730,8 +617,8 @@ Interval = tuple[Array, Array, Array]
 class _Cells:
     """Cells of equally many processes. `at` has the position of each process's measurement, (cells, processes)."""
 
-    def __init__(self, sample: _Measurements, at: Indices, batch_sizes: Indices) -> None:
-        self.sample, self.at, self.batch_sizes = sample, at, batch_sizes.astype(np.float64)
+    def __init__(self, sample: _Measurements, at: Indices, batch_sizes: Array) -> None:
+        self.sample, self.at, self.batch_sizes = sample, at, batch_sizes
         self.speedup = self._paired("speedup", np.divide, log=True)
         self.saving = self._paired("saving", np.subtract, log=False)
         work = self["flop"]

@@ -1,8 +1,8 @@
 """Jinja for text that is not code: expressions may ask our own values, and nothing that they lead to.
 
-Jinja's own sandbox keeps expressions from Python's inner parts, but lets them call any public method: through a table
-of pandas that writes a file (``to_csv``), or evaluates Python (``eval``). Here an expression may use the attributes of
-our own types and of plain values, and multiply texts only as far as a page is long.
+Jinja's own sandbox keeps expressions from Python's inner parts, but lets them call any public method: of an array of
+numpy that writes a file (``tofile``, ``dump``). Here an expression may use the attributes of our own types and of plain
+values, and multiply texts only as far as a page is long.
 
     python -m pytest tests/test_sandbox.py
 """

@@ -22,10 +22,9 @@ def atlas(tmp_path: Path) -> Atlas:
 @pytest.mark.parametrize(
     "expression",
     [
-        "atlas.results.table.to_csv(path)",
-        "atlas.results.table.to_pickle(path)",
-        "atlas.results.table.eval('@pd.io.common.os')",
-        "atlas.results.table['run'].to_csv(path)",
+        "atlas.results.figures.speedup.tofile(path)",
+        "atlas.results.figures['speedup'].dump(path)",
+        "atlas.results.texts.run.codes.tofile(path)",
         "atlas.language.catalog.write_text(path)",
         "atlas.language.locale.parse('de')",
         "atlas.__class__.__mro__",
