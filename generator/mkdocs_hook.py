@@ -58,6 +58,7 @@ from generator.parallel import Builds
 from generator.policy import policy
 from generator.rendered_checks import check_site
 from generator.search_index import SearchIndex
+from generator.sidebars import sidebars
 from generator.site_file import SiteFile
 from generator.typography import plain
 from generator.unchanged import Unchanged
@@ -186,6 +187,7 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
         to_root="../" if language.prefix else "",
         root_url=_root_url(config),
         head_of=lambda page: _head(page, config),
+        beside=sidebars(),
     )
     if not preview.serving:
         for page in [file.page for file in files.documentation_pages()]:

@@ -50,7 +50,8 @@ class Builds:
         context = multiprocessing.get_context("fork")
         messages: Queue[Any] = context.Queue()
         for build in builds:
-            process = context.Process(target=self._run, args=(build, messages, self._predecessor()), daemon=True)
+            earlier = [each.sentinel for each in self._running]
+            process = context.Process(target=self._run, args=(build, messages, earlier), daemon=True)
             process.start()
             self._running.append(process)
         self._listener = QueueListener(messages, _Handler())  # a thread, and so only after the processes
@@ -58,15 +59,7 @@ class Builds:
 
     def take_turn(self) -> None:
         """Wait until there is a core for the build of this process."""
-        _wait_for(self._predecessor())
-
-    def _predecessor(self) -> int | None:
-        """What tells that the build has ended whose place the next one takes; None while there are cores left.
-
-        Memory is for as many builds as there are cores: more at once would take no less time.
-        """
-        place = len(self._running) - (cores() or 1)
-        return self._running[place].sentinel if place >= 0 else None
+        _wait_for_a_core(each.sentinel for each in self._running)
 
     def finish(self) -> None:
         """Wait for all of them. Raises `Abort` where one failed, having told why."""
@@ -88,7 +81,7 @@ class Builds:
             self._listener.stop()
         self._waiting, self._running, self._listener = [], [], None
 
-    def _run(self, build: Callable[[], None], messages: Queue[Any], predecessor: int | None) -> None:
+    def _run(self, build: Callable[[], None], messages: Queue[Any], earlier: Iterable[int]) -> None:
         """In the new process: build when it is its turn, and tell everything to the old one."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the old one, which ends this
         self._waiting, self._running, self._listener = [], [], None  # those are not its own
@@ -98,7 +91,7 @@ class Builds:
             if isinstance(logger, logging.Logger) and logger.handlers:
                 logger.handlers = [handler]
         code = 1
-        _wait_for(predecessor)
+        _wait_for_a_core(earlier)
         try:
             build()
             code = 0
@@ -111,9 +104,13 @@ class Builds:
         os._exit(code)  # without the endings of the process that this is a copy of
 
 
-def _wait_for(process: int | None) -> None:
-    if process is not None:
-        wait([process])
+def _wait_for_a_core(builds: Iterable[int]) -> None:
+    """Until fewer of the builds run than there are cores. Memory is for no more, and more at once would take no less
+    time. Each is told by what becomes ready when its process ends."""
+    running: list[Any] = list(builds)
+    while len(running) >= (cores() or 1):
+        ended = wait(running)
+        running = [each for each in running if each not in ended]
 
 
 def _end_with(parent: BaseProcess | None) -> None:

@@ -54,6 +54,9 @@ _TITLE = re.compile(r"^(?:# |title:)(.*)", re.MULTILINE)
 _IN_SLICES = (CHINESE, JAPANESE)
 """Hundreds of characters a page, of which a reader needs few; letters that join cannot be in different fonts."""
 
+_PARTS = (0, 2)
+"""The slices from which on they are cut from one part of the face: all of them, and those after the two large ones."""
+
 OFTEN = 1 / 8
 """The share of pages from which on a character belongs to the first slice: that of the pages of devices."""
 
@@ -70,10 +73,11 @@ def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFil
         for weight in CSS_WEIGHTS:
             slices = _slices(face, words[weight])
             held = [part for each in slices if (part := served(code, each, weight))]
-            among = frozenset().union(*held) if face in _IN_SLICES else frozenset()
+            among = [frozenset().union(*held[first:]) for first in _PARTS] if face in _IN_SLICES else []
             for number, characters in enumerate(held):
                 name = f"{code}-{weight}{number or ''}.woff2"
-                yield SiteFile(f"fonts/{name}", partial(web_font, code, sorted(characters), weight, among))
+                parts = [part for part in among if characters <= part]
+                yield SiteFile(f"fonts/{name}", partial(web_font, code, sorted(characters), weight, parts))
                 source = f'url({name}) format("woff2")'
                 rules.append(_rule(face, weight, source, characters if len(held) > 1 else ()))
     yield _stylesheet(language, rules)

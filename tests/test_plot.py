@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.ft2font import LoadFlags
 from matplotlib.transforms import Bbox
 
 from bench.errors import AtlasError
-from generator import plot
+from generator import fonts, plot
 from generator.plot import BACKGROUNDS, DARK, LIGHT, WIDTH, Line, Mark, Panel, Plot
 
 LEGEND: tuple[tuple[str, plot.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
@@ -184,6 +187,16 @@ def test_missing_glyph_names_characters_and_remedy() -> None:
     with pytest.raises(AtlasError, match=r"ก \(U\+0E01\), 😀 \(U\+1F600\)") as raised:
         plot.draw(bars(axis="ก 😀"))
     assert "generator/fonts.py" in raised.value.remedy
+
+
+@given(st.text("0123456789.,%−+×", min_size=2, max_size=9), st.sampled_from(sorted(fonts.FACES)), st.booleans())
+def test_numerals_are_set_as_any_text_is(text: str, language: str, bold: bool) -> None:
+    quick, whole = list(plot._placed(text, language, bold)), plot._set(text, language, bold)
+    assert [(name, y) for name, _, y in quick] == [(name, y) for name, _, y in whole]
+    assert [x for _, x, _ in quick] == pytest.approx([x for _, x, _ in whole], abs=0.05)
+    font = fonts.drawing_font(language, plot._EM, bold=bold)
+    font.set_text(text, flags=LoadFlags.NO_HINTING)
+    assert plot._width(text, language, bold) == pytest.approx(font.get_width_height()[0] / 64, abs=0.05)
 
 
 def test_formulas_in_names_are_not_read() -> None:
