@@ -207,6 +207,7 @@ def _groups(numbers: Any, count: int) -> tuple[Any, Any]:
 
 def concatenated(parts: Sequence[Pooled]) -> Pooled:
     """The rows of all parts, one after the other."""
+    parts = [part for part in parts if len(part)] or parts[:1]  # one without rows has hardly any columns
     if len(parts) == 1:
         return parts[0]
     figures: defaultdict[str, list[NDArray[Any]]] = defaultdict(list)

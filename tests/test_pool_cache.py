@@ -120,6 +120,14 @@ def test_several_processes_make_the_same_rows_as_one_and_tell_the_same_mistake(
     same(load(records, tmp_path / "cache"), plain(records))
 
 
+def test_a_file_without_records_adds_nothing(tmp_path: Path) -> None:
+    records = write(tmp_path / "records", [measured()])
+    (tmp_path / "blank.jsonl").write_text("\n")
+    empty, whole = (pooling.pool([path]) for path in (tmp_path / "blank.jsonl", *records.glob("*.jsonl")))
+    assert pool_cache.concatenated([empty]) is empty
+    assert pool_cache.concatenated([empty, whole, empty]) is whole
+
+
 def test_another_program_makes_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pooled_files: list[Path]
 ) -> None:
