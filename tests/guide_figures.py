@@ -17,6 +17,7 @@ from generator.glossary import load_glossary
 from generator.language import Language, load_language
 from generator.load import load
 from generator.pages import render, render_pages
+from generator.pooling import short_name
 from generator.site_file import SiteFile
 
 GUIDE = Path(__file__).parent / "guide"
@@ -99,7 +100,10 @@ def proper_names() -> set[str]:
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
         *("compile_mode", "source_title", "source_licence"),
     )
-    found = {row[column] for row in load().rows for column in columns}
+    results = load()
+    found = {row[column] for row in results.rows for column in columns}
+    documents = (each for each in (results.tour, results.quality, results.faults, results.performance) if each)
+    found.update(short_name(each.environment.device_name) for each in documents)
     builders = {"Material", "Zensical", "static-i18n", "mkdocs-material", "mkdocs-static-i18n", "mkdocs", "zensical"}
     return {*load_glossary().keep, *_MONTHS, *builders, *found} - {""}
 
