@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
 from itertools import chain
@@ -34,7 +34,7 @@ from bench.record import RESULTS
 from bench.tour import Tour
 from bench.tour import newest as newest_tour
 from generator.cache import CACHE
-from generator.columns import Indices, Ragged, Texts
+from generator.columns import Indices, Texts
 from generator.lint import Finding, lint
 from generator.pool_cache import look_at, read_part, write_part
 from generator.pooling import Pooled, moment
@@ -117,48 +117,43 @@ HISTORY = 5_000
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that pages can show. `figures` and `texts` have `COLUMNS` as they were pooled; nobody changes them. They hold
-    every run's row of a cell, or, where these are more than `HISTORY`, that of the newest run alone: so no page grows
-    with the years.
+    """All that pages can show. `shown` has `COLUMNS` as they were pooled; nobody changes them. They hold every run's
+    row of a cell, or, where these are more than `HISTORY`, that of the newest run alone: so no page grows with the
+    years.
     """
 
-    figures: Mapping[str, NDArray[Any]]
-    texts: Mapping[str, Texts]
+    shown: Pooled
     records: int
     runs: tuple[str, ...]  # by name
-    superseded: int = 0  # rows that they leave out, since a newer run has their cell
+    superseded: int = 0  # rows that `shown` leaves out, since a newer run has their cell
     tour: Tour | None = None  # the newest
     quality: Quality | None = None  # likewise
     faults: Faults | None = None  # likewise
     performance: Performance | None = None  # likewise
-    rounds: Mapping[str, Ragged] = field(default_factory=dict)  # see `rounds_ms`
 
     @cached_property
     def rounds_ms(self) -> Sequence[Mapping[str, Sequence[float]]]:
         """By label, for each arm of a measured row the median of each round, in the order of time, one process after
         the other; empty for a row without."""
-        arms = {arm: lists.lists() for arm, lists in self.rounds.items()}
-        return [{arm: lists[row] for arm, lists in arms.items() if lists[row]} for row in range(self._size)]
+        arms = {arm: lists.lists() for arm, lists in self.shown.rounds.items()}
+        return [{arm: lists[row] for arm, lists in arms.items() if lists[row]} for row in range(len(self.shown))]
 
     @cached_property
     def rows(self) -> Rows:
         """The rows as dictionaries of plain values, each at the position that is its label."""
         columns = [self._plain(name, kind) for name, kind in COLUMNS.items()]
-        lines = zip(range(self._size), *columns, strict=True)
+        lines = zip(range(len(self.shown)), *columns, strict=True)
         return [dict(zip(("row", *COLUMNS), values, strict=True)) for values in lines]
 
-    @property
-    def _size(self) -> int:
-        return len(next(iter(self.figures.values()), ()))
-
     def _plain(self, name: str, kind: type) -> list[Any]:
+        size, texts = len(self.shown), self.shown.texts
         if kind is str:
-            return self.texts[name].plain() if name in self.texts else [""] * self._size
-        if kind is datetime:
-            return [moment(number) for number in self.figures[name].tolist()] if self._size else []
-        figures = self.figures.get(name)
+            return texts[name].plain() if name in texts else [""] * size
+        figures = self.shown.figures.get(name)
         if figures is None:
-            return [None] * self._size
+            return [None] * size
+        if kind is datetime:
+            return [moment(number) for number in figures.tolist()]
         unknown = np.isnan(figures)
         known = np.where(unknown, 0, figures).astype(kind).astype(object)
         known[unknown] = None
@@ -207,8 +202,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
         if kept:
             write_part(kept, shown)
     return Results(
-        shown.figures,
-        shown.texts,
+        shown,
         records=shown.facts["records"],
         runs=tuple(shown.facts["runs"]),
         superseded=shown.facts["superseded"],
@@ -216,7 +210,6 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
         quality=newest_quality(results),
         faults=newest_faults(results),
         performance=newest_performance(results),
-        rounds=shown.rounds,
     )
 
 

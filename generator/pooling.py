@@ -199,8 +199,8 @@ class _Read:
             "status": [_RANK[each.status] for each in lines],
             "measured_at": [_time(each.measured_at) for each in lines],
             "is_measured": [each.measurement is not None for each in lines],
+            "said": map(self.said.__getitem__, map(attrgetter(*_TEXTS), lines)),
         }
-        found["said"] = map(self.said.__getitem__, map(attrgetter(*_TEXTS), lines))
         for name, values in found.items():
             self.records[name].append(np.fromiter(values, np.int64, len(lines)))
         self._add_measurements([each.measurement for each in lines if each.measurement is not None])
