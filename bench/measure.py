@@ -2,13 +2,15 @@
 
 A `Subject` is one arm: a call runs forward and waits until the device has finished. Rounds of an eager block and a
 compiled block alternate in random order, so that what the machine does meanwhile hits both arms alike; their ratio is
-taken round by round. The constants, each with its reason, are those of `bench.profiles.Sampling`.
+taken round by round. What the change of arms itself costs falls on a call before each block, which is no sample: a
+program that runs one arm would not see it. The constants, each with its reason, are those of `bench.profiles.Sampling`.
 
     python -m bench run --profile quick --model ViT
 """
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -34,6 +36,7 @@ class Subject:
     call: Call
     warmup_ms: list[float] = field(default_factory=list)
     rounds_ms: list[tuple[float, ...]] = field(default_factory=list)
+    lead_ms: list[tuple[float, ...]] = field(default_factory=list)  # before the block of each round
     repeated_s: float = 0.0  # in calls of rounds that were repeated
     faults: int = 0
     next_batch: int = 0
@@ -44,7 +47,8 @@ class Subject:
 
     @property
     def seconds(self) -> float:
-        return sum(map(sum, self.rounds_ms)) / 1e3
+        """In calls of rounds, of the blocks and before them."""
+        return sum(map(sum, (*self.rounds_ms, *self.lead_ms))) / 1e3
 
     def medians_ms(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """The median of each round, shape (rounds,)."""
@@ -104,10 +108,13 @@ def sample(
     repeated, as long as `max_repeats` and `max_s` allow, and then kept and counted.
     """
     blocks = {id(subject): _block_length(subject, sampling) for subject in subjects}
+    leads = _leads(subjects, sampling)
     start, repeats, disturbed, number, reason = clock(), 0, 0, 0, None
     while reason is None:
         made = {}
         for subject in rng.sample(subjects, len(subjects)):
+            subject.next_batch -= leads  # those that had their turn, so that all batches get into blocks
+            subject.lead_ms.append(timed(subject, leads, clock))
             before = faults()
             subject.rounds_ms.append(timed(subject, blocks[id(subject)], clock))
             made[id(subject)] = faults() - before
@@ -116,7 +123,7 @@ def sample(
             if repeats < sampling.max_repeats and seconds < sampling.max_s:
                 repeats += 1
                 for subject in subjects:
-                    subject.repeated_s += sum(subject.rounds_ms.pop()) / 1e3
+                    subject.repeated_s += sum(subject.rounds_ms.pop() + subject.lead_ms.pop()) / 1e3
                 continue
             disturbed += 1
         for subject in subjects:
@@ -128,8 +135,15 @@ def sample(
 
 def expected_rounds(subjects: Sequence[Subject], sampling: Sampling) -> int:
     """About how many rounds there will be at most, for a progress bar."""
-    round_ms = sum(_settled_ms(subject, sampling) * _block_length(subject, sampling) for subject in subjects)
-    return min(sampling.max_rounds, max(sampling.floor_rounds, round(sampling.max_s * 1e3 / round_ms)))
+    leads = _leads(subjects, sampling)
+    arms_ms = [_settled_ms(subject, sampling) * (leads + _block_length(subject, sampling)) for subject in subjects]
+    within = max(sampling.floor_rounds, round(sampling.max_s * 1e3 / sum(arms_ms)))
+    return min(within, max(sampling.max_rounds, math.ceil(sampling.min_s * 1e3 / min(arms_ms))))
+
+
+def _leads(subjects: Sequence[Subject], sampling: Sampling) -> int:
+    """Calls before each block: none where no other arm comes between two blocks."""
+    return sampling.lead_calls if len(subjects) > 1 else 0
 
 
 def _block_length(subject: Subject, sampling: Sampling) -> int:
@@ -141,14 +155,13 @@ def _settled_ms(subject: Subject, sampling: Sampling) -> float:
 
 
 def _stop_reason(subjects: Sequence[Subject], sampling: Sampling, rounds: int, seconds: float) -> str | None:
-    if rounds >= sampling.max_rounds:
+    are_long = all(subject.seconds >= sampling.min_s for subject in subjects)
+    are_many = rounds >= sampling.min_rounds and all(subject.samples >= sampling.min_samples for subject in subjects)
+    is_last = are_long and rounds >= sampling.max_rounds
+    if are_long and are_many and (is_last or rounds % sampling.check_every == 0):
+        target = Precision(sampling.speedup_precision, sampling.latency_precision)
+        if is_precise([subject.medians_ms() for subject in subjects], target):
+            return "precision"
+    if is_last:
         return "rounds"
-    if seconds >= sampling.max_s and rounds >= sampling.floor_rounds:
-        return "time"
-    enough = rounds >= sampling.min_rounds and all(
-        subject.samples >= sampling.min_samples and subject.seconds >= sampling.min_s for subject in subjects
-    )
-    if not enough or rounds % sampling.check_every:
-        return None
-    target = Precision(sampling.speedup_precision, sampling.latency_precision)
-    return "precision" if is_precise([subject.medians_ms() for subject in subjects], target) else None
+    return "time" if seconds >= sampling.max_s and rounds >= sampling.floor_rounds else None

@@ -47,16 +47,16 @@ class Pace:
 
     def of(self, cell: Cell, is_first: bool) -> float:
         """How long such a process will take."""
-        return (
-            self.seconds.get((cell.identity, is_first))
-            or self._mean(cell.model, is_first)
-            or self._mean(None, is_first)
-            or STARTUP_S + self.sampling.max_s + is_first * COMPILE_S
+        known = (
+            self.seconds.get((cell.identity, is_first)),
+            *(self._mean(each, is_first) for each in (cell.model, None)),
         )
+        guess = STARTUP_S + self.sampling.max_s + is_first * COMPILE_S
+        return next((seconds for seconds in known if seconds is not None), guess)
 
-    def _mean(self, model: str | None, is_first: bool) -> float:
+    def _mean(self, model: str | None, is_first: bool) -> float | None:
         total, count = self._sums.get((model, is_first), (0.0, 0))
-        return total / count if count else 0.0
+        return total / count if count else None
 
 
 def _is_alike(record: Record, profile: Profile) -> bool:

@@ -27,6 +27,7 @@ from bench.checkout import commit
 from bench.errors import AtlasError
 from bench.executors import QUIET, ROOT
 from bench.machine import cpu_name
+from bench.profiles import STANDARD
 from bench.quality import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Quality, Repeat
 from bench.record import Environment, Measurement, read
 from bench.statistics import speedup
@@ -149,12 +150,14 @@ def _latency(measurements: Sequence[Measurement], arm: str) -> float:
 
 
 def _seconds(measurement: Measurement) -> float:
-    """In rounds, also those that were repeated, and in warm-up; taken to be as long as the rounds that were kept."""
+    """In rounds, also those that were repeated, and in warm-up; taken to be as long as the calls that were kept."""
     rounds = [calls for arm in (measurement.eager, measurement.compiled) if arm for calls in arm.rounds_ms]
     calls = sum(map(len, rounds))
     measured = sum(map(sum, rounds)) / 1e3
     repeated = measurement.telemetry.repeated_rounds if measurement.telemetry else 0
-    return measured * (1 + (measurement.warmup_calls or 0) / calls + repeated / len(measurement.eager.rounds_ms))
+    made = calls + len(rounds) * STANDARD.sampling.lead_calls
+    made *= 1 + repeated / len(measurement.eager.rounds_ms)
+    return measured * (made + (measurement.warmup_calls or 0)) / calls
 
 
 def table(quality: Quality) -> Table:

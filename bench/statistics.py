@@ -33,7 +33,7 @@ Verdict = Literal["faster", "slower", "same", "ambiguous", "unknown"]
 CONFIDENCE = 0.95
 """Of every interval that is shown."""
 
-VERDICT_CONFIDENCE = 0.99
+VERDICT_CONFIDENCE = 0.995
 """Of the interval behind a verdict: an eager model compared with itself may be called different once in a hundred."""
 
 SAME = 0.01
@@ -159,7 +159,7 @@ def _calls(cost_ms: float, saving_per_call_ms: float) -> float:
 
 
 def verdict(measurements: Sequence[Measurement]) -> Verdict:
-    """Whether compiled is faster than eager, as far as the 99% interval of the speedup can tell."""
+    """Whether compiled is faster than eager, as far as an interval of 99.5% of the speedup can tell."""
     return judge(speedup(measurements, VERDICT_CONFIDENCE))
 
 
@@ -258,7 +258,7 @@ def median_interval(rounds: Array, confidence: float = CONFIDENCE) -> tuple[floa
     """The interval of the median of one process's rounds, from order statistics: no shape of the noise is assumed.
 
     How many samples fall below the true median is binomial, so the interval runs between the ranks n/2 ± z√n/2,
-    interpolated. nan for rounds whose whole range covers less: fewer than six, and for 99% fewer than eight.
+    interpolated. nan for rounds whose whole range covers less: fewer than six, and for 99.5% fewer than nine.
     """
     n = rounds.size
     if n < smallest_sample(confidence):

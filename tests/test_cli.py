@@ -144,9 +144,9 @@ def test_a_record_names_its_contributor_only_where_they_want_to_be_named(tmp_pat
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("run", "--profile", "standard", "--dry-run", "--out", str(tmp_path / "out")) == 0
     text = capsys.readouterr().out
-    assert "60 processes of 12 cells, about" in text
+    assert "72 processes of 12 cells, about" in text
     assert "(a guess: none was measured here yet)" in text
-    assert re.search(r"^ViT +5 +\d+ min  python -m bench run --profile standard --model ViT ", text, re.MULTILINE)
+    assert re.search(r"^ViT +6 +\d+ min  python -m bench run --profile standard --model ViT ", text, re.MULTILINE)
     assert "--model Conditional-DETR --weights random --batch-size 1 --compile-mode default" in text
     assert not (tmp_path / "out").exists()
 

@@ -84,9 +84,9 @@ def test_rounds_pair_the_arms_in_random_order() -> None:
     world.called.clear()
     rounds = list(sample(arms, Sampling(), rng=random.Random(0), clock=world.clock))
     order = "".join(world.called)
-    pairs = [order[index : index + 2] for index in range(0, len(order), 2)]
-    assert set(pairs) == {"ec", "ce"}
-    assert 0.3 < pairs.count("ec") / len(pairs) < 0.7
+    pairs = [order[index : index + 4] for index in range(0, len(order), 4)]  # a call before the block, and the block
+    assert set(pairs) == {"eecc", "ccee"}
+    assert 0.3 < pairs.count("eecc") / len(pairs) < 0.7
     assert len(arms[0].rounds_ms) == len(arms[1].rounds_ms) == len(rounds) == len(pairs)
 
 
@@ -95,6 +95,40 @@ def test_blocks_of_fast_models_last_about_twenty_milliseconds() -> None:
     arms = [world.arm("eager", lambda _: 2.0), world.arm("compiled", lambda _: 0.5)]
     run(world, arms, Sampling())
     assert [len(arm.rounds_ms[0]) for arm in arms] == [10, 40]
+
+
+def test_what_the_change_of_arms_costs_is_in_no_sample() -> None:
+    world = World()
+    before = ""
+
+    def latency(name: str) -> Latency:
+        def call(number: int) -> float:
+            nonlocal before
+            changed, before = before != name, name
+            batches.append(number % 4)
+            return 50.0 if changed else 40.0
+
+        return call
+
+    batches: list[int] = []
+    arms = [world.arm(name, latency(name)) for name in ("eager", "compiled")]
+    rounds = run(world, arms, Sampling(max_s=10))
+    assert {calls for arm in arms for calls in arm.rounds_ms} == {(40.0,)}
+    assert len(arms[0].lead_ms) == rounds[-1].number
+    assert arms[0].seconds == pytest.approx(world.now_ns / 1e9 / 2, rel=0.2)
+    in_blocks = batches[-4 * rounds[-1].number :][1::2]  # of both arms, which go through the batches alike
+    counts = [in_blocks.count(batch) for batch in range(4)]
+    assert max(counts) - min(counts) <= 2
+
+
+def test_enough_rounds_that_took_long_enough_end_a_process() -> None:
+    sampling = Sampling(max_rounds=10, min_rounds=10, min_samples=10, min_s=1.0, max_s=10.0)
+    for latency_ms, number in ((100.0, 10), (10.0, 34)):  # of 10 ms, a round has three calls of each arm
+        world = World()
+        arms = [world.arm("eager", noisy(latency_ms, 1, 0.3)), world.arm("compiled", noisy(latency_ms, 2, 0.3))]
+        last = run(world, arms, sampling)[-1]
+        assert last.stop_reason == "rounds"
+        assert last.number == pytest.approx(number, abs=4)
 
 
 def test_quiet_arms_stop_by_precision_with_the_floors_kept() -> None:
@@ -143,7 +177,7 @@ def test_throttled_rounds_are_repeated_and_counted_when_there_are_too_many() -> 
     hot = iter([True] * 4 + [False] * 10_000)
     rounds = run(world, arms, Sampling(max_s=5, max_repeats=3), is_disturbed=lambda: next(hot))
     assert rounds[-1].disturbed == 1
-    assert arms[0].repeated_s == pytest.approx(3 * 0.050, rel=0.2)
+    assert arms[0].repeated_s == pytest.approx(3 * 2 * 0.050, rel=0.2)  # a call before each
     assert len(arms[0].rounds_ms) == len(arms[1].rounds_ms) == rounds[-1].number
 
 
@@ -187,4 +221,5 @@ def test_progress_knows_about_how_many_rounds_come() -> None:
     arms = [world.arm("eager", lambda _: 300.0), world.arm("compiled", lambda _: 200.0)]
     for arm in arms:
         warm_up(arm, Sampling(), world.clock)
-    assert expected_rounds(arms, Sampling(max_s=10)) == 20
+    assert expected_rounds(arms, Sampling(max_s=10)) == 10  # of two calls of each
+    assert expected_rounds(arms, Sampling(max_s=10, max_rounds=5, min_s=1.0)) == 5
