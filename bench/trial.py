@@ -56,7 +56,7 @@ host's. No clock of an SM is faster, so it sleeps long enough."""
 REPLAYING = ("reduce-overhead", "max-autotune")
 """Modes with CUDA graphs, whose replays the allocator does not see."""
 
-RETRACE_CAP_S = 60.0
+RETRACE_CAP_S = 240.0
 """For tracing with other batch sizes: seconds for most models, minutes where the windows of a Swin depend on them."""
 
 ENERGY_BLOCK_MS = 20.0
