@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.metadata
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
+import fontTools
 from fontTools import subset
 from fontTools.pens.cu2quPen import Cu2QuPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
@@ -126,7 +128,7 @@ def web_font(
     """
     codes = {ord(character) for character in served(language, characters, weight)}
     source = _shipped(face_of(language), weight)
-    key = "\n".join((fingerprint(), source.name, ",".join(map(str, sorted(codes)))))
+    key = "\n".join((fingerprint(), _program(), source.name, ",".join(map(str, sorted(codes)))))
     return _WEB.get(key, lambda: _woff2(functools.reduce(_part, among, _whole(source)), codes))
 
 
@@ -151,6 +153,13 @@ _OWN_FORMS = {
 }
 
 
+@functools.cache
+def _program() -> str:
+    """What cuts: a font that is kept is cut anew when this changes."""
+    here = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    return f"{fontTools.version} {importlib.metadata.version('brotli')} {here}"
+
+
 @functools.lru_cache(maxsize=len(WEIGHTS))
 def _whole(source: Path) -> bytes:
     return source.read_bytes()
@@ -158,13 +167,18 @@ def _whole(source: Path) -> bytes:
 
 @functools.lru_cache(maxsize=2 * len(WEIGHTS))
 def _part(font: bytes, characters: frozenset[str]) -> bytes:
-    return _saved(_subset(TTFont(BytesIO(font)), set(map(ord, characters)), features=["*"]))
+    return _saved(_subset(_opened(font), set(map(ord, characters)), features=["*"]))
 
 
 def _woff2(source: bytes, codes: Collection[int]) -> bytes:
-    font = _subset(TTFont(BytesIO(source)), codes, features=["*"])
+    font = _subset(_opened(source), codes, features=["*"])
     font.flavor = "woff2"
     return _saved(font)
+
+
+def _opened(font: bytes) -> TTFont:
+    """Its bounds stay those of the face: to compute them, every outline would have to be unpacked."""
+    return TTFont(BytesIO(font), recalcBBoxes=False, lazy=True)
 
 
 @functools.cache
