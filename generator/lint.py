@@ -137,7 +137,9 @@ def _labels(rows: Rows) -> tuple[int, ...]:
 
 
 def _known(rows: Rows, *figures: str) -> Rows:
-    return [row for row in rows if all(row[figure] is not None for figure in figures)]
+    for figure in figures:
+        rows = [row for row in rows if row[figure] is not None]
+    return rows
 
 
 def _repeated(rows: Rows) -> Iterator[Finding]:
@@ -175,7 +177,7 @@ def _device_order(rows: Rows) -> Iterator[Finding]:
     for arm in _ARMS:
         common: defaultdict[tuple[str, str], list[tuple[Row, Row]]] = defaultdict(list)
         cells = grouped(_known(rows, arm), "model", "torch", "compile_mode", "batch_size", *_SETTING)
-        for cell in cells.values():
+        for cell in (each for each in cells.values() if len(each) > 1):
             of_device = {row["device"]: row for row in reversed(cell)}  # its first row
             for fast, slow in permutations(of_device.values(), 2):
                 common[fast["device"], slow["device"]].append((fast, slow))
@@ -217,7 +219,7 @@ def _version_jump(rows: Rows) -> Iterator[Finding]:
     Rows: the doubtful one. Figures: ms, and other_ms, the median with the other versions.
     """
     for cell in grouped(_known(rows, "eager_ms"), "device", "model", "batch_size", "dtype").values():
-        versions = grouped(cell, "torch")
+        versions = grouped(cell, "torch") if len(cell) > 1 else {}
         medians = {torch: median(row["eager_ms"] for row in group) for (torch,), group in versions.items()}
         for (torch,), group in versions.items():
             # The fast one is doubted: a slow run has many innocent causes.

@@ -9,6 +9,7 @@ are the last good ones, with the reason on top.
 
 from __future__ import annotations
 
+import gc
 import html
 import logging
 import socket
@@ -79,6 +80,8 @@ class Preview:
         self.starting, self._guide, self._desks = False, guide, desks
         Path(server.root, NOTHING).write_text(EMPTY_PAGE, encoding="utf-8")
         self._update()
+        gc.collect()
+        gc.freeze()  # or collecting garbage, in the midst of a page, would look through all that was loaded
         server.request_queue_size = CLIENTS
         server.builder, server.build_delay, server.observer = self._update, SETTLING_S, _Observer()
         server.error_handler = lambda code: self._error_page(Path(server.root), code)

@@ -155,9 +155,12 @@ class Results:
         if kind is datetime:
             return [moment(number) for number in figures.tolist()]
         unknown = np.isnan(figures)
-        known = np.where(unknown, 0, figures).astype(kind).astype(object)
-        known[unknown] = None
-        return list(known)
+        if unknown.all():
+            return [None] * size
+        plain: list[Any] = np.where(unknown, 0, figures).astype(kind).tolist()
+        for row in np.flatnonzero(unknown).tolist():
+            plain[row] = None
+        return plain
 
     @cached_property
     def newest_rows(self) -> Rows:
