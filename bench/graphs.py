@@ -9,6 +9,7 @@ for the places of its breaks. Imports torch: workers only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -77,12 +78,21 @@ BATCHES = (1, 2, 3)
 def batch_size_recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], dynamic: bool | None) -> int:
     """How many frames Dynamo traces again when other batch sizes follow. Forgets what was compiled before.
 
-    Nothing is computed: a copy of the module without data runs on the meta device. Raises what a model raises there.
+    Nothing is computed: a copy of the module without data runs on the meta device. Only a model whose shapes depend on
+    values, which there are none of, runs as it is. Raises what a model raises then.
     """
+    with suppress(Exception):
+        return _recompiles(
+            deepcopy(module).to("meta"), {name: each.to("meta") for name, each in inputs.items()}, dynamic
+        )
+    return _recompiles(module, inputs, dynamic)
+
+
+def _recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], dynamic: bool | None) -> int:
     forget()
-    traced = torch.compile(deepcopy(module).to("meta"), backend="eager", dynamic=dynamic)
+    traced = torch.compile(module, backend="eager", dynamic=dynamic)
     for times in BATCHES:
-        traced(**{name: torch.cat([value.to("meta")] * times) for name, value in inputs.items()})
+        traced(**{name: torch.cat([value] * times) for name, value in inputs.items()})
     return sum(bool(each.recompile_reason) for each in get_compilation_metrics())
 
 

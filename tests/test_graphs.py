@@ -81,3 +81,14 @@ def test_other_batch_sizes_are_traced_again_as_dynamic_says(dynamic: bool | None
 
 def test_a_batch_of_one_is_a_case_of_its_own() -> None:
     assert graphs.batch_size_recompiles(Model(), {"x": torch.ones(1, 4)}, dynamic=True) == 1
+
+
+def test_a_model_whose_shapes_depend_on_values_is_traced_with_values() -> None:
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x[torch.where(x > 0)] = 0.0
+            return x
+
+    with pytest.raises(Exception, match="meta"):
+        Model()(torch.ones(2, 4, device="meta"))
+    assert graphs.batch_size_recompiles(Model(), {"x": torch.ones(2, 4)}, dynamic=None) >= 1
