@@ -108,6 +108,9 @@ def walk(page: Page, steps: int) -> Iterator[dict[str, Any]]:
         if "md-search__input" in focused["name"]:
             page.wait_for_function("() => document.querySelector('#__search').checked")  # it opens by its focus
             focused = page.evaluate(FOCUSED)
+        if focused["covered"]:  # the theme moves its sidebars some frames after the page has scrolled
+            page.wait_for_timeout(500)
+            focused = page.evaluate(FOCUSED)
         yield focused
 
 
