@@ -50,6 +50,13 @@ class Subject:
         """In calls of rounds, of the blocks and before them."""
         return sum(map(sum, (*self.rounds_ms, *self.lead_ms))) / 1e3
 
+    def forget_rounds(self) -> None:
+        """Before it is sampled again."""
+        self.rounds_ms.clear()
+        self.lead_ms.clear()
+        self.repeated_s = 0.0
+        self.faults = 0
+
     def medians_ms(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """The median of each round, shape (rounds,)."""
         return np.array([statistics.median(calls) for calls in self.rounds_ms])

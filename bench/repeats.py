@@ -155,9 +155,8 @@ def _seconds(measurement: Measurement) -> float:
     calls = sum(map(len, rounds))
     measured = sum(map(sum, rounds)) / 1e3
     repeated = measurement.telemetry.repeated_rounds if measurement.telemetry else 0
-    in_rounds = calls + len(rounds) * STANDARD.sampling.lead_calls
-    in_rounds += round(in_rounds * repeated / len(measurement.eager.rounds_ms))
-    return measured * (in_rounds + (measurement.warmup_calls or 0)) / calls
+    made = (calls + len(rounds) * STANDARD.sampling.lead_calls) * (1 + repeated / len(measurement.eager.rounds_ms))
+    return measured * (made + (measurement.warmup_calls or 0)) / calls
 
 
 def table(quality: Quality) -> Table:

@@ -77,9 +77,7 @@ def interleaved(eager: Subject, compiled: Subject) -> Latencies:
 
 def _sampled(subjects: Sequence[Subject], sampling: Sampling, **options: Any) -> list[float]:
     for subject in subjects:
-        subject.rounds_ms.clear()
-        subject.lead_ms.clear()
-        subject.repeated_s = 0.0
+        subject.forget_rounds()
     for _ in sample(subjects, sampling, rng=random.Random(), **options):
         pass
     return [statistics.median(subject.medians_ms()) for subject in subjects]

@@ -280,8 +280,7 @@ def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Meas
 
 def _eager_alone(arms: Arms, tell: Tell) -> Measurement | None:
     """Rounds of eager where the compiled arm failed; None when eager, too, can't go on."""
-    arms.eager.rounds_ms.clear()
-    arms.eager.lead_ms.clear()
+    arms.eager.forget_rounds()
     try:
         return _sample(arms, (arms.eager,), tell)[0]
     except Exception:  # noqa: BLE001 - the failure that brought us here is the one to report

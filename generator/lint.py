@@ -142,6 +142,11 @@ def _known(rows: Rows, *figures: str) -> Rows:
     return rows
 
 
+def _several(rows: Rows, *columns: str) -> list[list[Row]]:
+    """Rows that agree in `columns` with others: those with each other."""
+    return [group for group in grouped(rows, *columns).values() if len(group) > 1]
+
+
 def _repeated(rows: Rows) -> Iterator[Finding]:
     """Rows of one model with the same two latencies to the digit. The one that fits its device worse is doubted.
 
@@ -149,7 +154,7 @@ def _repeated(rows: Rows) -> Iterator[Finding]:
     torch version, nan where there is none.
     """
     known = _known(rows, *_ARMS)
-    repeated = [group for group in grouped(known, "model", *_ARMS).values() if len(group) > 1]
+    repeated = _several(known, "model", *_ARMS)
     by_cell = grouped(known, "model", "device", "batch_size", "dtype") if repeated else {}
 
     def other_version_ms(row: Row) -> float:
@@ -176,8 +181,7 @@ def _device_order(rows: Rows) -> Iterator[Finding]:
     """
     for arm in _ARMS:
         common: defaultdict[tuple[str, str], list[tuple[Row, Row]]] = defaultdict(list)
-        cells = grouped(_known(rows, arm), "model", "torch", "compile_mode", "batch_size", *_SETTING)
-        for cell in (each for each in cells.values() if len(each) > 1):
+        for cell in _several(_known(rows, arm), "model", "torch", "compile_mode", "batch_size", *_SETTING):
             of_device = {row["device"]: row for row in reversed(cell)}  # its first row
             for fast, slow in permutations(of_device.values(), 2):
                 common[fast["device"], slow["device"]].append((fast, slow))
@@ -218,8 +222,8 @@ def _version_jump(rows: Rows) -> Iterator[Finding]:
 
     Rows: the doubtful one. Figures: ms, and other_ms, the median with the other versions.
     """
-    for cell in grouped(_known(rows, "eager_ms"), "device", "model", "batch_size", "dtype").values():
-        versions = grouped(cell, "torch") if len(cell) > 1 else {}
+    for cell in _several(_known(rows, "eager_ms"), "device", "model", "batch_size", "dtype"):
+        versions = grouped(cell, "torch")
         medians = {torch: median(row["eager_ms"] for row in group) for (torch,), group in versions.items()}
         for (torch,), group in versions.items():
             # The fast one is doubted: a slow run has many innocent causes.

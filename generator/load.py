@@ -36,7 +36,7 @@ from bench.tour import newest as newest_tour
 from generator.cache import CACHE
 from generator.columns import Indices, Texts
 from generator.lint import Finding, lint
-from generator.pool_cache import look_at, read_part, write_part
+from generator.pool_cache import digest_of, look_at, read_part, write_part
 from generator.pooling import Pooled, moment
 from generator.rows import ORDERS, Row, Rows
 
@@ -198,7 +198,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
     duplicate of another line of its run.
     """
     archive = look_at(results, cache)
-    kept = archive.folder and archive.folder / f"{_digest(_version() + archive.key)}.npz"
+    kept = archive.folder and archive.folder / f"{digest_of(f'{_version()}{archive.key}'.encode())}.npz"
     shown = read_part(kept) if kept else None
     if shown is None:
         shown = _shown(archive.pooled(), archive.paths)
@@ -220,11 +220,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
 def _version() -> str:
     """What the table depends on besides the pooled rows."""
     modules = Path(__file__), Path(__file__).with_name("rows.py")
-    return _digest("".join(module.read_text(encoding="utf-8") for module in modules))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return digest_of(b"".join(module.read_bytes() for module in modules))
 
 
 def _refuse_shared_runs(pooled: Pooled, paths: Sequence[Path]) -> None:

@@ -73,7 +73,7 @@ def version() -> str:
     modules = (record, statistics, cause, columns, pooling)
     sources = [Path(str(module.__file__)).read_bytes() for module in modules] + [Path(__file__).read_bytes()]
     made_by = f"{sys.version_info[:2]} {np.__version__}".encode()
-    return _digest(b"\0".join([made_by, *(_digest(each).encode() for each in sources)]))
+    return digest_of(b"\0".join([made_by, *(digest_of(each).encode() for each in sources)]))
 
 
 class Stamp(msgspec.Struct, frozen=True, array_like=True):
@@ -103,7 +103,7 @@ class Archive:
     def key(self) -> str:
         """The same for the same files with the same content, read by the same program."""
         names = (f"{path} {stamp.digest}" for path, stamp in zip(self.paths, self.stamps, strict=True))
-        return _digest("\n".join([version(), *names]).encode())
+        return digest_of("\n".join([version(), *names]).encode())
 
     def pooled(self) -> Pooled:
         """The rows of all files. Raises `AtlasError` for the first line that is wrong."""
@@ -118,7 +118,7 @@ def look_at(results: Path, root: Path = CACHE) -> Archive:
     seen = [_seen(path) for path in paths]
     if sum(size for size, _ in seen) < WORTH_KEEPING:
         return Archive(paths, (), None, _Index())
-    folder = root / "records" / _digest(str(results.resolve()).encode())
+    folder = root / "records" / digest_of(str(results.resolve()).encode())
     index = _read_index(folder)
     stamps = {path: index.stamps.get(str(path)) for path in paths}
     new = [
@@ -147,7 +147,8 @@ def _stamp(path: Path, size: int, modified_ns: int) -> Stamp:
     return Stamp(size, modified_ns if settled else 0, digest)
 
 
-def _digest(content: bytes) -> str:
+def digest_of(content: bytes) -> str:
+    """What tells contents apart: 32 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()[:32]
 
 
@@ -174,7 +175,7 @@ def _pooled(archive: Archive) -> Pooled:
 
 
 def _name(digests: Sequence[str]) -> str:
-    return _digest("\n".join([version(), *digests]).encode())
+    return digest_of("\n".join([version(), *digests]).encode())
 
 
 def _joined(digests: Sequence[str], parts: Mapping[str, Sequence[str]], rows: Mapping[str, Pooled]) -> Pooled:
