@@ -67,6 +67,7 @@ class Survey(_Message, frozen=True):
     device: str | None = None
     recipes: tuple[Recipe, ...] = ()
     allow_busy: bool = False
+    keep_memory: bool = True
 
 
 class Job(_Message, frozen=True):

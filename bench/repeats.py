@@ -25,7 +25,7 @@ from rich.table import Table
 from bench import document, quality
 from bench.checkout import commit
 from bench.errors import AtlasError
-from bench.executors import QUIET, ROOT
+from bench.executors import KEEP_MEMORY, QUIET, ROOT
 from bench.machine import cpu_name
 from bench.profiles import STANDARD
 from bench.quality import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Quality, Repeat
@@ -130,7 +130,7 @@ def _run(*arguments: str, **variables: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", *arguments],
         cwd=ROOT,
-        env={**os.environ, **QUIET, "HF_HUB_OFFLINE": "1", **variables},
+        env={**KEEP_MEMORY, **os.environ, **QUIET, "HF_HUB_OFFLINE": "1", **variables},
         capture_output=True,
         text=True,
         check=False,

@@ -28,12 +28,12 @@ import msgspec
 
 from bench import durable
 from bench.errors import AtlasError, Complaint, unwritable
-from bench.executors import Ended, Executor
+from bench.executors import KEEP_MEMORY, Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
 from bench.machine import boot
 from bench.pace import Pace
 from bench.plan import Plan, Step, duration_s, fitting, pending
-from bench.profiles import Profile
+from bench.profiles import STANDARD, Profile
 from bench.record import (
     DOCTOR,
     RESULTS,
@@ -219,21 +219,26 @@ class Reporter(Protocol):
 
 
 def survey(
-    executor: Executor, device: str | None, recipes: Sequence[Recipe] = (), *, allow_busy: bool = False
+    executor: Executor, device: str | None, recipes: Sequence[Recipe] = (), profile: Profile = STANDARD
 ) -> Machine:
     """The machine that a worker finds itself on. Raises `AtlasError` for a missing or busy device, or a missing
     checkpoint."""
-    return surveyed(look_at(executor, survey_of(device, recipes, allow_busy=allow_busy)))
+    return surveyed(look_at(executor, survey_of(device, recipes, profile)))
 
 
-def survey_of(device: str | None, recipes: Sequence[Recipe], *, allow_busy: bool) -> Survey:
+def survey_of(device: str | None, recipes: Sequence[Recipe], profile: Profile) -> Survey:
     """What to ask of a machine before it measures these."""
-    return Survey(device=device, recipes=tuple(each for each in recipes if each.needs_hub), allow_busy=allow_busy)
+    return Survey(
+        device=device,
+        recipes=tuple(each for each in recipes if each.needs_hub),
+        allow_busy=profile.allow_busy,
+        keep_memory=profile.keep_memory,
+    )
 
 
 def look_at(executor: Executor, request: Survey) -> Ended:
     """The answer of a worker of this executor."""
-    variables = _offline(request.recipes)
+    variables = _variables(request.recipes, keep_memory=request.keep_memory)
     return executor.run(request, variables=variables, timeout_s=SURVEY_TIMEOUT_S, on_phase=lambda _: None)
 
 
@@ -372,16 +377,20 @@ def measure(
         raise unwritable(cache, error, ROOM_THERE) from None
     return executor.run(
         job,
-        variables={name: str(folder) for name, folder in folders.items()} | _offline([planned.recipe]),
+        variables={name: str(folder) for name, folder in folders.items()}
+        | _variables([planned.recipe], keep_memory=profile.keep_memory),
         timeout_s=timeout_s,
         on_phase=on_phase,
         on_second=on_second,
     )
 
 
-def _offline(recipes: Sequence[Recipe]) -> dict[str, str]:
-    """Nothing is asked of the network, unless a checkpoint may have to come from there."""
-    return {} if any(recipe.needs_hub for recipe in recipes) else {"HF_HUB_OFFLINE": "1"}
+def _variables(recipes: Sequence[Recipe], *, keep_memory: bool) -> dict[str, str]:
+    """Nothing is asked of the network, unless a checkpoint may have to come from there; and memory is kept, unless
+    whoever started this said something else of it."""
+    offline = {} if any(recipe.needs_hub for recipe in recipes) else {"HF_HUB_OFFLINE": "1"}
+    kept = {name: KEEP_MEMORY[name] for name in KEEP_MEMORY if keep_memory and name not in os.environ}
+    return offline | kept
 
 
 def record_of(step: Step, plan: str, profile: str, environment: Environment, run: str, ended: Ended) -> Record:

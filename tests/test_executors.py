@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from faults import Survived
 
-from bench.executors import Ended, LocalProcesses
+from bench.executors import KEEP_MEMORY, Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
 from bench.models import find
 from bench.plan import make_plan
@@ -54,6 +55,30 @@ def test_a_survey_describes_the_machine() -> None:
     ended, _ = run(Survey())
     assert isinstance(ended.answer, Machine)
     assert ended.answer.device == "cpu"
+
+
+FREES = """
+import ctypes, resource
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+for _ in range(3):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    memory = libc.malloc(1 << 26)
+    ctypes.memset(memory, 1, 1 << 26)
+    libc.free(memory)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the variables are those of glibc")
+def test_memory_that_is_kept_causes_no_page_faults_again() -> None:
+    def faults(**variables: str) -> int:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+        command = [sys.executable, "-c", FREES]
+        return int(subprocess.run(command, env=environment | variables, capture_output=True, check=True).stdout)
+
+    assert faults() > 1000
+    assert faults(**KEEP_MEMORY) < 10
 
 
 def test_a_worker_that_dies_of_a_signal_is_named() -> None:

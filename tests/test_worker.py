@@ -15,11 +15,11 @@ import pytest
 import torch
 from test_executors import job as plain_job
 
-from bench import environment, graphs, roofline, trial, worker
+from bench import environment, graphs, roofline, sweep, trial, worker
 from bench.build import Loaded, load
-from bench.executors import Ended, LocalProcesses
+from bench.executors import KEEP_MEMORY, Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Refusal, Request, Survey
-from bench.profiles import Sampling
+from bench.profiles import PROFILES, Sampling
 from bench.record import Accuracy, Peaks, Status
 from bench.statistics import speedup
 
@@ -95,6 +95,20 @@ def test_a_survey_names_the_machine_and_nothing_private(tmp_path: Path) -> None:
     text = msgspec.json.encode(environment).decode()
     assert os.uname().nodename not in text.split('"')
     assert str(tmp_path) not in text
+
+
+def test_memory_is_kept_unless_the_profile_or_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settings(profile: str) -> dict[str, str]:
+        found = sweep.survey(LocalProcesses(), "cpu", profile=PROFILES[profile]).environment.settings
+        return {name: value for name, value in found.items() if name in KEEP_MEMORY}
+
+    for name in KEEP_MEMORY:
+        monkeypatch.delenv(name, raising=False)
+    assert settings("standard") == KEEP_MEMORY
+    assert settings("paper-2023") == {}
+    trim = "MALLOC_TRIM_THRESHOLD_"
+    monkeypatch.setenv(trim, "131072")
+    assert settings("standard") == {**KEEP_MEMORY, trim: "131072"}
 
 
 def test_a_missing_device_is_refused_with_what_is_there() -> None:

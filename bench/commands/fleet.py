@@ -89,7 +89,7 @@ def _nodes(count: int) -> str:
 def _request(options: argparse.Namespace) -> Survey:
     from bench.sweep import survey_of
 
-    return survey_of(_device(options), recipes_of(options), allow_busy=profile_of(options).allow_busy)
+    return survey_of(_device(options), recipes_of(options), profile_of(options))
 
 
 def _device(options: argparse.Namespace) -> str | None:

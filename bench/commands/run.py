@@ -57,6 +57,7 @@ def add(commands: Commands) -> None:
         "--dtype", nargs="+", action="extend", metavar="TYPE", help=f"{', '.join(DTYPES)} (default: float32)"
     )
     how.add_argument("--dynamic", metavar="CHOICE", help="shapes as variables: true, false, auto (default: auto)")
+    how.add_argument("--malloc", metavar="CHOICE", help="memory that calls free: keep, or default as glibc does")
     how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best present)")
     how.add_argument("--allow-busy", action="store_true", help="although other processes compute on the device")
     how.add_argument("--processes", metavar="N", help="fresh processes for each cell")
@@ -98,7 +99,7 @@ def _run(options: argparse.Namespace) -> int:
     console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
 
     console.print("Looking at the machine …")
-    machine = survey(executor, device, recipes, allow_busy=profile.allow_busy)
+    machine = survey(executor, device, recipes, profile)
     environment = machine.environment
     plan, run_file, pace = prepared(options, machine)
     forgotten = run_file.failed if options.retry_failed else ()

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 DYNAMIC = {"true": True, "false": False, "auto": None}
 
+MALLOC = {"keep": True, "default": False}
+
 LARGEST_BATCH = 4096
 
 HUB_ID = re.compile(r"[\w][\w.-]*/[\w][\w.-]*")
@@ -47,6 +49,8 @@ def profile_of(options: argparse.Namespace) -> Profile:
         changes["dtypes"] = tuple(pick("dtype", name, DTYPES) for name in options.dtype)
     if options.dynamic:
         changes["dynamic"] = DYNAMIC[pick("dynamic", options.dynamic, DYNAMIC)]
+    if options.malloc:
+        changes["keep_memory"] = MALLOC[pick("malloc", options.malloc, MALLOC)]
     if options.allow_busy:
         changes["allow_busy"] = True
     if options.processes:
