@@ -50,16 +50,6 @@ QUIET = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 
-KEEP_MEMORY = {
-    "MALLOC_MMAP_THRESHOLD_": "17179869184",
-    "MALLOC_TRIM_THRESHOLD_": "17179869184",
-}
-"""With these glibc keeps up to 16 GiB of freed memory. By itself it gives back and takes again megabytes in each call,
-or doesn't: that depends on what happens to lie at the end of its heap. On two CPU cores, one and the same eager
-MobileNetV2 caused 0 page faults a call in one process and took 195 ms, in others 74,000 and 266 ms; the speedup of
-compilation differed between processes by 16% (sd), with memory kept by 4%, and of Segformer by 6% and 2%. ResNet, whose
-compiled call gives back more than its eager one, was 0.92 times as fast as eager, with memory kept 1.12 times."""
-
 
 @dataclass(frozen=True)
 class Ended:

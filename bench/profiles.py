@@ -16,6 +16,15 @@ DEVICES = ("cuda", "xpu", "mps", "cpu")  # by torch's device type; the first tha
 DTYPES = ("float32", "float16", "bfloat16")
 ALL_MODELS = tuple(spec.label for spec in MODELS)
 
+KEEP_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": "17179869184",
+    "MALLOC_TRIM_THRESHOLD_": "17179869184",
+}
+"""With these glibc keeps up to 16 GiB of freed memory. By itself it gives megabytes back and takes them again in each
+call, or doesn't: that depends on what lies at the end of its heap. One and the same eager model then differs by a third
+between processes, and compiling is credited or charged with what the C library does. The page “When not to compile”
+shows the figures of both."""
+
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The constants of sampling within one process."""

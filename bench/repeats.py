@@ -25,9 +25,9 @@ from rich.table import Table
 from bench import document, quality
 from bench.checkout import commit
 from bench.errors import AtlasError
-from bench.executors import KEEP_MEMORY, QUIET, ROOT
+from bench.executors import QUIET, ROOT
 from bench.machine import cpu_name
-from bench.profiles import STANDARD
+from bench.profiles import KEEP_MEMORY, STANDARD
 from bench.quality import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Quality, Repeat
 from bench.record import Environment, Measurement, read
 from bench.statistics import speedup

@@ -28,12 +28,12 @@ import msgspec
 
 from bench import durable
 from bench.errors import AtlasError, Complaint, unwritable
-from bench.executors import KEEP_MEMORY, Ended, Executor
+from bench.executors import Ended, Executor
 from bench.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
 from bench.machine import boot
 from bench.pace import Pace
 from bench.plan import Plan, Step, duration_s, fitting, pending
-from bench.profiles import STANDARD, Profile
+from bench.profiles import KEEP_MEMORY, STANDARD, Profile
 from bench.record import (
     DOCTOR,
     RESULTS,

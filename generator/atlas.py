@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -106,6 +106,35 @@ class Batches:
     noun: str  # of what they are counted as: comparison, or published figure
 
 
+@dataclass(frozen=True, eq=False)
+class Malloc:
+    """A cell on a CPU, measured with glibc's default and with freed memory kept; what that changes of each latency."""
+
+    default: Row
+    keep: Row
+
+    @property
+    def eager_change(self) -> float:
+        """Of eager."""
+        return _change(self.default.eager_ms, self.keep.eager_ms)
+
+    @property
+    def compiled_change(self) -> float:
+        """Of compiled."""
+        return _change(self.default.compiled_ms, self.keep.compiled_ms)
+
+    @property
+    def turns(self) -> bool:
+        """Whether compiling costs time by default, and saves some with memory kept."""
+        return (self.default.verdict, self.keep.verdict) == ("slower", "faster")
+
+
+def _change(before: float | None, after: float | None) -> float:
+    assert before is not None, "comparisons have both"
+    assert after is not None, "as above"
+    return after / before - 1
+
+
 def _chosen(choose: Callable[[Rows], Rows]) -> cached_property[tuple[Row, ...]]:
     return cached_property(lambda known: known.rows_of(choose(known.cells)))
 
@@ -181,6 +210,15 @@ class Device(_Selection):
     name: str
     type: str
     cores: int | None
+
+    @cached_property
+    def malloc(self) -> tuple[Malloc, ...]:
+        """Its cells that were measured with glibc's default and with freed memory kept."""
+        return tuple(
+            Malloc(self.atlas.row_of(default), self.atlas.row_of(keep))
+            for default, keep in self.atlas.malloc_pairs
+            if keep["device"] == self.slug
+        )
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -447,6 +485,11 @@ class Atlas(_Known):
         )
 
     @cached_property
+    def malloc_pairs(self) -> Sequence[tuple[LoadedRow, LoadedRow]]:
+        """See `tables.malloc_pairs`: of all runs, since the newest of a cell has one of both ways."""
+        return tables.malloc_pairs(self.results.rows)
+
+    @cached_property
     def published_best(self) -> Row | None:
         """The largest published gain, doubtful rows left out."""
         return self.row(tables.best_row(self._of("published"), self.doubtful))
@@ -478,16 +521,17 @@ class Atlas(_Known):
 
     def rows_of(self, cells: Rows) -> tuple[Row, ...]:
         """Some cells as pages see them."""
-        return tuple(self._row(cell) for cell in cells)
+        return tuple(map(self.row_of, cells))
 
     def row(self, label: int | None) -> Row | None:
         """The row of a label, None for none."""
-        return None if label is None else self._row(self.results.rows[label])
+        return None if label is None else self.row_of(self.results.rows[label])
 
     def _of(self, origin: str) -> Rows:
         return [row for row in self.cells if row["origin"] == origin]
 
-    def _row(self, cell: Mapping[str, Any]) -> Row:
+    def row_of(self, cell: Mapping[str, Any]) -> Row:
+        """A cell as pages see it."""
         if (seen := self._seen.get(cell["row"])) is None:
             seen = self._seen[cell["row"]] = self._seen_by_pages(cell)
         return seen

@@ -93,11 +93,12 @@ COUNTS = (
 TEXTS = (
     *("run", "profile", "status", "reason", "verdict", "causes", "stop_reason", "flags", "command", "contributor"),
     *("device_name", "device_type", "model_label", "checkpoint", "task"),
-    *("transformers", "python", "platform", "accelerator", "driver", "triton", "commit", "settings"),
+    *("transformers", "python", "platform", "accelerator", "driver", "triton", "commit", "settings", "malloc"),
     *("graph_break_reasons", "cudagraph_skip_reasons", "throttle_reasons"),
     *("source_title", "source_url", "source_date", "source_licence", "source_note", "source_files"),
 )
-"""Text. `flags` are separated by spaces; `settings`, `causes`, and ``_reasons`` are JSON."""
+"""Text. `flags` are separated by spaces; `settings`, `causes`, and ``_reasons`` are JSON; `malloc` is what becomes of
+memory that a call frees: keep, or glibc's default."""
 
 COLUMNS: Mapping[str, type] = {
     **COORDINATES,
@@ -112,14 +113,14 @@ COLUMNS: Mapping[str, type] = {
 """What a row has, and the type of what is known of it. A text that is unknown is empty, anything else None."""
 
 HISTORY = 5_000
-"""Rows up to which pages have those of former runs beside the newest."""
+"""Rows up to which pages have those of former runs beside the newest. With more, they have of each cell the newest run,
+and the newest with the other `malloc`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
     """All that pages can show. `shown` has `COLUMNS` as they were pooled; nobody changes them. They hold every run's
-    row of a cell, or, where these are more than `HISTORY`, that of the newest run alone: so no page grows with the
-    years.
+    row of a cell up to `HISTORY` rows, beyond that the newest ones alone: so no page grows with the years.
     """
 
     shown: Pooled
@@ -261,15 +262,16 @@ def _shown(pooled: Pooled, paths: Sequence[Path]) -> Pooled:
     )
     newest = figures["newest"] = np.zeros(len(pooled))
     newest[_last(cells, age)] = 1
+    shown = np.union1d(np.flatnonzero(newest), _last(_numbers([texts["malloc"]], [cells]), age))
     facts = {
         "records": int(figures["attempts"].sum()),
         "runs": sorted(texts["run"].used()),
-        "superseded": int((newest == 0).sum()) if len(pooled) > HISTORY else 0,
+        "superseded": len(pooled) - len(shown) if len(pooled) > HISTORY else 0,
     }
     del figures["file"]
     table = Pooled(figures, texts, pooled.rounds, facts)
     if facts["superseded"]:
-        table = table.take(np.flatnonzero(newest))
+        table = table.take(shown)
     return table.take(_in_order(table))
 
 

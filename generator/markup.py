@@ -29,7 +29,7 @@ from generator.curves import CurvesChart
 from generator.language import UNKNOWN
 from generator.load import Results
 from generator.rows import Row, Rows
-from generator.tables import Lines, direction_of
+from generator.tables import MALLOC_LATENCIES, MALLOC_SPEEDUPS, Lines, direction_of
 from generator.words import DOUBT, VERSION, Words
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -52,6 +52,8 @@ NUMBERS = {
     *("flop", "eager_flop_s", "compiled_flop_s", "eager_image_j", "compiled_image_j"),
     *("eager_copy_share", "compiled_copy_share"),
     *("recompiles", "batch_size_recompiles", "version_change"),
+    *MALLOC_LATENCIES,
+    *MALLOC_SPEEDUPS,
 }
 """Columns whose cells are figures: aligned at their end, sorted by value. So are those of `tables.versions`."""
 
@@ -277,6 +279,8 @@ class Tables:
             "verdict": self._verdict,
             "why": self._why,
             "version_change": self._version_change,
+            **dict.fromkeys(MALLOC_LATENCIES, partial(self._three_digits, 1.0)),
+            **dict.fromkeys(MALLOC_SPEEDUPS, self._speedup),
             "reason": self._verbatim,
             "location": self._verbatim,
             "origin": self._origins,

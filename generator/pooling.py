@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from bench import record
 from bench.cause import AT_THE_PEAK, EXPLAINS, HOST_BOUND, LESS_TRAFFIC, MEMORY_BOUND, ArmName, Cause
 from bench.errors import AtlasError
+from bench.profiles import KEEP_MEMORY
 from bench.record import (
     PHASES,
     SCHEMA,
@@ -533,6 +534,7 @@ def _environment(environment: Environment) -> dict[str, Any]:
         "threads": _nan(environment.threads),  # on a CPU only: see where it is used
         "memory_gb": _nan(environment.memory_gb),
         "settings": json.dumps(environment.settings, sort_keys=True, ensure_ascii=False),
+        "malloc": "keep" if KEEP_MEMORY.items() <= environment.settings.items() else "default",
         **{name: getattr(environment, name) or "" for name in texts},
     }
 

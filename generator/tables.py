@@ -255,6 +255,42 @@ def version_change(cell: Mapping[str, Row], arm: str) -> float:
     return float(newest / oldest - 1)
 
 
+# ── Freed memory ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def malloc(rows: Rows) -> Lines:
+    """One line per cell of `malloc_pairs`: both arms with glibc's default and with freed memory kept, and the speedups.
+
+    `row` is that of memory kept.
+    """
+    pairs = malloc_pairs(rows)
+    columns = _coordinates([keep for _, keep in pairs])
+    figures = [each.partition(":") for each in (*MALLOC_LATENCIES, *MALLOC_SPEEDUPS)]
+    return [
+        {"row": keep["row"]}
+        | {column: keep[column] for column in columns}
+        | {f"{name}:{malloc}": (keep if malloc == "keep" else default)[name] for name, _, malloc in figures}
+        for default, keep in pairs
+    ]
+
+
+MALLOC_LATENCIES = ("eager_ms:default", "eager_ms:keep", "compiled_ms:default", "compiled_ms:keep")
+MALLOC_SPEEDUPS = ("speedup:default", "speedup:keep")
+
+
+def malloc_pairs(rows: Rows) -> list[tuple[Row, Row]]:
+    """The comparisons on a CPU that were measured both ways, the newest of each: with glibc's default, and with freed
+    memory kept. `rows` are those of all runs."""
+    on_cpu = [row for row in comparisons(rows) if row["device_type"] == "cpu" and row["origin"] == "measured"]
+    oldest_first = sorted(on_cpu, key=lambda row: row["measured_at"] or _NEVER)
+    pairs = []
+    for group in grouped(oldest_first, *COORDINATES).values():
+        newest = {row["malloc"]: row for row in group}
+        if len(newest) > 1:
+            pairs.append((newest["default"], newest["keep"]))
+    return sorted(pairs, key=lambda pair: pair[1]["row"])
+
+
 # ── One line per group ──────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -174,7 +174,7 @@ class _Functions:
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
             "families_table",
             *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
-            *("breaks_table", "skips_table", "recompiles_table"),
+            *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
             *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
             *(
@@ -274,6 +274,13 @@ class _Functions:
         """The same cells across versions of PyTorch."""
         headline = self.language.gettext("Compiled latency by PyTorch version, eager below it")
         return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
+
+    def malloc_table(self, page: str, *, device: str) -> str:
+        """What it changes on a CPU that freed memory is kept."""
+        slug = _known("device", device, self.atlas.device)
+        rows = [row for pair in self.atlas.malloc_pairs for row in pair if row["device"] == slug]
+        headline = self.language.gettext("Latency and speedup by default and with freed memory kept")
+        return self._tables(page).rows(tables.malloc(rows), rows, headline) if rows else self._nothing()
 
     def cause_table(self, page: str, **selection: Any) -> str:
         """The verdict on each cell, and its causes."""

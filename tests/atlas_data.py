@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from bench.profiles import KEEP_MEMORY
 from bench.record import (
     SCHEMA,
     Arm,
@@ -31,6 +32,8 @@ PUBLISHED = Path("bench/results/published/huggingface-2023.jsonl")
 XEON = "Intel(R) Xeon(R) Processor @ 2.50GHz"
 ON_CPU: dict[str, Any] = {"device": "cpu", "device_name": XEON, "environment": {"cores": 2, "threads": 2}}
 """What makes a record of `measured` one of a CPU."""
+KEEPING: dict[str, Any] = ON_CPU | {"environment": ON_CPU["environment"] | {"settings": KEEP_MEMORY}}
+"""As above, with freed memory kept."""
 
 
 def cell(**changes: Any) -> Cell:

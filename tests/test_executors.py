@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from faults import Survived
 
-from bench.executors import KEEP_MEMORY, Ended, LocalProcesses
+from bench.executors import Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
 from bench.models import find
 from bench.plan import make_plan
-from bench.profiles import PROFILES, Sampling
+from bench.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.record import Status
 from bench.scrub import MAX_LENGTH
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from archive import write_archive
-from atlas_data import measured, write
+from atlas_data import KEEPING, ON_CPU, measured, write
 from conftest import THOROUGH
 
 from bench.errors import AtlasError
@@ -162,3 +162,12 @@ def test_a_long_history_leaves_the_newest_of_each_cell(tmp_path: Path, monkeypat
     assert short.superseded == len(whole.rows) - len(short.rows) > 0
     assert (short.records, short.runs) == (whole.records, whole.runs)
     assert short.rows == [{**row, "row": label} for label, row in enumerate(whole.newest_rows)]
+
+
+def test_a_long_history_leaves_both_ways_of_freeing_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "HISTORY", 0)
+    runs = [("a", ON_CPU), ("b", ON_CPU), ("c", KEEPING), ("d", KEEPING)]
+    write(tmp_path / "records", [measured(run=run, day=day, **way) for day, (run, way) in enumerate(runs, start=1)])
+    results = load(tmp_path / "records", tmp_path / "cache")
+    assert [(row["run"], row["newest"]) for row in results.rows] == [("b", False), ("d", True)]
+    assert results.superseded == 2

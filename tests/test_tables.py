@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
-from atlas_data import PUBLISHED, XEON, measured, measurement, telling, write
+from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, telling, write
 
 from bench.record import Record, Status
 from generator import tables
@@ -210,6 +211,30 @@ def test_a_measured_version_counts_before_a_published_one(tmp_path: Path) -> Non
 
 def rows_like(rows: Rows, torch: str) -> Rows:
     return [{**row, "torch": torch} for row in rows if row["origin"] == "measured"]
+
+
+def test_what_keeping_memory_changes_is_told_by_the_newest_runs_of_both_ways(tmp_path: Path) -> None:
+    def run(name: str, day: int, eager_ms: float, **changes: Any) -> Record:
+        return measured(run=name, day=day, figures=measurement(eager_ms, 8.0), **changes)
+
+    records = [
+        run("old", 1, 9.0, **ON_CPU),
+        run("default", 2, 14.0, **ON_CPU),
+        run("old-keep", 3, 9.0, **KEEPING),
+        run("keep", 4, 10.0, **KEEPING),
+        run("keep", 4, 10.0, batch_size=4, **KEEPING),
+        run("gpu", 1, 9.0),
+        run("gpu-keep", 2, 9.0, environment={"settings": KEEPING["environment"]["settings"]}),
+    ]
+    rows = load(write(tmp_path, records)).rows
+    ((default, keep),) = tables.malloc_pairs(rows)
+    assert (default["run"], keep["run"]) == ("default", "keep")
+    (line,) = tables.malloc(rows)
+    assert columns([line]) == ["model", *tables.MALLOC_LATENCIES, *tables.MALLOC_SPEEDUPS]
+    assert line["eager_ms:default"] == pytest.approx(14.0, rel=0.02)
+    assert line["eager_ms:keep"] == pytest.approx(10.0, rel=0.02)
+    assert line["speedup:default"] / line["speedup:keep"] == pytest.approx(1.4, rel=0.02)
+    assert tables.malloc(load(PUBLISHED).rows) == []
 
 
 def test_causes_are_those_of_the_measurement(told: Rows) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 import markdown
 import pytest
-from atlas_data import ON_CPU, PUBLISHED, measured, measurement, telling, write
+from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, measurement, telling, write
 from atlas_data import mixed as mixed_records
 from markupsafe import Markup
 
@@ -96,6 +96,18 @@ def test_a_published_difference_within_noise_has_no_colour(published: Pages) -> 
     """DETR at batch size 16, published as −1.5% and 0.0%: as in the charts, neither counts as a gain."""
     lines = Tables(published.render('{{ latency_table(device="a100", model="detr", batch_size=16) }}')).tables[0][1:]
     assert {(line[-1][2], line[-1][1]["class"]) for line in lines} == {("−1.5%", "number"), ("0.0%", "number")}
+
+
+def test_both_ways_of_freeing_memory_stand_side_by_side(tmp_path: Path) -> None:
+    slower = measured(run="default", day=1, figures=measurement(10.0, 13.0), **ON_CPU)
+    faster = measured(run="keep", day=2, figures=measurement(9.0, 8.0), **KEEPING)
+    pages = Pages(load(write(tmp_path, [slower, faster])))
+    (_, line), *_ = Tables(pages.render("{{ malloc_table(device=atlas.devices[0].slug) }}")).tables
+    name, *figures = (text for *_, text in line)
+    assert name == "ViT"
+    assert [float(figure.rstrip("×")) for figure in figures] == pytest.approx([10, 9, 13, 8, 0.77, 1.12], rel=0.01)
+    told = "{{ both.turns }} {{ both.eager_change | signed_percent(0) }} {{ both.keep.model.label }}"
+    assert pages.render(f"{{% set both = atlas.devices[0].malloc[0] %}}{told}") == "True −10% ViT"
 
 
 # ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -17,9 +17,9 @@ from test_executors import job as plain_job
 
 from bench import environment, graphs, roofline, sweep, trial, worker
 from bench.build import Loaded, load
-from bench.executors import KEEP_MEMORY, Ended, LocalProcesses
+from bench.executors import Ended, LocalProcesses
 from bench.job import Finding, Job, Machine, Phase, Refusal, Request, Survey
-from bench.profiles import PROFILES, Sampling
+from bench.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.record import Accuracy, Peaks, Status
 from bench.statistics import speedup
 
