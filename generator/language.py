@@ -27,7 +27,7 @@ from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from babel.dates import format_date, format_skeleton, format_time
 from babel.lists import format_list
-from babel.numbers import format_decimal, format_percent
+from babel.numbers import NumberPattern, format_decimal, format_percent, parse_pattern
 from babel.units import format_unit
 from markupsafe import Markup
 
@@ -412,10 +412,11 @@ def _percent(x: float, digits: int, locale: Locale) -> str:
     return str(format_percent(x, format=pattern, locale=locale, numbering_system="latn"))
 
 
-def _fixed(pattern: str, digits: int) -> str:
-    """CLDR's number pattern with exactly `digits` decimals."""
+@cache
+def _fixed(pattern: str, digits: int) -> NumberPattern:
+    """CLDR's number pattern with exactly `digits` decimals. Parsed: that would take as long as to apply it."""
     decimals = f".{'0' * digits}" if digits else ""
-    return re.sub(r"0(?:\.[0#]+)?(?=[^0#]*$)", lambda _: f"0{decimals}", pattern)
+    return parse_pattern(re.sub(r"0(?:\.[0#]+)?(?=[^0#]*$)", lambda _: f"0{decimals}", pattern))
 
 
 def _utc(d: datetime) -> datetime:

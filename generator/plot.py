@@ -157,6 +157,8 @@ _SHAPES: dict[str, str] = {}
 """The outlines of letters, by the name of their font and their number in it: as many as there are in the fonts."""
 
 
+_JOINED = re.compile(f"[{typography.ARABIC}]")
+
 _NUMERAL = re.compile(r"[0-9.,%−+×]{2,}")
 """Characters that stand side by side, whatever their neighbours: most texts of charts, and quickly set."""
 
@@ -170,7 +172,11 @@ def text_width(text: str, language: str, size: float, *, bold: bool = False) -> 
 def _width(text: str, language: str, bold: bool) -> float:  # a part of the key
     if _NUMERAL.fullmatch(text):
         return sum(_width(character, language, bold) for character in text)
-    with _SETTING:
+    if len(text) > 1 and not _JOINED.search(text):
+        *_, (_, start, _) = letters = _set(text, language, bold)
+        if len(letters) == len(text):  # no two in one, and so the last is as wide as it is alone
+            return start + _width(text[-1], language, bold)
+    with _SETTING:  # this takes as long as all of `_set`
         font = fonts.drawing_font(language, _EM, bold=bold)
         font.set_text(text, flags=LoadFlags.NO_HINTING)
         return float(font.get_width_height()[0] / 64)
@@ -194,7 +200,7 @@ def _placed(text: str, language: str, bold: bool) -> Iterator[tuple[str, float, 
         start += _width(character, language, bold)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _set(text: str, language: str, bold: bool) -> tuple[tuple[str, float, float], ...]:
     scale = UNITS / _EM
     known: Any = _SHAPES  # which names are in it is all that is asked
@@ -225,7 +231,7 @@ _RIGHT_TO_LEFT_MARK = "\u200f"
 
 def check_glyphs(texts: Iterable[str]) -> None:
     """Raise `AtlasError` naming the characters that no shipped font has."""
-    if missing := sorted({character for text in texts for character in text} - _drawable()):
+    if missing := sorted(set[str]().union(*texts) - _drawable()):
         names = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing)
         raise AtlasError(
             f"no font of the charts has {names}",

@@ -33,14 +33,17 @@ _BASIC = frozenset((*map(chr, range(0x20, 0x7F)), *"\u00a0·×±µ²–—‘’
 _LATIN = frozenset((*map(chr, range(0xA0, 0x180)), *"←↑↓↔●▲■◆")) - _BASIC
 """What they may need. No page decides on these two, so they are cut once for all languages and builds."""
 
-_BOLD = re.compile(
-    r"^(?:\#|!!!|\?\?\?|===|title:)(.*)"  # headings, titles of notes, tabs and of the page
-    r"|^(.*)\n\|?[ :]*---"  # the header of a Markdown table
-    r"|\*(\*?[^*\n]+\*?)\*"  # emphasis: bold where a script has no italics
-    r"|\[([^]\n]+)\]\([^)\n]*\)\{[^}\n]*md-button"
-    r"|<(?:th|strong|b|em|label|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|summary)>",
-    re.MULTILINE,
+_BOLD = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\n(?:\#|!!!|\?\?\?|===|title:)(.*)",  # headings, titles of notes, tabs and of the page
+        r"\n(.*)\n\|?[ :]*---",  # the header of a Markdown table
+        r"\*(\*?[^*\n]+\*?)\*",  # emphasis: bold where a script has no italics
+        r"\[([^]\n]+)\]\([^)\n]*\)\{[^}\n]*md-button",
+        r"<(?:th|strong|b|em|label|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|summary)>",
+    )
 )
+"""One by one: each then is looked for by the letters that it begins with."""
 
 
 ROOT = LOCALES.parent
@@ -164,12 +167,14 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
         *("" if bold else language.gettext(message) for message in _frame_messages()),
     ]
     messages = (form for forms in language.messages.values() for form in forms)
-    texts = [
-        frozenset("".join("".join(match) for match in _BOLD.findall(page)) if bold else page) for page in pages.values()
-    ]
+    texts = [_bold(page) if bold else frozenset(page) for page in pages.values()]
     many = (text for uri, text in zip(pages, texts, strict=True) if "/" in uri)  # those of devices and models
     everywhere = frozenset("".join(frame)).union(*many)
     return _Words(everywhere, tuple(texts), frozenset("" if bold else "".join(messages)))
+
+
+def _bold(page: str) -> frozenset[str]:
+    return frozenset[str]().union(*(text for each in _BOLD for text in each.findall(f"\n{page}")))
 
 
 def _label(code: str, key: str) -> str:
