@@ -11,14 +11,14 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from logging.handlers import QueueHandler, QueueListener
-from multiprocessing.connection import wait
+from logging.handlers import QueueHandler
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from multiprocessing.queues import Queue
 from typing import Any, TypeVar
 
 from mkdocs.exceptions import Abort
@@ -40,7 +40,7 @@ class Builds:
     def __init__(self) -> None:
         self._waiting: list[Callable[[], None]] = []
         self._running: list[BaseProcess] = []
-        self._listener: QueueListener | None = None
+        self._listener: threading.Thread | None = None
 
     def start(self, builds: Iterable[Callable[[], None]]) -> None:
         """Begin."""
@@ -48,13 +48,17 @@ class Builds:
             self._waiting = list(builds)
             return
         context = multiprocessing.get_context("fork")
-        messages: Queue[Any] = context.Queue()
+        # A pipe for each: of a queue, one that is ended in the midst of a word would keep the lock.
+        ears = []
         for build in builds:
             earlier = [each.sentinel for each in self._running]
-            process = context.Process(target=self._run, args=(build, messages, earlier), daemon=True)
+            ear, mouth = context.Pipe(duplex=False)
+            process = context.Process(target=self._run, args=(build, mouth, earlier), daemon=True)
             process.start()
+            mouth.close()
             self._running.append(process)
-        self._listener = QueueListener(messages, _Handler())  # a thread, and so only after the processes
+            ears.append(ear)
+        self._listener = threading.Thread(target=_listen, args=(ears,), daemon=True)  # after the processes
         self._listener.start()
 
     def take_turn(self) -> None:
@@ -78,15 +82,15 @@ class Builds:
             process.terminate()
             process.join()
         if self._listener:
-            self._listener.stop()
+            self._listener.join()
         self._waiting, self._running, self._listener = [], [], None
 
-    def _run(self, build: Callable[[], None], messages: Queue[Any], earlier: Iterable[int]) -> None:
+    def _run(self, build: Callable[[], None], mouth: Connection, earlier: Iterable[int]) -> None:
         """In the new process: build when it is its turn, and tell everything to the old one."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the old one, which ends this
         self._waiting, self._running, self._listener = [], [], None  # those are not its own
         threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
-        handler = QueueHandler(messages)
+        handler = QueueHandler(_Mouth(mouth))  # type: ignore[arg-type]  # it puts, and does nothing else
         for logger in (logging.root, *logging.root.manager.loggerDict.values()):
             if isinstance(logger, logging.Logger) and logger.handlers:
                 logger.handlers = [handler]
@@ -99,8 +103,7 @@ class Builds:
             _log.error(error)
         except Exception:  # noqa: BLE001  # this process ends here, and may not end as that which it is a copy of
             _log.exception("The build failed")
-        messages.close()
-        messages.join_thread()
+        mouth.close()
         os._exit(code)  # without the endings of the process that this is a copy of
 
 
@@ -129,9 +132,22 @@ def mapped(function: Callable[[Item], Made], items: Sequence[Item]) -> list[Made
         return pool.map(function, items, chunksize=1)
 
 
-class _Handler(logging.Handler):
-    """Hands messages of another process to the loggers that they come from."""
+class _Mouth:
+    """A connection as the queue of a `QueueHandler`."""
 
-    def handle(self, record: logging.LogRecord) -> bool:
-        logging.getLogger(record.name).handle(record)
-        return True
+    def __init__(self, connection: Connection) -> None:
+        self.put_nowait = connection.send
+
+
+def _listen(ears: list[Connection]) -> None:
+    """Hand messages of other processes to the loggers that they come from, until all of these have ended."""
+    while ears:
+        for ear in wait(ears):
+            assert isinstance(ear, Connection)
+            try:
+                record: logging.LogRecord = ear.recv()
+            except (EOFError, OSError, pickle.UnpicklingError):  # it has ended, maybe in the midst of a word
+                ears.remove(ear)
+                ear.close()
+            else:
+                logging.getLogger(record.name).handle(record)

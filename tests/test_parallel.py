@@ -105,3 +105,27 @@ def test_a_build_that_is_killed_keeps_no_other_one_waiting(tmp_path: Path) -> No
     done = subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "zh"], cwd=ROOT, check=False, timeout=60)
     assert done.returncode != 0
     assert {path.name for path in tmp_path.iterdir()} == {"en", "ja", "ar"}
+
+
+TALKING = """
+import logging, time
+from generator.parallel import Builds
+
+def build():
+    while True:
+        logging.getLogger("mkdocs.plugins").info("x" * 500)
+
+logging.getLogger("mkdocs").addHandler(logging.NullHandler())
+logging.getLogger("mkdocs").setLevel(logging.INFO)
+for _ in range(20):
+    builds = Builds()
+    builds.start([build, build])
+    time.sleep(0.1)
+    builds.stop()
+"""
+
+
+@pytest.mark.skipif(not FORKS, reason="one after the other here")
+def test_a_build_that_is_ended_in_the_midst_of_a_word_keeps_nobody_waiting() -> None:
+    """What it holds then, such as a lock that the others need to tell theirs, nobody would ever get."""
+    subprocess.run([sys.executable, "-c", TALKING], cwd=ROOT, timeout=60, check=True)
