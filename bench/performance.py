@@ -12,6 +12,7 @@ import math
 import statistics
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -77,6 +78,14 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     versions: dict[str, str] = {}  # of every builder, by the name of its package
 
 
+class Growth(msgspec.Struct, frozen=True, kw_only=True):
+    """What a build takes for each page beyond `few`, up to `many`."""
+
+    few: int
+    many: int
+    wall_s: float
+
+
 class Performance(msgspec.Struct, frozen=True, kw_only=True):
     """All timings of one run, and the machine. Ratios are only ever taken within one."""
 
@@ -120,6 +129,14 @@ class Performance(msgspec.Struct, frozen=True, kw_only=True):
         """Of the timings of these actions, the smallest first."""
         wanted = set(actions)
         return sorted({each.size for each in self.timings if each.action in wanted})
+
+    def growth(self) -> list[Growth]:
+        """Our cold builds from each number of pages to the next, the smallest first."""
+        known = [(size, wall_s) for size in self.sizes(("cold",)) if (wall_s := self.median(OURS, "cold", size))]
+        return [
+            Growth(few=few, many=many, wall_s=(longer - shorter) / (many - few))
+            for (few, shorter), (many, longer) in pairwise(known)
+        ]
 
     @property
     def repeats(self) -> int:

@@ -73,6 +73,14 @@ def test_what_failed_or_is_not_there_has_no_figure_and_no_ratio() -> None:
     assert performance().ratio("zensical", "record", 80) is None
 
 
+def test_what_a_further_page_takes_is_told_between_sizes() -> None:
+    builds = [(800, 10.0), (80, 2.8), (800, 14.0), (4000, 60.0), (800, 12.0)]
+    ours = (timing(OURS, "cold", wall_s, repeat, size=size) for repeat, (size, wall_s) in enumerate(builds))
+    found = performance(*ours, timing("zensical", "cold", 1.0, size=400))
+    assert [(step.few, step.many) for step in found.growth()] == [(80, 800), (800, 4000)]
+    assert [step.wall_s for step in found.growth()] == pytest.approx([9.2 / 720, 48 / 3200])
+
+
 def test_a_timing_taken_again_replaces_the_older_one() -> None:
     again = performance().with_timing(timing("zensical", "cold", 5.0))
     assert len(again.timings) == len(TIMINGS)
