@@ -127,9 +127,10 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write(quality: Quality, folder: Path = QUALITY) -> Path:
-    """The file, named by its day and torch; an earlier one of these is replaced."""
-    version = quality.environment.torch.partition("+")[0]
-    return document.write(quality, folder / f"{quality.taken_at.astimezone(UTC):%Y-%m-%d}_torch-{version}.json")
+    """The file, named by its day, torch and commit; an earlier one of these is replaced."""
+    version, commit = quality.environment.torch.partition("+")[0], quality.environment.commit or "unknown"
+    name = f"{quality.taken_at.astimezone(UTC):%Y-%m-%d}_torch-{version}_{commit}.json"
+    return document.write(quality, folder / name)
 
 
 def read(path: Path) -> Quality:

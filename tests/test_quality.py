@@ -78,8 +78,8 @@ def test_the_newest_document_is_read_back_whole(tmp_path: Path) -> None:
     for each in (quality(*OURS), old):
         document.write(each, tmp_path / "quality")
     assert [path.name for path in sorted((tmp_path / "quality").iterdir())] == [
-        "2025-01-02_torch-2.13.0.json",
-        "2026-01-02_torch-2.13.0.json",
+        "2025-01-02_torch-2.13.0_unknown.json",
+        "2026-01-02_torch-2.13.0_unknown.json",
     ]
     assert document.newest(tmp_path) == quality(*OURS)
     assert document.newest(tmp_path / "nowhere") is None
