@@ -25,6 +25,7 @@ from bench import cli
 from bench.build import IMAGE
 from bench.commands.selection import profile_of, recipes_of
 from bench.models import MODELS, ModelSpec
+from bench.profiles import KEEP_MEMORY
 from generator import cli as generator_cli
 from generator.atlas import Atlas
 from generator.blocks import split
@@ -196,6 +197,8 @@ def test_commands_are_commands(snippet: Snippet) -> None:
                 assert re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"))
             case ["git", "add" | "commit", *_]:
                 pass
+            case ["export", *settings]:
+                assert dict(setting.split("=") for setting in settings) == KEEP_MEMORY
             case [setting, "python", "serve.py"]:
                 check_logs(setting.removeprefix("TORCH_LOGS="))
             case _:
