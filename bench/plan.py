@@ -86,8 +86,9 @@ def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_si
         dtype,
         "--device",
         device,
+        "--malloc",
+        "keep" if profile.keep_memory else "default",
     ]
-    coordinates += ["--malloc", "keep" if profile.keep_memory else "default"]
     if profile.dynamic is not None:
         coordinates += ["--dynamic", str(profile.dynamic).lower()]
     if profile.allow_busy:

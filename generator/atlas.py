@@ -112,27 +112,13 @@ class Malloc:
 
     default: Row
     keep: Row
-
-    @property
-    def eager_change(self) -> float:
-        """Of eager."""
-        return _change(self.default.eager_ms, self.keep.eager_ms)
-
-    @property
-    def compiled_change(self) -> float:
-        """Of compiled."""
-        return _change(self.default.compiled_ms, self.keep.compiled_ms)
+    eager_change: float
+    compiled_change: float
 
     @property
     def turns(self) -> bool:
         """Whether compiling costs time by default, and saves some with memory kept."""
         return (self.default.verdict, self.keep.verdict) == ("slower", "faster")
-
-
-def _change(before: float | None, after: float | None) -> float:
-    assert before is not None, "comparisons have both"
-    assert after is not None, "as above"
-    return after / before - 1
 
 
 def _chosen(choose: Callable[[Rows], Rows]) -> cached_property[tuple[Row, ...]]:
@@ -214,11 +200,12 @@ class Device(_Selection):
     @cached_property
     def malloc(self) -> tuple[Malloc, ...]:
         """Its cells that were measured with glibc's default and with freed memory kept."""
-        return tuple(
-            Malloc(self.atlas.row_of(default), self.atlas.row_of(keep))
-            for default, keep in self.atlas.malloc_pairs
-            if keep["device"] == self.slug
-        )
+        return tuple(self._malloc(*pair) for pair in self.atlas.malloc_pairs if pair[1]["device"] == self.slug)
+
+    def _malloc(self, default: LoadedRow, keep: LoadedRow) -> Malloc:
+        changes = (keep[figure] / default[figure] - 1 for figure in ("eager_ms", "compiled_ms"))
+        seen = self.atlas.rows_of([default, keep])
+        return Malloc(seen[0], seen[1], *changes)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -521,17 +508,16 @@ class Atlas(_Known):
 
     def rows_of(self, cells: Rows) -> tuple[Row, ...]:
         """Some cells as pages see them."""
-        return tuple(map(self.row_of, cells))
+        return tuple(self._row(cell) for cell in cells)
 
     def row(self, label: int | None) -> Row | None:
         """The row of a label, None for none."""
-        return None if label is None else self.row_of(self.results.rows[label])
+        return None if label is None else self._row(self.results.rows[label])
 
     def _of(self, origin: str) -> Rows:
         return [row for row in self.cells if row["origin"] == origin]
 
-    def row_of(self, cell: Mapping[str, Any]) -> Row:
-        """A cell as pages see it."""
+    def _row(self, cell: Mapping[str, Any]) -> Row:
         if (seen := self._seen.get(cell["row"])) is None:
             seen = self._seen[cell["row"]] = self._seen_by_pages(cell)
         return seen

@@ -63,11 +63,8 @@ class Cache:
 def put(path: Path, content: bytes | memoryview) -> None:
     """Write a file of the cache, whole or not at all. What cannot be written costs time and nothing else."""
     with suppress(OSError):
-        try:
-            descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)

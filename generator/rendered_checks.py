@@ -93,25 +93,20 @@ def _check_pages(expected: set[str], actual: set[str], code: str) -> Iterator[Fi
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
-_ATTRIBUTES = r"[^<>\"']*+(?:(?:\"[^\"]*\"|'[^']*')[^<>\"']*+)*+"
-_CLOSING = "caption|table|pre|code"
-_TAG = re.compile(
-    rf"<(?:/(?P<closed>{_CLOSING})\s*"
-    rf"|(?P<opened>(?:h[1-6]|tr|t[dh]|img|li|a|{_CLOSING})(?![\w-])|\w[\w-]*(?=[^<>]*\sid=))(?P<attributes>{_ATTRIBUTES}))>",
-    re.IGNORECASE,
-)
-"""A tag that tells something: those of which there are most, such as ``span``, only where they have an id."""
-_SORTED_BY = re.compile(r"\sdata-sort=(?:\"([^\"]*)\"|'([^']*)')")
+_TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)([^<>\"']*+(?:(?:\"[^\"]*\"|'[^']*')[^<>\"']*+)*+)>")
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"]*)\"|'([^']*)')")
 _LINE_NUMBER_ID = re.compile(r"__(?:codelineno|span|tabbed)\w*-")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_TELLING = {*_HEADINGS, "td", "th", "img", "a"}
+"""Tags whose attributes are looked at; of others, only whether there is an id among them."""
+_CLOSING = {"caption", "table", "pre", "code"}
 
 
 def structure(page: str, name: str = PAGE) -> Structure:
     """The structure of a built page; `name` is its file below the root of its language, which links start from."""
-    _, _, begun = page.partition("<article")
-    article, _, _ = begun.rpartition("</article>")
-    return _Reader(article, name).structure
+    begin = page.find("<article")
+    end = page.find("</article>", begin)
+    return _Reader(page[begin:end] if 0 <= begin < end else "", name).structure
 
 
 class _Reader:
@@ -126,24 +121,17 @@ class _Reader:
         self.caption = ""
         self.opened: dict[str, int] = {}  # tag → where its content begins
         for tag in _TAG.finditer(article):
-            if closed := tag["closed"]:
-                self._close(closed.lower(), tag)
+            name = tag[2].lower()
+            if tag[1]:
+                self._close(name, tag)
             else:
-                self._open(tag["opened"].lower(), tag)
-
-    def _cell(self, attributes: str) -> None:
-        if self.rows:
-            self.rows[-1] += 1
-            by = _SORTED_BY.search(attributes)
-            self.values.append((by[1] or by[2] or "") if by else "")
+                self._open(name, tag)
 
     def _open(self, name: str, tag: re.Match[str]) -> None:
         found = self.structure
-        if name in {"td", "th"}:
-            self._cell(tag["attributes"])
-            if "id=" not in tag["attributes"]:  # of these there are most
-                return
-        attributes = {each[1]: each[2] or each[3] or "" for each in _ATTRIBUTE.finditer(tag["attributes"])}
+        attributes: dict[str, str] = {}
+        if tag[3] and (name in _TELLING or "id=" in tag[3]):
+            attributes = {each[1]: each[2] or each[3] or "" for each in _ATTRIBUTE.finditer(tag[3])}
         self.opened[name] = tag.end()
         if "id" in attributes and not _LINE_NUMBER_ID.match(attributes["id"]):
             found.ids.append(attributes["id"])
@@ -154,6 +142,9 @@ class _Reader:
             self.rows, self.values, self.caption = [], [], ""
         elif name == "tr":
             self.rows.append(0)
+        elif name in {"td", "th"} and self.rows:
+            self.rows[-1] += 1
+            self.values.append(attributes.get("data-sort", ""))
         elif name == "img":
             found.figures.append(self._address(attributes.get("src", "")))
         elif name == "li":
@@ -162,6 +153,8 @@ class _Reader:
             found.links.append(self._address(attributes["href"]))
 
     def _close(self, name: str, tag: re.Match[str]) -> None:
+        if name not in _CLOSING:
+            return
         content = self.article[self.opened.get(name, tag.start()) : tag.start()]
         if name == "caption":
             self.caption = _text(content)

@@ -258,19 +258,18 @@ def version_change(cell: Mapping[str, Row], arm: str) -> float:
 # ── Freed memory ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def malloc(rows: Rows) -> Lines:
-    """One line per cell of `malloc_pairs`: both arms with glibc's default and with freed memory kept, and the speedups.
+def malloc(pairs: Sequence[tuple[Row, Row]]) -> Lines:
+    """One line for each of `malloc_pairs`: both arms with glibc's default and with freed memory kept, and the speedups.
 
     `row` is that of memory kept.
     """
-    pairs = malloc_pairs(rows)
     columns = _coordinates([keep for _, keep in pairs])
-    figures = [each.partition(":") for each in (*MALLOC_LATENCIES, *MALLOC_SPEEDUPS)]
     return [
         {"row": keep["row"]}
         | {column: keep[column] for column in columns}
-        | {f"{name}:{malloc}": (keep if malloc == "keep" else default)[name] for name, _, malloc in figures}
-        for default, keep in pairs
+        | {f"{name}:{row['malloc']}": row[name] for name in ("eager_ms", "compiled_ms", "speedup") for row in pair}
+        for pair in pairs
+        for keep in pair[1:]
     ]
 
 

@@ -20,6 +20,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from functools import cache, partial
+from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
@@ -278,9 +279,11 @@ class _Functions:
     def malloc_table(self, page: str, *, device: str) -> str:
         """What it changes on a CPU that freed memory is kept."""
         slug = _known("device", device, self.atlas.device)
-        rows = [row for pair in self.atlas.malloc_pairs for row in pair if row["device"] == slug]
+        pairs = [pair for pair in self.atlas.malloc_pairs if pair[1]["device"] == slug]
+        if not pairs:
+            return self._nothing()
         headline = self.language.gettext("Latency and speedup by default and with freed memory kept")
-        return self._tables(page).rows(tables.malloc(rows), rows, headline) if rows else self._nothing()
+        return self._limited(page, tables.malloc(pairs), list(chain(*pairs)), headline, {"device": slug})
 
     def cause_table(self, page: str, **selection: Any) -> str:
         """The verdict on each cell, and its causes."""

@@ -174,7 +174,8 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
 
 
 def _bold(page: str) -> frozenset[str]:
-    return frozenset[str]().union(*(text for each in _BOLD for text in each.findall(f"\n{page}")))
+    lines = f"\n{page}"
+    return frozenset[str]().union(*(text for each in _BOLD for text in each.findall(lines)))
 
 
 def _label(code: str, key: str) -> str:

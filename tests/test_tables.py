@@ -229,12 +229,12 @@ def test_what_keeping_memory_changes_is_told_by_the_newest_runs_of_both_ways(tmp
     rows = load(write(tmp_path, records)).rows
     ((default, keep),) = tables.malloc_pairs(rows)
     assert (default["run"], keep["run"]) == ("default", "keep")
-    (line,) = tables.malloc(rows)
+    (line,) = tables.malloc(tables.malloc_pairs(rows))
     assert columns([line]) == ["model", *tables.MALLOC_LATENCIES, *tables.MALLOC_SPEEDUPS]
     assert line["eager_ms:default"] == pytest.approx(14.0, rel=0.02)
     assert line["eager_ms:keep"] == pytest.approx(10.0, rel=0.02)
     assert line["speedup:default"] / line["speedup:keep"] == pytest.approx(1.4, rel=0.02)
-    assert tables.malloc(load(PUBLISHED).rows) == []
+    assert tables.malloc_pairs(load(PUBLISHED).rows) == []
 
 
 def test_causes_are_those_of_the_measurement(told: Rows) -> None:
