@@ -69,7 +69,7 @@ def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
         yield (
             f"font: none for its script ({script_of(code)}) ships with the guide. Pages use those of the reader, and "
             "charts cannot show it before generator/fonts.py has a face for it (FACES), made with "
-            "`python -m generator.fonts FOLDER`"
+            "`python -m generator.make_fonts FOLDER`"
         )
     yield "next:"
     yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; what is missing appears in English"

@@ -29,7 +29,7 @@ SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")
 
 LIBRARIES = (
     *("babel", "brotli", "fonttools", "jieba", "jinja2", "markdown", "matplotlib", "mkdocs", "mkdocs-material"),
-    *("msgspec", "numpy", "pillow", "polib", "pygments", "pymdown-extensions"),
+    *("msgspec", "numpy", "pillow", "polib", "pygments", "pymdown-extensions", "uharfbuzz"),
 )
 """Those whose version can be seen in the site."""
 

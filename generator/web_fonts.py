@@ -10,6 +10,7 @@ lacks comes from a font of the reader's device.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -19,7 +20,6 @@ from functools import partial
 from generator.fonts import CHINESE, FONTS, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
 from generator.language import LANGUAGES, LOCALES, Language, name_of
 from generator.material import labels, labels_file
-from generator.parallel import mapped
 from generator.site_file import SiteFile
 
 STYLESHEET = "fonts/fonts.css"
@@ -54,11 +54,10 @@ _NAME = re.compile(r"^(?:site_name: | *- )([^:\n]+)", re.MULTILINE)
 
 _TITLE = re.compile(r"^(?:# |title:)(.*)", re.MULTILINE)
 
+_BEYOND_ASCII = re.compile(r"[^\0-\x7f]+")
+
 _IN_SLICES = (CHINESE, JAPANESE)
 """Hundreds of characters a page, of which a reader needs few; letters that join cannot be in different fonts."""
-
-_PARTS = (0, 2)
-"""The slices from which on they are cut from one part of the face: all of them, and those after the two large ones."""
 
 OFTEN = 1 / 8
 """The share of pages from which on a character belongs to the first slice: that of the pages of devices."""
@@ -76,11 +75,9 @@ def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFil
         for weight in CSS_WEIGHTS:
             slices = _slices(face, words[weight])
             held = [part for each in slices if (part := served(code, each, weight))]
-            among = [frozenset().union(*held[first:]) for first in _PARTS] if face in _IN_SLICES else []
             for number, characters in enumerate(held):
                 name = f"{code}-{weight}{number or ''}.woff2"
-                parts = [part for part in among if characters <= part]
-                yield SiteFile(f"fonts/{name}", partial(web_font, code, sorted(characters), weight, parts))
+                yield SiteFile(f"fonts/{name}", partial(web_font, code, characters, weight))
                 source = f'url({name}) format("woff2")'
                 rules.append(_rule(face, weight, source, characters if len(held) > 1 else ()))
     yield _stylesheet(language, rules)
@@ -88,15 +85,9 @@ def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFil
 
 
 def cut_latin() -> None:
-    """Cut what all languages share, over the cores: they would all do so at once else."""
-    cuts = [(characters, weight) for characters in (_BASIC, _LATIN) for weight in CSS_WEIGHTS]
-    mapped(_cut, cuts)
-
-
-def _cut(cut: tuple[frozenset[str], Weight]) -> None:
-    characters, weight = cut
-    code = LANGUAGES[0]
-    web_font(code, served(code, characters, weight), weight)
+    """Cut what all languages share: they would all do so at once else."""
+    for characters, weight in itertools.product((_BASIC, _LATIN), CSS_WEIGHTS):
+        web_font(LANGUAGES[0], characters, weight)
 
 
 def whole_fonts(language: Language) -> Iterator[SiteFile]:
@@ -167,15 +158,20 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
         *("" if bold else language.gettext(message) for message in _frame_messages()),
     ]
     messages = (form for forms in language.messages.values() for form in forms)
-    texts = [_bold(page) if bold else frozenset(page) for page in pages.values()]
+    texts = [_bold(page) if bold else _letters(page) for page in pages.values()]
     many = (text for uri, text in zip(pages, texts, strict=True) if "/" in uri)  # those of devices and models
     everywhere = frozenset("".join(frame)).union(*many)
     return _Words(everywhere, tuple(texts), frozenset("" if bold else "".join(messages)))
 
 
+def _letters(text: str) -> frozenset[str]:
+    """Its characters, without those that every page has."""
+    return frozenset("".join(_BEYOND_ASCII.findall(text)))
+
+
 def _bold(page: str) -> frozenset[str]:
     lines = f"\n{page}"
-    return frozenset[str]().union(*(text for each in _BOLD for text in each.findall(lines)))
+    return _letters("".join(text for each in _BOLD for text in each.findall(lines)))
 
 
 def _label(code: str, key: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from bench.errors import AtlasError
-from generator import fonts
+from generator import fonts, make_fonts
 from generator.cache import Cache
 
 SENTENCES = {
@@ -51,6 +51,14 @@ def test_web_font_holds_just_the_characters_asked_for() -> None:
     assert characters_of(fonts.web_font("en", ["Latency", " ms", "延"])) == set("Latency ms")
     assert characters_of(fonts.web_font("zh", ["“延迟” 5 ms"])) - {" "} == set("“延迟”")
     assert {"\u0645", " "} <= characters_of(fonts.web_font("ar", ["زمن الاستجابة 5 ms"]))
+    assert characters_of(fonts.web_font("en", "(")) == {"("}
+
+
+def test_web_font_keeps_kerning_and_its_licence() -> None:
+    font = TTFont(BytesIO(fonts.web_font("en", "AVATO")))
+    assert "kern" in {record.FeatureTag for record in font["GPOS"].table.FeatureList.FeatureRecord}
+    assert "OFL" in font["name"].getDebugName(14)
+    assert font["name"].getDebugName(1) == fonts.LATIN.family
 
 
 def test_web_font_is_compressed_and_deterministic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +77,7 @@ def test_web_font_in_arabic_keeps_the_joining_forms() -> None:
 
 def test_missing_sources_say_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="is not below this folder") as raised:
-        fonts.make(fonts.LATIN, "regular", tmp_path)
+        make_fonts.make(fonts.LATIN, "regular", tmp_path)
     assert "fonts-noto-core" in raised.value.remedy
 
 
@@ -77,4 +85,4 @@ def test_missing_shipped_font_says_how_to_restore_it(tmp_path: Path, monkeypatch
     monkeypatch.setattr(fonts, "FONTS", tmp_path)
     with pytest.raises(AtlasError, match="missing") as raised:
         fonts._shipped(fonts.LATIN, "regular")
-    assert "python -m generator.fonts" in raised.value.remedy
+    assert "python -m generator.make_fonts" in raised.value.remedy

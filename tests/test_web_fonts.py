@@ -11,6 +11,7 @@ from fontTools.ttLib import TTFont
 
 from generator import fonts
 from generator.language import load_language
+from generator.make_fonts import GRID
 from generator.site_file import SiteFile
 from generator.web_fonts import STYLESHEET, _ranges, web_fonts
 
@@ -70,9 +71,9 @@ def test_letters_that_join_stay_together_and_latin_accents_wait() -> None:
 def test_outlines_are_quadratic_on_a_coarser_grid_and_the_same_each_time() -> None:
     content = fonts.web_font("zh", "编译延迟")
     font = TTFont(BytesIO(content))
-    assert font["head"].unitsPerEm == fonts.GRID
+    assert font["head"].unitsPerEm == GRID
     assert "glyf" in font
-    assert {font["hmtx"][name][0] for name in font.getBestCmap().values()} == {fonts.GRID}
+    assert {font["hmtx"][name][0] for name in font.getBestCmap().values()} == {GRID}
     assert all(font["glyf"][name].numberOfContours > 0 for name in font.getBestCmap().values())
 
 
@@ -81,12 +82,12 @@ def test_every_character_stays_in_its_place(weight: fonts.Weight) -> None:
     characters = "（）「」、。レイテンシ一丨延"
     web = TTFont(BytesIO(fonts.web_font("ja", characters, weight)))
     whole = TTFont(fonts.JAPANESE.path(weight))
-    scale = fonts.GRID / whole["head"].unitsPerEm
+    scale = GRID / whole["head"].unitsPerEm
     for code, name in web.getBestCmap().items():
         bounds = BoundsPen(None)
         whole.getGlyphSet()[whole.getBestCmap()[code]].draw(bounds)
         glyph = web["glyf"][name]
-        assert web["hmtx"][name] == (fonts.GRID, glyph.xMin), chr(code)
+        assert web["hmtx"][name] == (GRID, glyph.xMin), chr(code)
         assert [glyph.xMin, glyph.yMin, glyph.xMax, glyph.yMax] == pytest.approx(
             [bound * scale for bound in bounds.bounds], abs=1.5
         ), chr(code)
