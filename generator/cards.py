@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jieba
 import matplotlib as mpl
@@ -27,18 +27,18 @@ from matplotlib.ft2font import LoadFlags
 from numpy.typing import NDArray
 from PIL import Image
 
-from generator import fonts
+from generator import fonts, typography
 from generator.cache import Cache
 from generator.head import CARD_SIZE
 from generator.plot import check_glyphs
-from generator.typography import ARABIC, CJK, CJK_LANGUAGES
+from generator.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK
 
 WIDTH, HEIGHT = CARD_SIZE
 
 PAPER, INK, EAGER, COMPILED = 0xFFFFFF, 0x10263B, 0x56B4E9, 0xE69F00
 """The colours of the logo."""
 
-_CARDS = Cache("cards", ".png", level=0)
+_CARDS = Cache("cards", ".png")
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,14 @@ class _Canvas:
 
     def _text(self, x: int, y: int, text: str, size: int, *, bold: bool = False, muted: bool = False) -> int:
         """Text with its baseline at `y`; returns its width."""
-        glyphs, descent = _glyphs(text, self.card.language, size, bold=bold, muted=muted)
-        self._place(x, y - len(glyphs) + descent, glyphs)
-        return int(glyphs.shape[1])
+        end = float(x)
+        for part in _parts(text, right_to_left=self.card.right_to_left):
+            glyphs = _glyphs(part, self.card.language, size, bold=bold, muted=muted)
+            behind = glyphs.width - glyphs.bearing - glyphs.shades.shape[1]
+            before = behind if self.card.right_to_left else glyphs.bearing
+            self._place(round(end + before), y - glyphs.ascent, glyphs.shades)
+            end += glyphs.width
+        return round(end) - x
 
     def _place(self, x: int, y: int, shape: NDArray[np.uint8]) -> None:
         height, width = shape.shape
@@ -188,33 +193,59 @@ def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
     """Matplotlib's font with `text` laid out, `size` pixels high. It is the same font for every text."""
     font = fonts.drawing_font(language, size, bold=bold)
     # From the right, even where the first word is Latin.
-    font.set_text(f"\u200f{text}" if re.search(f"[{ARABIC}]", text) else text, flags=LoadFlags.NO_HINTING)
+    font.set_text(f"{RIGHT_TO_LEFT_MARK}{text}" if _ARABIC.search(text) else text, flags=LoadFlags.NO_HINTING)
     return font
 
 
-@lru_cache(maxsize=32)  # the name of the site is on every card, and that of a section on many
-def _glyphs(text: str, language: str, size: int, *, bold: bool, muted: bool) -> tuple[NDArray[np.uint8], int]:
-    """The shades of a text, and how many pixels of it lie below its baseline."""
+_WORD = re.compile(r" *[^ ]+")
+_ARABIC = re.compile(f"[{ARABIC}]")
+
+
+def _parts(text: str, *, right_to_left: bool) -> list[str]:
+    """What is drawn by itself, one after the other in the direction of the card: most words are on many cards."""
+    if right_to_left != bool(_ARABIC.search(text)):
+        return [text]
+    return [f"{RIGHT_TO_LEFT_MARK}{run}" for run in typography.runs(text)] if right_to_left else _WORD.findall(text)
+
+
+class _Glyphs(NamedTuple):
+    """A text as it is drawn, in pixels."""
+
+    shades: NDArray[np.uint8]
+    bearing: float  # from where it starts to where its first shade is
+    ascent: int  # of the rows, those above its baseline
+    width: float  # to where the next text starts
+
+
+@lru_cache(maxsize=512)
+def _glyphs(text: str, language: str, size: int, *, bold: bool, muted: bool) -> _Glyphs:
     font = _set(text, language, size, bold=bold)
+    width, height = font.get_width_height()
+    ascent = (height - font.get_descent()) // 64 + 1
     font.draw_glyphs_to_bitmap(antialiased=True)
-    return (_OF_MUTED_INK if muted else _OF_INK)[font.get_image()], round(font.get_descent() / 64)
+    shades = (_OF_MUTED_INK if muted else _OF_INK)[font.get_image()]
+    return _Glyphs(shades, font.get_bitmap_offset()[0] / 64, ascent, width / 64)
 
 
 @cache
 def _advance(character: str, language: str, bold: bool) -> float:
     """Its width where it stands alone, in heights of the text."""
-    if unicodedata.east_asian_width(character) in "WF":
-        return 1
-    return float(_set(character, language, 100, bold=bold).get_width_height()[0] / 6400)
+    return 1 if unicodedata.east_asian_width(character) in "WF" else _width(character, language, bold)
+
+
+@lru_cache(maxsize=1024)
+def _width(text: str, language: str, bold: bool) -> float:
+    """In heights of the text."""
+    return float(_set(text, language, 100, bold=bold).get_width_height()[0] / 6400)
 
 
 def _lines(text: str, language: str, size: int, *, bold: bool = False, balanced: bool = False) -> list[str]:
     """`text` in as few lines as the card has room for; `balanced`, they are about as long as each other."""
     pieces = list(_pieces(text, language))
-    widths = [size * sum(_advance(character, language, bold) for character in piece) for piece in pieces]
-    if re.search(f"[{ARABIC}]", text):  # whose letters are narrower where they are joined: in all of it alike
-        whole = _set(text, language, size, bold=bold).get_width_height()[0] / 64
-        widths = [each * whole / sum(widths) for each in widths]
+    if _ARABIC.search(text):  # whose letters are narrower where they are joined
+        widths = [size * _width(piece, language, bold) for piece in pieces]
+    else:
+        widths = [size * sum(_advance(character, language, bold) for character in piece) for piece in pieces]
     lines = _filled(pieces, widths, _ROOM)
     for part in np.arange(0.5, 1, 0.05) if balanced else ():
         narrower = _filled(pieces, widths, part * _ROOM)

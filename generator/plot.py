@@ -14,7 +14,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import product
 from pathlib import Path
+from string import ascii_lowercase
 from threading import RLock
 from typing import Any, Literal
 
@@ -28,6 +30,7 @@ from bench import statistics
 from bench.errors import AtlasError
 from generator import fonts, typography
 from generator.svg import UNITS, Drawing, Letter, Segment, Text, outline
+from generator.typography import LEFT_TO_RIGHT_MARK, RIGHT_TO_LEFT_MARK
 
 WIDTH = 480
 """Of every chart, in pixels. On a phone of 390 pixels text of size `SMALL` is still shown at more than ten pixels."""
@@ -157,10 +160,22 @@ _SHAPES: dict[str, str] = {}
 """The outlines of letters, by the name of their font and their number in it: as many as there are in the fonts."""
 
 
-_JOINED = re.compile(f"[{typography.ARABIC}]")
+_FROM_THE_RIGHT = re.compile(f"[{typography.ARABIC}{RIGHT_TO_LEFT_MARK}]")
 
 _NUMERAL = re.compile(r"[0-9.,%−+×]{2,}")
 """Characters that stand side by side, whatever their neighbours: most texts of charts, and quickly set."""
+
+_WORD = re.compile(r" *[^ ]+| +")
+"""So do words, each with the spaces before it; a chart has few that no other has."""
+
+
+def _parts(text: str) -> list[str]:
+    """What is set by itself, side by side: from the right where the first part begins with the mark of that."""
+    if _FROM_THE_RIGHT.search(text):
+        return [f"{RIGHT_TO_LEFT_MARK}{run}" for run in typography.runs(text.removeprefix(RIGHT_TO_LEFT_MARK))]
+    if LEFT_TO_RIGHT_MARK in text:
+        return [text]
+    return list(text) if _NUMERAL.fullmatch(text) else _WORD.findall(text)
 
 
 def text_width(text: str, language: str, size: float, *, bold: bool = False) -> float:
@@ -170,9 +185,11 @@ def text_width(text: str, language: str, size: float, *, bold: bool = False) -> 
 
 @lru_cache(maxsize=8192)
 def _width(text: str, language: str, bold: bool) -> float:  # a part of the key
-    if _NUMERAL.fullmatch(text):
-        return sum(_width(character, language, bold) for character in text)
-    if len(text) > 1 and not _JOINED.search(text):
+    if len(parts := _parts(text)) > 1:
+        return sum(_width(part, language, bold) for part in parts)
+    if _FROM_THE_RIGHT.search(text):  # so that the mark, which comes first, stands where all of it ends
+        return max(start for _, start, _ in _set(*parts, language, bold))
+    if len(text) > 1:
         *_, (_, start, _) = letters = _set(text, language, bold)
         if len(letters) == len(text):  # no two in one, and so the last is as wide as it is alone
             return start + _width(text[-1], language, bold)
@@ -185,19 +202,34 @@ def _width(text: str, language: str, bold: bool) -> float:  # a part of the key
 @lru_cache(maxsize=8192)
 def _written(text: str, language: str, bold: bool) -> Text:
     scale = UNITS / _EM
-    letters = (Letter(name, round(x * scale), round(y * scale)) for name, x, y in _placed(text, language, bold))
-    return Text.of(letters, _SHAPES)
+    placed = [(_short(name), name, round(x * scale), round(y * scale)) for name, x, y in _placed(text, language, bold)]
+    return Text.of(
+        (Letter(short, x, y) for short, _, x, y in placed), {short: _SHAPES[name] for short, name, *_ in placed}
+    )
+
+
+def _short(name: str) -> str:
+    """Of a letter, from that of its font and its number in it: a chart has hundreds, and is a third smaller."""
+    font, _, number = name.rpartition("-")
+    return f"{_FONTS[font]}{number}"
+
+
+_FONTS = {
+    f"{face.family.replace(' ', '')}-{weight.title()}": letter
+    for (face, weight), letter in zip(product(fonts.FACES.values(), fonts.WEIGHTS), ascii_lowercase, strict=False)
+}
+"""A letter for each font."""
 
 
 def _placed(text: str, language: str, bold: bool) -> Iterator[tuple[str, float, float]]:
     """The letters of a text, and where each stands in pixels; their outlines are in `_SHAPES` then."""
-    if not _NUMERAL.fullmatch(text):
-        yield from _set(text, language, bold)
+    if len(parts := _parts(text)) <= 1:
+        yield from _set("".join(parts), language, bold)
         return
     start = 0.0
-    for character in text:
-        yield from ((name, start + x, y) for name, x, y in _set(character, language, bold))
-        start += _width(character, language, bold)
+    for part in reversed(parts) if parts[0].startswith(RIGHT_TO_LEFT_MARK) else parts:
+        yield from ((name, start + x, y) for name, x, y in _placed(part, language, bold))
+        start += _width(part, language, bold)
 
 
 @lru_cache(maxsize=1024)
@@ -223,10 +255,7 @@ _IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]|[·†]")
 
 def _from_the_right(text: str) -> str:
     """Words, facts and marks that follow each other from the right, even where the first of them is Latin."""
-    return f"{_RIGHT_TO_LEFT_MARK}{text}" if _IN_SEQUENCE.search(text) else text
-
-
-_RIGHT_TO_LEFT_MARK = "\u200f"
+    return f"{RIGHT_TO_LEFT_MARK}{text}" if _IN_SEQUENCE.search(text) else text
 
 
 def check_glyphs(texts: Iterable[str]) -> None:
@@ -236,7 +265,7 @@ def check_glyphs(texts: Iterable[str]) -> None:
         raise AtlasError(
             f"no font of the charts has {names}",
             where="generator/fonts",
-            remedy="use other words, or widen the character sets in generator/fonts.py and run it with the full fonts",
+            remedy="use other words, or widen the character sets in generator/make_fonts.py, and run that",
         )
 
 

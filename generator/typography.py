@@ -39,7 +39,7 @@ VERBATIM = re.compile(
 )
 """What stands in a message and is not text: a translation keeps it to the letter."""
 
-LEFT_TO_RIGHT_MARK = "\u200e"
+LEFT_TO_RIGHT_MARK, RIGHT_TO_LEFT_MARK = "\u200e", "\u200f"
 
 _CJK_THEN_LATIN = re.compile(rf"(?<=[{CJK}])(?=[A-Za-z0-9+±\-−$@#`])")
 _LATIN_THEN_CJK = re.compile(rf"(?<=[A-Za-z0-9%×+`])(?=[{CJK}])")
@@ -113,6 +113,18 @@ _LATIN_RUN = re.compile(
 def isolate_latin(text: str) -> str:
     """Right-to-left Markdown with ``<bdi dir="ltr">`` around its Latin names, outside code, tags and link targets."""
     return _LATIN_RUN.sub(lambda run: f'<bdi dir="ltr">{run[0]}</bdi>' if run["latin"] else run[0], text)
+
+
+_RUN = re.compile(rf" *[^ ]+(?: +[^ {ARABIC}{RIGHT_TO_LEFT_MARK}][^ ]*)*| +")
+
+
+def runs(text: str) -> list[str]:
+    """A line that runs from the right, in parts that follow each other from there.
+
+    Each begins with an Arabic letter or with a mark, and the spaces before it: what comes before these does not decide
+    on how they stand, as it does for numbers, signs and Latin words.
+    """
+    return _RUN.findall(text)
 
 
 _EMBEDDED = re.compile(f"{LEFT_TO_RIGHT_MARK}(.*?){LEFT_TO_RIGHT_MARK}", re.DOTALL)

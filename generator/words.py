@@ -35,7 +35,6 @@ SECONDARY = ("dtype", "weights", "dynamic", "input_size", "layout", "threads")
 """Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
 
 _RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
-_RIGHT_TO_LEFT_MARK = "\u200f"
 
 
 def is_same(values: Iterable[Any]) -> bool:
@@ -107,7 +106,7 @@ class Words:
             whole = (typography.together(str(part)) for part in parts)
             return Markup(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))  # noqa: S704  # was before
         # Two Latin facts beside each other would else run from the left, as one.
-        mark = "" if self.language.direction != "rtl" else _RIGHT_TO_LEFT_MARK
+        mark = "" if self.language.direction != "rtl" else typography.RIGHT_TO_LEFT_MARK
         return self._join(f" {mark}· ", parts).replace("） ·", "）·")
 
     def noted(self, text: str, note: str) -> str:

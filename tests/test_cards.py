@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bench.errors import AtlasError
-from generator import cards
+from generator import cards, typography
 from generator.cards import HEIGHT, INK, WIDTH, Card, draw
 from generator.head import card_uri
 
@@ -49,6 +50,25 @@ def test_text_begins_where_the_language_begins_to_read(language: str) -> None:
     from_the_left, from_the_right = int(columns.min()), WIDTH - int(columns.max())
     assert (from_the_right < from_the_left) is (language == "ar")
     assert min(from_the_left, from_the_right) > MARGIN
+
+
+@pytest.mark.parametrize("language", TITLES)
+def test_words_stand_where_they_stand_in_a_line_that_is_drawn_at_once(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = card(
+        language,
+        "A100 v3, Tiger lily",
+        f"AVA Wagen of 4 jolly quips, {TITLES[language]} (4 16 A100 — v3 −45%)، {TITLES[language]}",
+        section="Typography",
+    )
+    words = ink(cards._png(cards._Canvas(drawn).drawn()))
+    monkeypatch.setattr(cards, "_WORD", re.compile(".+"))
+    monkeypatch.setattr(typography, "_RUN", re.compile(".+"))
+    line = ink(cards._png(cards._Canvas(drawn).drawn()))
+    assert (words.any(axis=1) != line.any(axis=1)).sum() <= 1, "on one baseline"
+    nearly = [np.roll(line, shift, axis=1) for shift in (-2, -1, 0, 1, 2)]
+    assert (words & ~np.any(nearly, axis=0)).sum() < 0.001 * words.sum(), "but for edges that are just dark enough"
 
 
 def test_arabic_letters_are_joined() -> None:
