@@ -14,7 +14,8 @@ import html
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +27,7 @@ import click
 import jieba
 import jinja2
 import jinja2.bccache
+from jinja2.meta import find_referenced_templates
 from markupsafe import Markup, escape
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
@@ -54,9 +56,9 @@ from generator.live import check_address, preview, template_mistake
 from generator.markup import framed, unbroken
 from generator.material import BUNDLE, labels, mended, search
 from generator.mkdocs_files import EditionFile
-from generator.parallel import Builds
+from generator.parallel import Builds, beside
 from generator.policy import policy
-from generator.rendered_checks import check_site
+from generator.rendered_checks import differences, outlines
 from generator.search_index import SearchIndex
 from generator.sidebars import sidebars
 from generator.site_file import SiteFile
@@ -94,6 +96,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     try:
         if _is_source(config) and not preview.serving:
             _site.begin(config)
+            _site.shared = beside(partial(_shared, config))
             _guide(config).update()
         edition = _edition(config)
         fit(config, edition.language)
@@ -142,8 +145,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     searching = config.plugins["material/search"]
     searching.search_index = SearchIndex(edition.language.code, **searching.config)
     if _is_source(config) and not preview.serving:
-        cut_latin()
         _ = _guide(config).results.problems  # every language marks what the lint doubts
+        _bytecode.known.update(_site.shared())
         codes = languages_of(config)
         bar.count(2 * len(codes) * len(edition.pages))  # each is rendered, and becomes a page of the site
         _builds.start(partial(_build, config, code) for code in codes[1:])
@@ -178,7 +181,6 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
         language.gettext, language.ngettext, newstyle=True, pgettext=language.pgettext
     )
     env.filters["url"] = _url_filter(language)
-    env.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
     env.globals.update(
         language=language,
         languages=_guide(config).languages,
@@ -251,8 +253,10 @@ def on_post_build(*, config: MkDocsConfig) -> None:
     """Wait for the other languages, which are built into folders of the same site, and look at all of it."""
     if not _is_source(config) or preview.serving:
         return
-    _builds.finish()
-    for finding in check_site(Path(config.site_dir), languages_of(config)):
+    site, codes = Path(config.site_dir), languages_of(config)
+    source = outlines(site, codes, SOURCE)
+    others = _builds.finish()
+    for finding in differences(site, dict(zip(codes, (source, *others), strict=True))):
         _log.warning("%s", finding)
     bar.end()
     _site.end()
@@ -265,6 +269,8 @@ class _Site:
     only_built = False
     """Not published as well, which needs it even where it is the same."""
     folder = ""
+    shared: Callable[[], Mapping[tuple[str, str], bytes]]
+    """The theme's templates, compiled by another process."""
 
     def begin(self, config: MkDocsConfig) -> None:
         """End the program well where the site is what it would be."""
@@ -300,8 +306,10 @@ _builds = Builds()
 """Those of the other languages."""
 
 
-def _build(outer: MkDocsConfig, code: str) -> None:
+def _build(outer: MkDocsConfig, code: str) -> dict[str, bytes]:
+    """One of them, and the outlines of its pages: to be held against those of the source."""
     build(_nested(outer, code))
+    return outlines(Path(outer.site_dir), languages_of(outer), code)
 
 
 def on_build_error(*, error: Exception) -> None:
@@ -363,6 +371,7 @@ def _environment(make: Callable[[], jinja2.Environment], *, list_files: bool) ->
     """The theme's environment. All languages share compiled templates, and only English looks for files to publish."""
     environment = make()
     environment.bytecode_cache = _bytecode
+    environment.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
     listed = partial(_theme_files, environment.list_templates)
     environment.list_templates = listed if list_files else lambda *_, **__: []  # type: ignore[method-assign]
     return environment
@@ -379,17 +388,35 @@ def _theme_files(search: Callable[..., list[str]], **choice: Any) -> list[str]:
 
 class _Bytecode(jinja2.BytecodeCache):
     def __init__(self) -> None:
-        self._by_checksum: dict[tuple[str, str], bytes] = {}
+        self.known: dict[tuple[str, str], bytes] = {}
 
     def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
-        if (code := self._by_checksum.get((bucket.key, bucket.checksum))) is not None:
+        if (code := self.known.get((bucket.key, bucket.checksum))) is not None:
             bucket.bytecode_from_string(code)
 
     def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
-        self._by_checksum[bucket.key, bucket.checksum] = bucket.bytecode_to_string()
+        self.known[bucket.key, bucket.checksum] = bucket.bytecode_to_string()
 
 
 _bytecode = _Bytecode()
+
+
+def _shared(config: MkDocsConfig) -> dict[tuple[str, str], bytes]:
+    """Make what all languages share: fonts, and the theme's templates, compiled."""
+    cut_latin()
+    environment = _environment(config.theme.get_env, list_files=False)
+    assert environment.loader, "MkDocs gives it one"
+    waiting = ["main.html", *config.theme.static_templates]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        with suppress(jinja2.TemplateNotFound):
+            environment.get_template(name)
+            source, *_ = environment.loader.get_source(environment, name)
+            named = {each for each in find_referenced_templates(environment.parse(source)) if each} - seen
+            waiting += named
+            seen |= named
+    return _bytecode.known
 
 
 def _url_filter(language: Language) -> Callable[[Any, str], str]:

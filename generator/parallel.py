@@ -1,7 +1,7 @@
 """Several builds, as many at once as there are cores, each in a process of its own; their log reads as that of one.
 
-In: functions that build. Out: what they write; their messages, so that warnings of all of them count; and one failure
-for theirs.
+In: functions that build. Out: what they write, and return; their messages, so that warnings of all of them count; and
+one failure for theirs.
 
     mkdocs build --strict
 """
@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -38,11 +39,12 @@ class Builds:
     """Builds beside that of this process, which comes last; elsewhere than on Linux they follow it, one by one."""
 
     def __init__(self) -> None:
-        self._waiting: list[Callable[[], None]] = []
+        self._waiting: list[Callable[[], Any]] = []
         self._running: list[BaseProcess] = []
         self._listener: threading.Thread | None = None
+        self._made: list[Any] = []
 
-    def start(self, builds: Iterable[Callable[[], None]]) -> None:
+    def start(self, builds: Iterable[Callable[[], Any]]) -> None:
         """Begin."""
         if not FORKS:
             self._waiting = list(builds)
@@ -58,23 +60,24 @@ class Builds:
             mouth.close()
             self._running.append(process)
             ears.append(ear)
-        self._listener = threading.Thread(target=_listen, args=(ears,), daemon=True)  # after the processes
+        self._made = [None] * len(ears)
+        self._listener = threading.Thread(target=_listen, args=(ears, self._made), daemon=True)  # after the processes
         self._listener.start()
 
     def take_turn(self) -> None:
         """Wait until there is a core for the build of this process."""
         _wait_for_a_core(each.sentinel for each in self._running)
 
-    def finish(self) -> None:
-        """Wait for all of them. Raises `Abort` where one failed, having told why."""
-        for build in self._waiting:
-            build()
+    def finish(self) -> list[Any]:
+        """Wait for all of them; what each returned. Raises `Abort` where one failed, having told why."""
+        made = [build() for build in self._waiting]
         for process in self._running:
             process.join()
         failed = any(process.exitcode for process in self._running)
         self.stop()
         if failed:
             raise Abort("Aborted with an error in another language")
+        return made or self._made
 
     def stop(self) -> None:
         """End those that still run, and tell what they have said."""
@@ -85,7 +88,7 @@ class Builds:
             self._listener.join()
         self._waiting, self._running, self._listener = [], [], None
 
-    def _run(self, build: Callable[[], None], mouth: Connection, earlier: Iterable[int]) -> None:
+    def _run(self, build: Callable[[], Any], mouth: Connection, earlier: Iterable[int]) -> None:
         """In the new process: build when it is its turn, and tell everything to the old one."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the old one, which ends this
         self._waiting, self._running, self._listener = [], [], None  # those are not its own
@@ -97,7 +100,7 @@ class Builds:
         code = 1
         _wait_for_a_core(earlier)
         try:
-            build()
+            mouth.send(build())
             code = 0
         except Abort as error:  # MkDocs has said why
             _log.error(error)
@@ -105,6 +108,38 @@ class Builds:
             _log.exception("The build failed")
         mouth.close()
         os._exit(code)  # without the endings of the process that this is a copy of
+
+
+def beside(function: Callable[[], Made]) -> Callable[[], Made]:
+    """Begin `function` in a process of its own. Who calls what this returns waits for what it has made.
+
+    Where there can be no such process, or it has ended early, it is made then.
+    """
+    if not FORKS:
+        return function
+    context = multiprocessing.get_context("fork")
+    ear, mouth = context.Pipe(duplex=False)
+    process = context.Process(target=_make, args=(function, mouth), daemon=True)
+    process.start()
+    mouth.close()
+
+    def made() -> Made:
+        try:
+            found: Made = ear.recv()
+        except EOFError:
+            return function()  # and it tells here what kept it from it there
+        finally:
+            process.join()
+        return found
+
+    return made
+
+
+def _make(function: Callable[[], Any], mouth: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked, which ends this
+    with suppress(Exception):
+        mouth.send(function())
+    os._exit(0)  # without the endings of the process that this is a copy of
 
 
 def _wait_for_a_core(builds: Iterable[int]) -> None:
@@ -139,15 +174,20 @@ class _Mouth:
         self.put_nowait = connection.send
 
 
-def _listen(ears: list[Connection]) -> None:
-    """Hand messages of other processes to the loggers that they come from, until all of these have ended."""
-    while ears:
-        for ear in wait(ears):
+def _listen(ears: list[Connection], made: list[Any]) -> None:
+    """Hand messages of other processes to the loggers that they come from, and note what each has made, until all of
+    these have ended."""
+    places = {ear: place for place, ear in enumerate(ears)}
+    while places:
+        for ear in wait([*places]):
             assert isinstance(ear, Connection)
             try:
-                record: logging.LogRecord = ear.recv()
+                told = ear.recv()
             except (EOFError, OSError, pickle.UnpicklingError):  # it has ended, maybe in the midst of a word
-                ears.remove(ear)
+                del places[ear]
                 ear.close()
+                continue
+            if isinstance(told, logging.LogRecord):
+                logging.getLogger(told.name).handle(told)
             else:
-                logging.getLogger(record.name).handle(record)
+                made[places[ear]] = told

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from conftest import ROOT
 from faults import Survived
 from test_executors import is_alive, wait_until
 
-from generator.parallel import FORKS
+from generator.parallel import FORKS, beside
 
 PARENT = """
 import os, sys, time
@@ -129,3 +130,22 @@ for _ in range(20):
 def test_a_build_that_is_ended_in_the_midst_of_a_word_keeps_nobody_waiting() -> None:
     """What it holds then, such as a lock that the others need to tell theirs, nobody would ever get."""
     subprocess.run([sys.executable, "-c", TALKING], cwd=ROOT, timeout=60, check=True)
+
+
+def killed(process: int) -> int:
+    """The process that runs this, if it is that one; every other one is killed for real."""
+    if os.getpid() != process:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
+
+
+@pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
+def test_what_is_made_beside_comes_from_another_process_and_from_this_one_where_that_is_killed() -> None:
+    assert beside(os.getpid)() != os.getpid()
+    assert beside(partial(killed, os.getpid()))() == os.getpid()
+
+
+def test_what_fails_beside_fails_where_it_is_asked_for() -> None:
+    made = beside(partial(int, "none"))
+    with pytest.raises(ValueError, match="none"):
+        made()

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from conftest import BuiltSite
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.errors import AtlasError
-from generator.rendered_checks import check_site, structure
+from generator.rendered_checks import check_site, compare, outline, structure
 
 ENGLISH = """<html><nav><a href="/elsewhere/">x</a></nav><article>
 <h1 id="a">Title</h1>
@@ -72,6 +74,17 @@ def test_what_a_page_lost_is_named(small: Path, old: str, new: str, what: str) -
     page.write_text(changed, encoding="utf-8")
     expected = what.replace("a/assets", "assets")
     assert ("zh/a/index.html", expected) in found(small)
+
+
+def test_a_page_of_the_same_structure_is_known_by_its_outline() -> None:
+    assert outline(OTHER) == outline(ENGLISH)
+
+
+@given(st.integers(0, len(ENGLISH)), st.integers(1, 200), st.sampled_from(["", "<li>", "</table>", "<td>", "<b>x</b>"]))
+def test_no_page_of_another_structure_has_the_same_outline(at: int, length: int, instead: str) -> None:
+    other = ENGLISH[:at] + instead + ENGLISH[at + length :]
+    if list(compare(structure(ENGLISH), structure(other), "index.html")):
+        assert outline(other) != outline(ENGLISH)
 
 
 def test_pages_that_one_language_lacks_or_has_besides_are_named(small: Path) -> None:
