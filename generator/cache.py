@@ -1,8 +1,8 @@
 """A store of bytes by the hash of what they were made from: charts and web fonts are made once.
 
 A key (any text that names all that the bytes depend on) and a function that makes them enter; the bytes leave. Safe
-to delete at any moment, and safe with several threads and several builds at once: a file appears whole or not at
-all, and two who make the same bytes write the same file.
+to delete at any moment, and safe with several threads and several builds at once: two who make the same bytes write the
+same file, and one that is not whole, as its checksum tells, counts as none.
 
     rm -rf .cache
 """
@@ -26,15 +26,11 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 class Cache:
-    """One folder of the cache, such as ``charts``. It keeps nothing in memory, so that this does not grow.
+    """One folder of the cache, such as ``charts``. It keeps nothing in memory, so that this does not grow."""
 
-    `level` is how hard zlib tries, 0 for what is compressed as it is: then it only adds a checksum.
-    """
-
-    def __init__(self, name: str, suffix: str = "", root: Path = CACHE, level: int = 1) -> None:
+    def __init__(self, name: str, suffix: str = "", root: Path = CACHE) -> None:
         self.folder = root / name
         self.suffix = suffix
-        self._level = level
         self._locks = tuple(RLock() for _ in range(256))
 
     def get(self, key: str, make: Callable[[], bytes]) -> bytes:
@@ -56,7 +52,17 @@ class Cache:
         return content if unpacking.eof else None
 
     def _write(self, name: str, content: bytes) -> bytes:
-        put(self._path(name), zlib.compress(content, self._level))
+        # Not compressed, which would take longer than all else here: zlib adds its checksum.
+        path, packed = self._path(name), zlib.compress(content, 0)
+        try:
+            try:
+                path.write_bytes(packed)
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(packed)
+        except OSError:  # a disk that is full: what cannot be kept costs time and nothing else
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
         return content
 
 
