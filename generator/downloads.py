@@ -8,12 +8,13 @@ One row is one cell of one run, with the columns of `load.COLUMNS`.
 from __future__ import annotations
 
 import csv
-import json
 import math
 from datetime import datetime
 from functools import lru_cache
 from io import StringIO
 from typing import Any
+
+import msgspec
 
 from bench.flat import FORMULA
 from generator.load import COLUMNS, Results
@@ -34,7 +35,7 @@ def as_csv(results: Results) -> str:
 def as_json(results: Results) -> str:
     """The same as a list of objects, one a line: what is unknown is null, never is the text "inf"."""
     rows = ({name: _plain(row[name]) for name in COLUMNS} for row in results.rows)
-    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows) + "\n]\n"
+    return (b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n").decode()
 
 
 _MARKED = FORMULA | {"'"}

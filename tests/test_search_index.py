@@ -6,6 +6,9 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from material.plugins.search.plugin import SearchIndex as MaterialIndex
 
 from generator.material import search
 from generator.search_index import SearchIndex
@@ -66,6 +69,12 @@ def test_titles_come_without_their_permanent_links() -> None:
 @pytest.mark.parametrize(("code", "cut"), [("zh", True), ("ja", False), ("en", False)])
 def test_only_chinese_is_cut_into_chinese_words(code: str, cut: bool) -> None:
     assert ("\u200b" in index_of("<p>编译时间的中位数，推論の検出</p>", code)) == cut
+
+
+@given(st.text("编译时间的中位数々〇𠮷㐀豈， aT4ひ・한", max_size=30))
+def test_chinese_is_cut_as_material_cuts_it(text: str) -> None:
+    index = SearchIndex("zh", **search("zh"))
+    assert index._segment_chinese(text) == MaterialIndex._segment_chinese(index, text)
 
 
 def test_letters_are_not_escaped() -> None:
