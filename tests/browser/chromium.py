@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
+import psutil
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
@@ -71,9 +73,21 @@ def launched() -> Iterator[Browser]:
     path = executable()
     if path is None:
         raise SystemExit(HOW_TO_GET_ONE)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+    with contextlib.ExitStack() as stack:
+        ending = threading.Timer(PATIENCE_MS / 1000, _kill)
+        stack.callback(ending.cancel)  # when all has ended
+        browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path=path, args=ARGUMENTS)
         try:
             yield browser
         finally:
-            browser.close()
+            ending.start()
+            with contextlib.suppress(Error):
+                browser.close()
+
+
+def _kill() -> None:
+    """What a browser consists of. Now and then one does not end when it is told to, and the tests would wait for it."""
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if process.name().startswith(("node", "chrom", "msedge")):
+                process.kill()
