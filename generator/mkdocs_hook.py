@@ -56,7 +56,7 @@ from generator.live import check_address, preview, template_mistake
 from generator.markup import framed, unbroken
 from generator.material import BUNDLE, labels, mended, search
 from generator.mkdocs_files import EditionFile
-from generator.parallel import Builds, beside
+from generator.parallel import Beside, Builds
 from generator.policy import policy
 from generator.rendered_checks import differences, outlines
 from generator.search_index import SearchIndex
@@ -96,7 +96,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     try:
         if _is_source(config) and not preview.serving:
             _site.begin(config)
-            _site.shared = beside(partial(_shared, config))
+            _site.shared = Beside(partial(_shared, config))
             _guide(config).update()
         edition = _edition(config)
         fit(config, edition.language)
@@ -146,7 +146,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     searching.search_index = SearchIndex(edition.language.code, **searching.config)
     if _is_source(config) and not preview.serving:
         _ = _guide(config).results.problems  # every language marks what the lint doubts
-        _bytecode.known.update(_site.shared())
+        if _site.shared:
+            _bytecode.known.update(_site.shared.made())
         codes = languages_of(config)
         bar.count(2 * len(codes) * len(edition.pages))  # each is rendered, and becomes a page of the site
         _builds.start(partial(_build, config, code) for code in codes[1:])
@@ -269,7 +270,7 @@ class _Site:
     only_built = False
     """Not published as well, which needs it even where it is the same."""
     folder = ""
-    shared: Callable[[], Mapping[tuple[str, str], bytes]]
+    shared: Beside[Mapping[tuple[str, str], bytes]] | None = None
     """The theme's templates, compiled by another process."""
 
     def begin(self, config: MkDocsConfig) -> None:
@@ -296,7 +297,9 @@ class _Site:
         return bool(self.folder) and (not named or any(Path(name).is_relative_to(self.folder) for name in named))
 
     def stop(self) -> None:
-        """Count no more."""
+        """Count no more, and wait for nothing."""
+        if self.shared:
+            self.shared.stop()
         logging.getLogger("mkdocs").removeHandler(self._warnings)
 
 
@@ -313,10 +316,13 @@ def _build(outer: MkDocsConfig, code: str) -> dict[str, bytes]:
 
 
 def on_build_error(*, error: Exception) -> None:
-    """A mistake in a template is bad input as well, and so is a folder that takes no site: no traceback of either."""
+    """A mistake in a template is bad input as well, and so are a font that is missing and a folder that takes no site:
+    no traceback of any."""
     bar.end()
     _builds.stop()
     _site.stop()
+    if isinstance(error, AtlasError):
+        raise Abort(str(error)) from None
     if isinstance(error, jinja2.TemplateError):
         raise Abort(template_mistake(error)) from None
     if isinstance(error, OSError) and _site.is_refused(error):

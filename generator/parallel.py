@@ -20,7 +20,7 @@ from contextlib import suppress
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from mkdocs.exceptions import Abort
 
@@ -33,6 +33,10 @@ _log = logging.getLogger("mkdocs.plugins.atlas")
 
 FORKS = sys.platform == "linux" and (cores() or 1) > 1
 """Whether a process can be had as a copy of this one, with all that it has loaded, and would gain time."""
+
+
+_ENDED = EOFError, OSError, pickle.UnpicklingError
+"""What reading from a process that has ended may raise: maybe it was in the midst of a word."""
 
 
 class Builds:
@@ -110,29 +114,39 @@ class Builds:
         os._exit(code)  # without the endings of the process that this is a copy of
 
 
-def beside(function: Callable[[], Made]) -> Callable[[], Made]:
-    """Begin `function` in a process of its own. Who calls what this returns waits for what it has made.
+class Beside(Generic[Made]):
+    """What a function makes in a process of its own, from now on; elsewhere than on Linux in this one, when it is asked
+    for."""
 
-    Where there can be no such process, or it has ended early, it is made then.
-    """
-    if not FORKS:
-        return function
-    context = multiprocessing.get_context("fork")
-    ear, mouth = context.Pipe(duplex=False)
-    process = context.Process(target=_make, args=(function, mouth), daemon=True)
-    process.start()
-    mouth.close()
+    def __init__(self, function: Callable[[], Made]) -> None:
+        self._function = function
+        self._process: BaseProcess | None = None
+        if FORKS:
+            context = multiprocessing.get_context("fork")
+            self._ear, mouth = context.Pipe(duplex=False)
+            self._process = context.Process(target=_make, args=(function, mouth), daemon=True)
+            self._process.start()
+            mouth.close()
 
-    def made() -> Made:
+    def made(self) -> Made:
+        """Wait for it. Where the process has ended early, it is made here, and tells what kept it from it there."""
+        if self._process is None:
+            return self._function()
         try:
-            found: Made = ear.recv()
-        except EOFError:
-            return function()  # and it tells here what kept it from it there
+            found: Made = self._ear.recv()
+        except _ENDED:
+            return self._function()
         finally:
-            process.join()
+            self.stop()
         return found
 
-    return made
+    def stop(self) -> None:
+        """Nobody asks for it any more."""
+        if self._process:
+            self._process.terminate()
+            self._process.join()
+            self._ear.close()
+            self._process = None
 
 
 def _make(function: Callable[[], Any], mouth: Connection) -> None:
@@ -183,7 +197,7 @@ def _listen(ears: list[Connection], made: list[Any]) -> None:
             assert isinstance(ear, Connection)
             try:
                 told = ear.recv()
-            except (EOFError, OSError, pickle.UnpicklingError):  # it has ended, maybe in the midst of a word
+            except _ENDED:
                 del places[ear]
                 ear.close()
                 continue

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from conftest import ROOT
 from faults import Survived
 from test_executors import is_alive, wait_until
 
-from generator.parallel import FORKS, beside
+from generator.parallel import FORKS, Beside
 
 PARENT = """
 import os, sys, time
@@ -141,11 +142,21 @@ def killed(process: int) -> int:
 
 @pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
 def test_what_is_made_beside_comes_from_another_process_and_from_this_one_where_that_is_killed() -> None:
-    assert beside(os.getpid)() != os.getpid()
-    assert beside(partial(killed, os.getpid()))() == os.getpid()
+    assert Beside(os.getpid).made() != os.getpid()
+    assert Beside(partial(killed, os.getpid())).made() == os.getpid()
 
 
 def test_what_fails_beside_fails_where_it_is_asked_for() -> None:
-    made = beside(partial(int, "none"))
+    beside = Beside(partial(int, "none"))
     with pytest.raises(ValueError, match="none"):
-        made()
+        beside.made()
+
+
+@pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
+def test_what_nobody_asks_for_any_more_is_ended() -> None:
+    beside = Beside(partial(time.sleep, 120))
+    process = beside._process
+    assert process
+    assert process.is_alive()
+    beside.stop()
+    assert process.exitcode == -signal.SIGTERM
