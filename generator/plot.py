@@ -209,7 +209,7 @@ def _written(text: str, language: str, bold: bool) -> Text:
 
 
 def _short(name: str) -> str:
-    """Of a letter, from that of its font and its number in it: a chart has hundreds, and is a third smaller."""
+    """Of a letter, from that of its font and its number in it: a chart has hundreds, and is a sixth smaller."""
     font, _, number = name.rpartition("-")
     return f"{_FONTS[font]}{number}"
 
