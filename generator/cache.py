@@ -55,11 +55,8 @@ class Cache:
         # Not compressed, which would take longer than all else here: zlib adds its checksum.
         path, packed = self._path(name), zlib.compress(content, 0)
         try:
-            try:
-                path.write_bytes(packed)
-            except FileNotFoundError:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(packed)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(packed)
         except OSError:  # a disk that is full: what cannot be kept costs time and nothing else
             with suppress(OSError):
                 path.unlink(missing_ok=True)

@@ -197,15 +197,12 @@ def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
     return font
 
 
-_WORD = re.compile(r" *[^ ]+")
 _ARABIC = re.compile(f"[{ARABIC}]")
 
 
 def _parts(text: str, *, right_to_left: bool) -> list[str]:
     """What is drawn by itself, one after the other in the direction of the card: most words are on many cards."""
-    if right_to_left != bool(_ARABIC.search(text)):
-        return [text]
-    return [f"{RIGHT_TO_LEFT_MARK}{run}" for run in typography.runs(text)] if right_to_left else _WORD.findall(text)
+    return typography.parts(text) if right_to_left == bool(_ARABIC.search(text)) else [text]
 
 
 class _Glyphs(NamedTuple):

@@ -18,7 +18,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
-import fontTools
 import uharfbuzz as hb
 from fontTools.ttLib import TTFont
 
@@ -152,9 +151,7 @@ _OWN_FORMS = {
 def _program() -> str:
     """What cuts: a font that is kept is cut anew when this changes."""
     here = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    return (
-        f"{fontTools.version} {importlib.metadata.version('brotli')} {importlib.metadata.version('uharfbuzz')} {here}"
-    )
+    return " ".join((*map(importlib.metadata.version, ("fonttools", "brotli", "uharfbuzz")), here))
 
 
 def _cut(source: Path, codes: Iterable[int]) -> bytes:
@@ -170,11 +167,17 @@ def _cut(source: Path, codes: Iterable[int]) -> bytes:
 
 
 def _woff2(content: bytes) -> bytes:
-    font = TTFont(BytesIO(content), recalcBBoxes=False, recalcTimestamp=False, lazy=True)
+    font = TTFont(BytesIO(content), recalcBBoxes=False, lazy=True)
     font.flavor = "woff2"
-    compressed = BytesIO()
-    font.save(compressed)
-    return compressed.getvalue()
+    return saved(font)
+
+
+def saved(font: TTFont) -> bytes:
+    """The file of a font, with the source's own date: the same characters give the same bytes."""
+    font.recalcTimestamp = False
+    content = BytesIO()
+    font.save(content)
+    return content.getvalue()
 
 
 @functools.cache

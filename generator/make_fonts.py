@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from fontTools.ttLib import TTFont, newTable
 from fontTools.ttLib.scaleUpem import scale_upem
 
 from bench.errors import AtlasError
-from generator.fonts import ARABIC, CHINESE, FACES, FONTS, JAPANESE, LATIN, NAMES, WEIGHTS, Face, Weight
+from generator.fonts import ARABIC, CHINESE, FACES, FONTS, JAPANESE, LATIN, NAMES, WEIGHTS, Face, Weight, saved
 
 # Noto Sans has no minus, no arrows and no inequality signs; its siblings for symbols have, on the same design grid.
 GRAFTS = {
@@ -52,7 +51,7 @@ def make(face: Face, weight: Weight, sources: Path) -> bytes:
         for donor, symbols in GRAFTS.items():
             _graft(font, TTFont(_find(sources, donor)), symbols)
     _rename(font, face, weight)
-    return _saved(font)
+    return saved(font)
 
 
 def _everyday(face: Face, weight: Weight) -> set[int]:
@@ -179,13 +178,6 @@ def _rename(font: TTFont, face: Face, weight: Weight) -> None:
     for number, text in {**texts, 6: f"{face.family.replace(' ', '')}-{weight.title()}"}.items():
         names.removeNames(nameID=number)
         names.setName(text, number, 3, 1, 0x409)
-
-
-def _saved(font: TTFont) -> bytes:
-    font.recalcTimestamp = False  # the source's own date: the same characters give the same bytes
-    content = BytesIO()
-    font.save(content)
-    return content.getvalue()
 
 
 if __name__ == "__main__":

@@ -51,12 +51,8 @@ class EditionFile(File):  # type: ignore[misc]  # mkdocs has no types
         """Write it into the site. MkDocs calls this for all but pages."""
         del dirty
         path = Path(self.abs_dest_path)
-        content = self.content_bytes
-        try:
-            path.write_bytes(content)
-        except FileNotFoundError:  # the first file of a folder
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(self.content_bytes)
 
 
 @dataclass(frozen=True)

@@ -53,15 +53,11 @@ class Builds:
         if not FORKS:
             self._waiting = list(builds)
             return
-        context = multiprocessing.get_context("fork")
         # A pipe for each: of a queue, one that is ended in the midst of a word would keep the lock.
         ears = []
         for build in builds:
             earlier = [each.sentinel for each in self._running]
-            ear, mouth = context.Pipe(duplex=False)
-            process = context.Process(target=self._run, args=(build, mouth, earlier), daemon=True)
-            process.start()
-            mouth.close()
+            process, ear = _begun(self._run, build, earlier)
             self._running.append(process)
             ears.append(ear)
         self._made = [None] * len(ears)
@@ -92,7 +88,7 @@ class Builds:
             self._listener.join()
         self._waiting, self._running, self._listener = [], [], None
 
-    def _run(self, build: Callable[[], Any], mouth: Connection, earlier: Iterable[int]) -> None:
+    def _run(self, mouth: Connection, build: Callable[[], Any], earlier: Iterable[int]) -> None:
         """In the new process: build when it is its turn, and tell everything to the old one."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the old one, which ends this
         self._waiting, self._running, self._listener = [], [], None  # those are not its own
@@ -122,11 +118,7 @@ class Beside(Generic[Made]):
         self._function = function
         self._process: BaseProcess | None = None
         if FORKS:
-            context = multiprocessing.get_context("fork")
-            self._ear, mouth = context.Pipe(duplex=False)
-            self._process = context.Process(target=_make, args=(function, mouth), daemon=True)
-            self._process.start()
-            mouth.close()
+            self._process, self._ear = _begun(_make, function)
 
     def made(self) -> Made:
         """Wait for it. Where the process has ended early, it is made here, and tells what kept it from it there."""
@@ -149,7 +141,17 @@ class Beside(Generic[Made]):
             self._process = None
 
 
-def _make(function: Callable[[], Any], mouth: Connection) -> None:
+def _begun(run: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
+    """A copy of this process that runs something, and where is heard what that tells its first argument."""
+    context = multiprocessing.get_context("fork")
+    ear, mouth = context.Pipe(duplex=False)
+    process = context.Process(target=run, args=(mouth, *arguments), daemon=True)
+    process.start()
+    mouth.close()
+    return process, ear
+
+
+def _make(mouth: Connection, function: Callable[[], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked, which ends this
     with suppress(Exception):
         mouth.send(function())

@@ -160,22 +160,17 @@ _SHAPES: dict[str, str] = {}
 """The outlines of letters, by the name of their font and their number in it: as many as there are in the fonts."""
 
 
-_FROM_THE_RIGHT = re.compile(f"[{typography.ARABIC}{RIGHT_TO_LEFT_MARK}]")
-
 _NUMERAL = re.compile(r"[0-9.,%−+×]{2,}")
 """Characters that stand side by side, whatever their neighbours: most texts of charts, and quickly set."""
-
-_WORD = re.compile(r" *[^ ]+| +")
-"""So do words, each with the spaces before it; a chart has few that no other has."""
 
 
 def _parts(text: str) -> list[str]:
     """What is set by itself, side by side: from the right where the first part begins with the mark of that."""
-    if _FROM_THE_RIGHT.search(text):
-        return [f"{RIGHT_TO_LEFT_MARK}{run}" for run in typography.runs(text.removeprefix(RIGHT_TO_LEFT_MARK))]
-    if LEFT_TO_RIGHT_MARK in text:
+    if _NUMERAL.fullmatch(text):
+        return list(text)
+    if LEFT_TO_RIGHT_MARK in text and not typography.FROM_THE_RIGHT.search(text):
         return [text]
-    return list(text) if _NUMERAL.fullmatch(text) else _WORD.findall(text)
+    return typography.parts(text)  # a chart has few words that no other has
 
 
 def text_width(text: str, language: str, size: float, *, bold: bool = False) -> float:
@@ -187,7 +182,7 @@ def text_width(text: str, language: str, size: float, *, bold: bool = False) -> 
 def _width(text: str, language: str, bold: bool) -> float:  # a part of the key
     if len(parts := _parts(text)) > 1:
         return sum(_width(part, language, bold) for part in parts)
-    if _FROM_THE_RIGHT.search(text):  # so that the mark, which comes first, stands where all of it ends
+    if typography.FROM_THE_RIGHT.search(text):  # so that the mark, which comes first, stands where all of it ends
         return max(start for _, start, _ in _set(*parts, language, bold))
     if len(text) > 1:
         *_, (_, start, _) = letters = _set(text, language, bold)

@@ -112,9 +112,6 @@ _TAG = re.compile(rf"<(/?)([a-zA-Z][\w-]*)({_ATTRIBUTES})>")
 _ATTRIBUTE = re.compile(r"([\w-]+)=(?:\"([^\"]*)\"|'([^']*)')")
 _LINE_NUMBER_ID = re.compile(r"__(?:codelineno|span|tabbed)\w*-")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-_TELLING = {*_HEADINGS, "td", "th", "img", "a"}
-"""Tags whose attributes are looked at; of others, only whether there is an id among them."""
-_CLOSING = {"caption", "table", "pre", "code"}
 
 
 def structure(page: str, name: str = PAGE) -> Structure:
@@ -164,9 +161,7 @@ class _Reader:
 
     def _open(self, name: str, tag: re.Match[str]) -> None:
         found = self.structure
-        attributes: dict[str, str] = {}
-        if tag[3] and (name in _TELLING or "id=" in tag[3]):
-            attributes = {each[1]: each[2] or each[3] or "" for each in _ATTRIBUTE.finditer(tag[3])}
+        attributes = {each[1]: each[2] or each[3] or "" for each in _ATTRIBUTE.finditer(tag[3])}
         self.opened[name] = tag.end()
         if "id" in attributes and not _LINE_NUMBER_ID.match(attributes["id"]):
             found.ids.append(attributes["id"])
@@ -188,8 +183,6 @@ class _Reader:
             found.links.append(self._address(attributes["href"]))
 
     def _close(self, name: str, tag: re.Match[str]) -> None:
-        if name not in _CLOSING:
-            return
         content = self.article[self.opened.get(name, tag.start()) : tag.start()]
         if name == "caption":
             self.caption = _text(content)

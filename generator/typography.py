@@ -115,16 +115,23 @@ def isolate_latin(text: str) -> str:
     return _LATIN_RUN.sub(lambda run: f'<bdi dir="ltr">{run[0]}</bdi>' if run["latin"] else run[0], text)
 
 
+FROM_THE_RIGHT = re.compile(f"[{ARABIC}{RIGHT_TO_LEFT_MARK}]")
+"""What makes a line run from the right: an Arabic letter, or the mark."""
+
+_WORD = re.compile(r" *[^ ]+| +")
 _RUN = re.compile(rf" *[^ ]+(?: +[^ {ARABIC}{RIGHT_TO_LEFT_MARK}][^ ]*)*| +")
 
 
-def runs(text: str) -> list[str]:
-    """A line that runs from the right, in parts that follow each other from there.
+def parts(line: str) -> list[str]:
+    """A line in parts that look side by side as the whole does: words, each with the spaces before it.
 
-    Each begins with an Arabic letter or with a mark, and the spaces before it: what comes before these does not decide
-    on how they stand, as it does for numbers, signs and Latin words.
+    A line that runs from the right has its first part there, and the mark of that before each. Its parts begin with an
+    Arabic letter or with a mark: what comes before these does not decide on how they stand, as it does for numbers,
+    signs and Latin words.
     """
-    return _RUN.findall(text)
+    if FROM_THE_RIGHT.search(line):
+        return [f"{RIGHT_TO_LEFT_MARK}{run}" for run in _RUN.findall(line.removeprefix(RIGHT_TO_LEFT_MARK))]
+    return _WORD.findall(line)
 
 
 _EMBEDDED = re.compile(f"{LEFT_TO_RIGHT_MARK}(.*?){LEFT_TO_RIGHT_MARK}", re.DOTALL)

@@ -63,7 +63,7 @@ def test_words_stand_where_they_stand_in_a_line_that_is_drawn_at_once(
         section="Typography",
     )
     words = ink(cards._png(cards._Canvas(drawn).drawn()))
-    monkeypatch.setattr(cards, "_WORD", re.compile(".+"))
+    monkeypatch.setattr(typography, "_WORD", re.compile(".+"))
     monkeypatch.setattr(typography, "_RUN", re.compile(".+"))
     line = ink(cards._png(cards._Canvas(drawn).drawn()))
     assert (words.any(axis=1) != line.any(axis=1)).sum() <= 1, "on one baseline"

@@ -198,16 +198,6 @@ def break_template(project: Path) -> list[str]:
     return ["main.html:", "remedy"]
 
 
-def test_a_missing_font_ends_a_build_with_its_place_and_a_remedy(project: Path) -> None:
-    (project / "generator/fonts/latin-bold.ttf").unlink()
-    done = in_project(project, "mkdocs", "build", "--strict")
-    output = done.stdout + done.stderr
-    assert done.returncode != 0
-    assert "latin-bold.ttf" in output
-    assert "python -m generator.make_fonts" in output
-    assert "Traceback" not in output
-
-
 @pytest.mark.parametrize("mistake", [break_record, break_catalog, remove_catalog, name_unknown_figure, break_template])
 def test_bad_input_ends_a_build_with_its_place_and_a_remedy(project: Path, mistake: Mistake) -> None:
     expected = mistake(project)
@@ -217,6 +207,16 @@ def test_bad_input_ends_a_build_with_its_place_and_a_remedy(project: Path, mista
     assert done.exit_code != 0
     assert all(part in done.output for part in expected), done.output
     assert "Traceback" not in done.output
+
+
+def test_a_missing_font_ends_a_build_with_its_place_and_a_remedy(project: Path) -> None:
+    (project / "generator/fonts/latin-bold.ttf").unlink()
+    done = in_project(project, "mkdocs", "build", "--strict")
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "latin-bold.ttf" in output
+    assert "python -m generator.make_fonts" in output
+    assert "Traceback" not in output
 
 
 def test_a_broken_link_fails_a_strict_build_which_only_reads_the_authored_pages(tmp_path: Path) -> None:
