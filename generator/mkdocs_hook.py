@@ -10,6 +10,7 @@ own search index, navigation, sitemap and 404 page. Pages stay in memory: the au
 
 from __future__ import annotations
 
+import gc
 import html
 import logging
 import re
@@ -72,6 +73,10 @@ SOURCE = LANGUAGES[0]
 EDITION, EDITIONS = "edition", "editions"
 """Settings below `extra`: the language of a build, and those of the site where they are not the published ones."""
 
+GARBAGE = 100_000
+"""Objects after which a build looks for garbage: hardly any is made, and looking as often as usual takes a twentieth of
+its time."""
+
 PIPELINE = ["stopWordFilter"]
 """No stemmer: Material searches for beginnings of words (``happens*``), which stems would not match."""
 
@@ -85,6 +90,8 @@ def on_startup(*, command: Literal["build", "gh-deploy", "serve"], dirty: bool) 
     """Remember what the site is for. Somebody who watches sees pages built on demand, and what is wrong with them."""
     preview.serving = preview.starting = command == "serve"
     _site.only_built = command == "build"
+    if not preview.serving:
+        gc.set_threshold(GARBAGE)
 
 
 @event_priority(100)  # type: ignore[untyped-decorator]  # before the search plugin reads its settings

@@ -9,9 +9,11 @@ each runs in the way its documentation recommends for several languages.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +30,9 @@ from perf.served import Edit, LongPoll, Tab, WebSocket
 STATIC_I18N, ZENSICAL = "static-i18n", "zensical"
 PEERS: Mapping[str, str] = {STATIC_I18N: "mkdocs", ZENSICAL: "zensical"}
 """The builders that are not ours, with the program that each needs."""
+
+FORGOTTEN = "forgotten-"
+"""How names of folders begin with what is put aside."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,14 @@ class Builder:
         return self.caches and not (self.folder / ".cache").exists()
 
     def forget(self, *, caches: bool) -> None:
-        """Remove the site, and the caches with it."""
-        shutil.rmtree(self.folder / "site", ignore_errors=True)
-        if caches:
-            shutil.rmtree(self.folder / ".cache", ignore_errors=True)
+        """Put the site aside, and the caches with it, until all builds are done.
+
+        Where thousands of files were just removed, ext4 spends a twentieth of a build on passing over their inodes.
+        """
+        aside = Path(tempfile.mkdtemp(dir=self.folder.parent, prefix=FORGOTTEN))
+        for name in ["site", ".cache"] if caches else ["site"]:
+            with contextlib.suppress(FileNotFoundError):
+                (self.folder / name).rename(aside / name)
 
 
 def ours(project: Path) -> Builder:

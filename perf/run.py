@@ -90,6 +90,8 @@ class Run:
         laid_out = {builder.name: builder for builder in lay_out(plan, size)}
         for session, name, repeat in sessions:
             session(laid_out[name], size, repeat)
+        for forgotten in (self.plan.work / f"pages-{size}").glob(f"{builders.FORGOTTEN}*"):
+            shutil.rmtree(forgotten)
 
     # ── Builds ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
