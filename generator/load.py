@@ -35,9 +35,10 @@ from bench.tour import Tour
 from bench.tour import newest as newest_tour
 from generator.cache import CACHE
 from generator.columns import Indices, Texts
+from generator.lines import moment
 from generator.lint import Finding, lint
 from generator.pool_cache import digest_of, look_at, read_part, write_part
-from generator.pooling import Pooled, moment
+from generator.pooling import Pooled
 from generator.rows import ORDERS, Row, Rows
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -41,10 +41,11 @@ from numpy.typing import NDArray
 from bench import cause, record, statistics
 from bench.errors import AtlasError
 from bench.machine import cores
-from generator import columns, pooling
+from generator import columns, lines, pooling
 from generator.cache import CACHE, put
 from generator.columns import Ragged, Texts
-from generator.pooling import ARMS, Pooled, pool
+from generator.lines import ARMS
+from generator.pooling import Pooled, pool
 
 WORTH_KEEPING = 2_000_000
 """Bytes of run files from which a cache pays: fewer are pooled sooner than their stamps are compared."""
@@ -70,7 +71,7 @@ ROOT = Path(__file__).resolve().parent.parent
 @cache
 def version() -> str:
     """What pooled rows depend on besides the run files."""
-    modules = (record, statistics, cause, columns, pooling)
+    modules = (record, statistics, cause, columns, lines, pooling)
     sources = [Path(str(module.__file__)).read_bytes() for module in modules] + [Path(__file__).read_bytes()]
     made_by = f"{sys.version_info[:2]} {np.__version__}".encode()
     return digest_of(b"\0".join([made_by, *(digest_of(each).encode() for each in sources)]))

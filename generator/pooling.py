@@ -1,8 +1,8 @@
-"""Pooling: run files enter, columns leave, with one row per cell and run.
+"""Pooling: the lines of run files enter, columns leave, with one row per cell and run.
 
 What `bench.statistics` and `bench.cause` define for one cell is worked out here for thousands of cells at once, in
 arrays of shape (cells, processes): a million records take seconds instead of minutes, and `tests/test_pooling.py` holds
-both against each other. What the lines of a run have in common, cell and environment, is decoded once.
+both against each other.
 
     python -m pytest tests/test_pooling.py
 """
@@ -13,314 +13,34 @@ import gc
 import json
 import math
 import re
-import typing
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
-from itertools import chain, islice
-from operator import attrgetter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from bench import record
-from bench.cause import AT_THE_PEAK, EXPLAINS, HOST_BOUND, LESS_TRAFFIC, MEMORY_BOUND, ArmName, Cause
+from bench.cause import AT_THE_PEAK, EXPLAINS, HOST_BOUND, LESS_TRAFFIC, MEMORY_BOUND, Cause
 from bench.errors import AtlasError
 from bench.profiles import KEEP_MEMORY
 from bench.record import (
     PHASES,
-    SCHEMA,
     WORST_FIRST,
     Arm,
     Cell,
     Environment,
     Graphs,
     Measurement,
-    Moment,
-    Number,
     Record,
     Source,
-    Status,
-    Telemetry,
-    Whole,
 )
-from bench.statistics import CONFIDENCE, PERCENTILE_FLOORS, SAME, VERDICT_CONFIDENCE, student
-from generator.columns import Array, Indices, Numbers, Ragged, Texts, sums
-
-ARMS: tuple[ArmName, ...] = ("eager", "compiled")
-
-PERCENTILES = (90, 99)
-"""Those that pages show."""
-
-TOGETHER = 2_000
-"""Lines from which arrays are made at once: of few, making them takes longer than reading."""
-
-UNKNOWN_TIME = np.iinfo(np.int64).min
-"""Where a record does not say when it was measured."""
-
-
-class _Arm(Arm, frozen=True, kw_only=True):
-    """An `Arm` whose calls are left as they are written: those of many are read at once."""
-
-    rounds_ms: msgspec.Raw = msgspec.Raw(b"[]")  # type: ignore[assignment]
-
-
-class _Measurement(Measurement, frozen=True, kw_only=True):
-    eager: _Arm
-    compiled: _Arm | None = None
-
-
-class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A `Record` whose repeated parts are left as they are written, and whose texts are looked at once each: most lines
-    have them in common with others."""
-
-    schema: int
-    run: str
-    origin: str
-    profile: str
-    process: Whole
-    status: Status
-    cell: msgspec.Raw
-    environment: msgspec.Raw
-    measured_at: Moment | None = None
-    reason: str | None = None
-    measurement: _Measurement | None = None
-    seconds: Number | None = None
-    source: msgspec.Raw = msgspec.Raw(b"null")
-    command: str | None = None
-    contributor: str | None = None
-    node: str | None = None
-    plan: str | None = None
-    flags: tuple[str, ...] = ()
-
-
-# ── Reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class _Checked(Numbers):
-    """Numbers texts that a field of a record may hold."""
-
-    def __init__(self, kind: Any) -> None:
-        super().__init__()
-        self._kind = kind
-
-    def __missing__(self, value: Any) -> int:
-        msgspec.convert(value, self._kind)
-        return super().__missing__(value)
-
-
-class _Said(Numbers):
-    """Numbers what lines say in texts, all texts of a line at once: most lines have them in common with others."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts = {name: _Checked(_KINDS[name]) for name in _TEXTS}
-        self._numbers: list[list[int]] = []
-
-    def __missing__(self, value: Any) -> int:
-        self._numbers.append([self.texts[name][text] for name, text in zip(_TEXTS, value, strict=True)])
-        return super().__missing__(value)
-
-    def columns(self, numbers: Indices) -> dict[str, Indices]:
-        """For each of `numbers` those of its texts."""
-        return dict(zip(_TEXTS, np.array(self._numbers).T[:, numbers], strict=True))
-
-
-class _Decoded(dict[bytes, int]):
-    """Numbers JSON texts, each of which is decoded once."""
-
-    def __init__(self, kind: Any) -> None:
-        super().__init__()
-        self._decode = msgspec.json.Decoder(kind).decode
-        self.decoded: list[Any] = []
-
-    def __missing__(self, text: bytes) -> int:
-        value = self._decode(text)
-        if isinstance(value, Source):
-            date(*[*map(int, value.date.split("-")), 1, 1][:3])  # a ValueError for a day that no calendar has
-        self.decoded.append(value)
-        number = self[text] = len(self.decoded) - 1
-        return number
-
-
-_NO_ARM, _SILENT = _Arm(), Telemetry()
-_RANK = {status: rank for rank, status in enumerate(WORST_FIRST)}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-_PARTS: Mapping[str, Sequence[str]] = {
-    "compilation": ("cold_s", "warm_s"),
-    "work": ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop"),
-    "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
-    "graphs": ("graphs", "recompiles", "batch_size_recompiles"),
-    "accuracy": ("max_relative_error",),
-    "telemetry": ("repeated_rounds", "throttled_rounds"),
-}
-"""Figures of a measurement that are read as they are."""
-
-_PUBLISHED = ("published_mean_ms", "published_median_ms", "published_images_s")
-_OF_ARM = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call", "energy_j", *_PUBLISHED)
-_READINGS = ("clock_mhz", "temperature_c", "power_w")
-_TEXTS = ("run", "origin", "profile", "reason", "command", "contributor", "node", "plan", "flags")
-_KINDS = {name: typing.get_type_hints(Record, include_extras=True)[name] for name in _TEXTS}
-
-
-@dataclass
-class _Read:
-    """What was read so far: an array for each block of lines, by name. `figures` and `lists` are of measurements."""
-
-    paths: list[Path] = field(default_factory=list)
-    cells: _Decoded = field(default_factory=lambda: _Decoded(Cell))
-    environments: _Decoded = field(default_factory=lambda: _Decoded(Environment))
-    sources: _Decoded = field(default_factory=lambda: _Decoded(Source | None))
-    said: _Said = field(default_factory=_Said)
-    records: defaultdict[str, list[Indices]] = field(default_factory=lambda: defaultdict(list))
-    figures: defaultdict[str, list[Array]] = field(default_factory=lambda: defaultdict(list))
-    lists: defaultdict[str, list[Ragged]] = field(default_factory=lambda: defaultdict(list))
-    graphs: list[Graphs | None] = field(default_factory=list)
-    throttled: list[Mapping[str, int]] = field(default_factory=list)
-    _waiting: list[tuple[_Line, int, int, int, int]] = field(default_factory=list)
-
-    def read(self, path: Path) -> None:
-        """One run file."""
-        self.paths.append(path)
-        for _, text in record.lines(path):
-            if text.endswith(b"\n"):  # the others are still being written
-                self._waiting.append(self._numbered(_decode(text)))
-                if len(self._waiting) >= TOGETHER:
-                    self.settle()
-
-    def _numbered(self, line: _Line) -> tuple[_Line, int, int, int, int]:
-        """The line with the numbers of its file and of what it shares with others."""
-        cell, environment = self.cells[bytes(line.cell)], self.environments[bytes(line.environment)]
-        return line, len(self.paths) - 1, cell, environment, self.sources[bytes(line.source)]
-
-    def settle(self) -> None:
-        """Make arrays of the lines that were read since the last time."""
-        if not self._waiting:
-            return
-        lines, *numbers = zip(*self._waiting, strict=True)
-        self._waiting = []
-        found: dict[str, Iterable[int]] = dict(zip(("file", "cell", "environment", "source"), numbers, strict=True))
-        found |= {
-            "process": [each.process for each in lines],
-            "status": [_RANK[each.status] for each in lines],
-            "measured_at": [_time(each.measured_at) for each in lines],
-            "is_measured": [each.measurement is not None for each in lines],
-            "said": map(self.said.__getitem__, map(attrgetter(*_TEXTS), lines)),
-        }
-        for name, values in found.items():
-            self.records[name].append(np.fromiter(values, np.int64, len(lines)))
-        self._add_measurements([each.measurement for each in lines if each.measurement is not None])
-
-    def _add_measurements(self, measurements: Sequence[_Measurement]) -> None:
-        for arm in ARMS:
-            self._add_arms(arm, list(map(attrgetter(arm), measurements)))
-        for part, names in _PARTS.items():
-            self._add_figures("", names, list(map(attrgetter(part), measurements)))
-        phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
-        for name in PHASES:
-            self.figures[f"{name}_s"].append(np.array([each.get(name, math.nan) for each in phases]))
-        graphs = [each.graphs for each in measurements]
-        for name in ("breaks", "cudagraph_skips"):
-            counts = [math.nan if each is None else len(getattr(each, name)) for each in graphs]
-            self.figures[name].append(np.array(counts, dtype=np.float64))
-        telemetry = [each.telemetry or _SILENT for each in measurements]
-        for name in _READINGS:
-            self.lists[name].append(Ragged.of([getattr(each, name) for each in telemetry]))
-        self.graphs += graphs
-        self.throttled += [each.throttle_reasons for each in telemetry]
-
-    def _add_arms(self, name: str, arms: Sequence[_Arm | None]) -> None:
-        self._add_figures(f"{name}_", _OF_ARM, arms)
-        known = [_NO_ARM if arm is None else arm for arm in arms]
-        calls, rounds = _rounds([bytes(arm.rounds_ms) for arm in known])
-        filled = calls.lengths > 0
-        odd = ~((calls.flat >= SHORTEST_MS) & (calls.flat < LONGEST_MS))
-        samples = calls.merged(rounds)
-        found = {
-            "is": np.array([arm is not None for arm in arms]),
-            "samples": samples.lengths,
-            "odd_calls": sums(odd, samples.lengths),
-            **{f"p{each}_ms": samples.percentiles(each, PERCENTILE_FLOORS[each]) for each in PERCENTILES},
-        }
-        for column, values in found.items():
-            self.figures[f"{name}_{column}"].append(values.astype(np.float64))
-        medians = calls.medians()
-        alone = np.flatnonzero(np.repeat(rounds == 1, rounds) & filled)  # blocks of the protocol of 2023: their mean
-        blocks = calls.take(alone)
-        medians[alone] = np.add.reduceat(blocks.flat, blocks.starts) / blocks.lengths
-        self.lists[f"{name}_rounds"].append(Ragged(medians[filled], sums(filled, rounds)))
-        self.lists[f"{name}_device"].append(Ragged.of([arm.device_ms for arm in known]))
-
-    def _add_figures(self, prefix: str, names: Iterable[str], values: Sequence[Any]) -> None:
-        """The attributes `names` of some values, nan where it or the whole value is None."""
-        known = [at for at, value in enumerate(values) if value is not None]
-        some = [values[at] for at in known]
-        for name in names:
-            found = list(map(attrgetter(name), some))
-            if found.count(None) == len(found):
-                figures = np.full(len(values), np.nan)
-            elif len(some) == len(values):
-                figures = np.array(found, dtype=np.float64)
-            else:
-                figures = np.full(len(values), np.nan)
-                figures[known] = np.array(found, dtype=np.float64)
-            self.figures[prefix + name].append(figures)
-
-
-class _NotReadableError(Exception):
-    """The quick way does not read this line: the slow one tells why."""
-
-
-_decoder = msgspec.json.Decoder(_Line)
-_calls_of = msgspec.json.Decoder(list[Number]).decode
-_rounds_of = msgspec.json.Decoder(typing.get_type_hints(Arm, include_extras=True)["rounds_ms"]).decode
-
-
-def _rounds(arms: Sequence[bytes]) -> tuple[Ragged, Indices]:
-    """The calls of all rounds, and how many rounds each arm has.
-
-    Most of a run file are these. So all numbers are decoded as one list, and what stands between them tells where each
-    round and arm ends: half the time of lists in lists.
-    """
-    text = b",".join(arm for arm in arms if arm != b"[]")
-    ends = text.translate(None, b"+-.0123456789Ee").replace(b"]],[[", b"a").replace(b"],[", b"r")
-    if ends[:2] + ends[2:-2].translate(None, b",ra") + ends[-2:] != b"[[]]":  # written by hand: with spaces, or wrong
-        lists = [_rounds_of(arm) for arm in arms]
-        return Ragged.of(list(chain.from_iterable(lists))), np.fromiter(map(len, lists), np.int64, len(lists))
-    calls = _calls_of(b"[%b]" % text.translate(None, b"[]"))
-    of_calls = np.frombuffer(ends[2:-2] + b"a", np.uint8)
-    if len(calls) != len(of_calls):
-        raise _NotReadableError
-    of_rounds = np.flatnonzero(of_calls != ord(","))
-    of_arms = np.flatnonzero(of_calls[of_rounds] == ord("a"))
-    rounds = np.zeros(len(arms), np.int64)
-    rounds[[arm != b"[]" for arm in arms]] = np.diff(of_arms, prepend=-1)
-    return Ragged(np.array(calls, np.float64), np.diff(of_rounds, prepend=-1)), rounds
-
-
-def _decode(text: bytes) -> _Line:
-    line = _decoder.decode(text)
-    if not 1 <= line.schema <= SCHEMA or (line.measured_at and not 2000 <= line.measured_at.year < 2200):
-        raise _NotReadableError
-    return line
-
-
-def _time(at: datetime | None) -> int:
-    return UNKNOWN_TIME if at is None else (at - _EPOCH) // _MICROSECOND
-
-
-def moment(number: int) -> datetime | None:
-    """The time that a number in the column ``measured_at`` stands for."""
-    return None if number == UNKNOWN_TIME else _EPOCH + number * _MICROSECOND
-
-
-# ── Pooling ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+from bench.statistics import CONFIDENCE, SAME, VERDICT_CONFIDENCE, student
+from generator.columns import Array, Indices, Numbers, Ragged, Texts
+from generator.lines import ARMS, LONGEST_MS, PARTS, PERCENTILES, PUBLISHED, READINGS, SHORTEST_MS, Lines, read
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,61 +77,43 @@ def pool(paths: Iterable[Path]) -> Pooled:
     collecting = gc.isenabled()
     gc.disable()  # what is decoded holds no cycles, and there is much of it
     try:
-        return _pooled(_read(list(paths)))
+        return _pooled(read(list(paths)))
     finally:
         if collecting:
             gc.enable()
 
 
-def _read(paths: Sequence[Path]) -> _Read:
-    read = _Read()
-    try:
-        for path in paths:
-            read.read(path)
-        read.settle()
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, _NotReadableError):
-        for path in paths:
-            for _ in record.read(path):  # says what is wrong with which line
-                pass
-        raise
-    return read
-
-
-def _pooled(read: _Read) -> Pooled:
-    records = {name: np.concatenate(blocks) for name, blocks in read.records.items()}
-    if not records or not len(records["file"]):
+def _pooled(lines: Lines) -> Pooled:
+    if not len(lines):
         return Pooled({"file": np.empty(0, np.int64)}, {}, {arm: Ragged.of(()) for arm in ARMS})
-    records |= read.said.columns(records["said"])
-    figures = {name: np.concatenate(blocks) for name, blocks in read.figures.items()}
-    lists = {name: Ragged.joined(blocks) for name, blocks in read.lists.items()}
-    _refuse_impossible(read, records, figures)
-    group = _groups(read, records)
+    records = lines.records
+    _refuse_impossible(lines)
+    group = _groups(lines)
     order = np.lexsort((records["process"], group))
-    _refuse_duplicates(read, records, group, order)
+    _refuse_duplicates(lines, group, order)
     sizes = np.bincount(group)
     measured = records["is_measured"].astype(bool)
     gave = np.zeros(len(measured), dtype=bool)
-    gave[measured] = figures["compiled_is"] > 0
-    described, texts = _described(read, records, gave, order, sizes)
+    gave[measured] = lines.figures["compiled_is"] > 0
+    described, texts = _described(lines, gave, order, sizes)
     # Positions among the measurements, cell by cell and process by process.
     number = np.cumsum(records["is_measured"]) - 1
     at = number[order][measured[order]]
     processes = np.bincount(group[measured], minlength=len(sizes))
-    with np.errstate(all="ignore"):
-        sample = _Measurements(read, figures, lists)
-    rounds: dict[str, Ragged] = {arm: lists[f"{arm}_rounds"].take(at).merged(processes) for arm in ARMS}
+    rounds: dict[str, Ragged] = {arm: lines.lists[f"{arm}_rounds"].take(at).merged(processes) for arm in ARMS}
     with np.errstate(all="ignore"):  # what is not known is nan, and so is what follows from it
-        found, told = _figures(sample, at, processes, described["batch_size"])
+        found, told = _figures(_Measurements(lines), at, processes, described["batch_size"])
     return Pooled({**described, **found}, {**texts, **told}, rounds)
 
 
-def _groups(read: _Read, records: Mapping[str, Indices]) -> Indices:
-    """For each record the number of its cell and run, in the order in which these first occur."""
+def _groups(lines: Lines) -> Indices:
+    """For each line the number of its cell and run, in the order in which these first occur."""
+    records = lines.records
     numbers = Numbers()
-    cells = np.array([numbers[each] for each in read.cells.decoded], dtype=np.int64)
+    cells = np.array([numbers[each] for each in lines.cells], dtype=np.int64)
     numbers = Numbers()
-    machines = np.array([numbers[each.device_name, each.torch] for each in read.environments.decoded], dtype=np.int64)
-    key = records["file"] * len(read.said.texts["run"]) + records["run"]
+    machines = np.array([numbers[each.device_name, each.torch] for each in lines.environments], dtype=np.int64)
+    key = records["file"] * len(lines.texts["run"]) + records["run"]
     key = (key * len(cells) + cells[records["cell"]]) * len(machines) + machines[records["environment"]]
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     ranks = np.empty(len(first), dtype=np.int64)
@@ -420,14 +122,14 @@ def _groups(read: _Read, records: Mapping[str, Indices]) -> Indices:
     return found
 
 
-def _refuse_duplicates(read: _Read, records: Mapping[str, Indices], group: Indices, order: Indices) -> None:
-    same = (np.diff(group[order]) == 0) & (np.diff(records["process"][order]) == 0)
+def _refuse_duplicates(lines: Lines, group: Indices, order: Indices) -> None:
+    same = (np.diff(group[order]) == 0) & (np.diff(lines.records["process"][order]) == 0)
     if same.any():
         again = order[1:][same]
         second = int(again.min())
         earlier = order[:-1][same][np.argmin(again)]
-        path, index, each = _record(read, records, second)
-        _, first, _ = _record(read, records, int(earlier))
+        path, index, each = _record(lines, second)
+        _, first, _ = _record(lines, int(earlier))
         raise AtlasError(
             f"process {each.process} of {_cell_name(each)} is already in line {_line(path, first)}",
             where=f"{path}:{_line(path, index)}: $.cell, $.environment, $.process",
@@ -435,15 +137,16 @@ def _refuse_duplicates(read: _Read, records: Mapping[str, Indices], group: Indic
         )
 
 
-def _refuse_impossible(read: _Read, records: Mapping[str, Indices], figures: Mapping[str, Array]) -> None:
-    wrong = np.zeros(int(records["is_measured"].sum()), dtype=bool)
+def _refuse_impossible(lines: Lines) -> None:
+    figures, measured = lines.figures, np.flatnonzero(lines.records["is_measured"])
+    wrong = np.zeros(len(measured), dtype=bool)
     for arm in ARMS:
         wrong |= figures[f"{arm}_odd_calls"] > 0
-        for name in _PUBLISHED:
+        for name in PUBLISHED:
             printed = figures[f"{arm}_{name}"]
             wrong |= (printed < SHORTEST_MS) | (printed >= LONGEST_MS)
     if wrong.any():
-        path, index, each = _record(read, records, int(np.flatnonzero(records["is_measured"])[wrong.argmax()]))
+        path, index, each = _record(lines, int(measured[wrong.argmax()]))
         raise AtlasError(
             "a latency is not a positive number",
             where=f"{path}:{_line(path, index)}: $.measurement.{_impossible(each.measurement)}",
@@ -451,11 +154,11 @@ def _refuse_impossible(read: _Read, records: Mapping[str, Indices], figures: Map
         )
 
 
-def _record(read: _Read, records: Mapping[str, Indices], position: int) -> tuple[Path, int, Record]:
-    """The file of a record, its place among the records of that file, and itself."""
-    file = records["file"][position]
-    index = position - int(np.searchsorted(records["file"], file))
-    path = read.paths[file]
+def _record(lines: Lines, position: int) -> tuple[Path, int, Record]:
+    """The file of a line, its place among the records of that file, and the record."""
+    file = lines.records["file"][position]
+    index = position - int(np.searchsorted(lines.records["file"], file))
+    path = lines.paths[file]
     return path, index, next(islice(record.read(path), index, None))
 
 
@@ -472,16 +175,12 @@ def _cell_name(each: Record) -> str:
     )
 
 
-SHORTEST_MS, LONGEST_MS = 1e-9, 1e12
-"""Between these a figure can be a latency or a throughput: a picosecond, and thirty years."""
-
-
 def _impossible(measurement: Measurement | None) -> str:
     for name in ARMS:
         arm: Arm | None = getattr(measurement, name, None)
         if arm and any(not SHORTEST_MS <= call < LONGEST_MS for calls in arm.rounds_ms for call in calls):
             return f"{name}.rounds_ms"
-        for figure in _PUBLISHED:
+        for figure in PUBLISHED:
             value = getattr(arm, figure, None)
             if value is not None and not SHORTEST_MS <= value < LONGEST_MS:
                 return f"{name}.{figure}"
@@ -492,10 +191,11 @@ def _impossible(measurement: Measurement | None) -> str:
 
 
 def _described(
-    read: _Read, records: Mapping[str, Indices], gave: NDArray[np.bool_], order: Indices, sizes: Indices
+    lines: Lines, gave: NDArray[np.bool_], order: Indices, sizes: Indices
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Texts]]:
     """Names, statuses, environment and source: those of the record that stands for the cell. `gave` says which records
     have a pair of latencies."""
+    records = lines.records
     starts = np.cumsum(sizes) - sizes
     standing = order[starts]
     statuses = records["status"][order]
@@ -505,18 +205,19 @@ def _described(
         standing[row] = members[record.standing(found, gave[members].tolist())]
     figures = {"file": records["file"][standing], "attempts": sizes.astype(np.float64)}
     texts: dict[str, Texts] = {}
-    for name in _TEXTS:
+    for name, said in lines.texts.items():
         if name not in {"flags", "node", "plan"}:
-            texts[name] = Texts.picked(records[name][standing], [text or "" for text in read.said.texts[name]])
+            texts[name] = Texts.picked(records[name][standing], [text or "" for text in said])
     texts["status"] = Texts.picked(records["status"][standing], [each.value for each in WORST_FIRST])
-    texts["flags"] = _flags(read, records["flags"][order], sizes)
+    texts["flags"] = _flags(lines.texts["flags"], records["flags"][order], sizes)
     figures["measured_at"] = np.maximum.reduceat(records["measured_at"][order], starts)
-    for name, decoded, describe in (
-        ("cell", read.cells.decoded, _cell),
-        ("environment", read.environments.decoded, _environment),
-        ("source", read.sources.decoded, _source),
-    ):
-        rows, numbers = [describe(each) for each in decoded], records[name][standing]
+    shared: Mapping[str, Sequence[dict[str, Any]]] = {
+        "cell": list(map(_cell, lines.cells)),
+        "environment": list(map(_environment, lines.environments)),
+        "source": list(map(_source, lines.sources)),
+    }
+    for name, rows in shared.items():
+        numbers = records[name][standing]
         for column, value in rows[0].items():
             values = [row[column] for row in rows]
             if isinstance(value, str):
@@ -527,10 +228,9 @@ def _described(
     return figures, texts
 
 
-def _flags(read: _Read, numbers: Indices, sizes: Indices) -> Texts:
+def _flags(known: Sequence[Any], numbers: Indices, sizes: Indices) -> Texts:
     """The flags of all processes."""
     starts = np.cumsum(sizes) - sizes
-    known = list(read.said.texts["flags"])
     texts = Numbers()
     codes = np.array([texts[_joined(flags)] for flags in known], dtype=np.int64)[numbers[starts]]
     for row in np.flatnonzero(np.maximum.reduceat(numbers, starts) != np.minimum.reduceat(numbers, starts)):
@@ -599,10 +299,9 @@ def short_name(device_name: str) -> str:
 class _Measurements:
     """All measurements of a batch, each figure an array of shape (measurements,)."""
 
-    def __init__(self, read: _Read, figures: dict[str, Array], lists: Mapping[str, Ragged]) -> None:
-        self.graphs, self.throttled = read.graphs, read.throttled
-        self.lists = dict(lists)
-        self.figures = figures
+    def __init__(self, lines: Lines) -> None:
+        self.graphs, self.throttled = lines.graphs, lines.throttled
+        self.lists, self.figures = lists, figures = dict(lines.lists), dict(lines.figures)
         for arm in ARMS:
             mean, printed = figures[f"{arm}_published_mean_ms"], figures[f"{arm}_published_median_ms"]
             figures[f"{arm}_published_ms"] = np.where(np.isnan(printed), mean, printed)
@@ -659,8 +358,8 @@ class _Cells:
         self.saving = self._paired("saving", np.subtract, log=False)
         work = self["flop"]
         first = np.argmax(~np.isnan(work), axis=1)[:, None]
-        self.work = {name: np.take_along_axis(self[name], first, axis=1)[:, 0] for name in _PARTS["work"]}
-        best = {name: np.fmin if name == "page_fault_s" else np.fmax for name in _PARTS["peaks"]}
+        self.work = {name: np.take_along_axis(self[name], first, axis=1)[:, 0] for name in PARTS["work"]}
+        best = {name: np.fmin if name == "page_fault_s" else np.fmax for name in PARTS["peaks"]}
         self.peaks = {name: choose.reduce(self[name], axis=1) for name, choose in best.items()}
         self.computing_s = self._computing_s()
 
@@ -800,7 +499,7 @@ class _Cells:
     def _telemetry(self) -> dict[str, Array]:
         cells, size = self.at.shape
         sizes = np.full(cells, size)
-        readings = {name: self.sample.lists[name].take(self.at.ravel()).merged(sizes) for name in _READINGS}
+        readings = {name: self.sample.lists[name].take(self.at.ravel()).merged(sizes) for name in READINGS}
         hottest = np.full(cells, np.nan)
         for where, lists in readings["temperature_c"].by_length():
             hottest[where] = lists.max(axis=1)

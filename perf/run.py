@@ -11,11 +11,11 @@ from __future__ import annotations
 import random
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -63,35 +63,43 @@ class Run:
     performance: Performance
     save: Callable[[Performance], object]
     tell: Callable[[str], None]
+    _builders: dict[tuple[Any, ...], Mapping[str, Builder]] = field(default_factory=dict)
+    _archives: dict[int, tuple[Path, Path]] = field(default_factory=dict)
 
     def all(self) -> Performance:
-        """Time whatever is in the plan and not known yet."""
-        for size in self.plan.pages:
-            self._pages(size, self.plan)
-        for size in self.plan.alone:
-            self._pages(size, replace(self.plan, names=[OURS]))
-        for size in self.plan.records:
-            self._loads(size)
+        """Time whatever is in the plan and not known yet.
+
+        All of it once, and then again: a machine that others use as well is slow for minutes, which then are not those
+        of all repeats of one figure.
+        """
+        for repeat in range(self.plan.repeats):
+            for size in self.plan.records:
+                self._loads(size, repeat)
+            for size in self.plan.pages:
+                self._pages(size, repeat, self.plan)
+            for size in self.plan.alone:
+                self._pages(size, repeat, replace(self.plan, names=[OURS]))
+        for each in ("records-*/archive", f"pages-*/{builders.FORGOTTEN}*"):
+            for folder in self.plan.work.glob(each):
+                shutil.rmtree(folder)
         return self.performance
 
-    def _pages(self, size: int, plan: Plan) -> None:
-        sessions = [
-            (session, name, repeat)
-            for repeat in range(plan.repeats)
-            for session in _shuffled([self._builds, self._serves])
-            for name in _shuffled(plan.present)
-        ]
-        if size in plan.alone:  # compared with nobody: builds come first, and servers begin with what they leave
-            sessions.sort(key=lambda each: (each[2], each[0] == self._serves))
+    def _pages(self, size: int, repeat: int, plan: Plan) -> None:
         actions = [*BUILDS, START, *EDITS]
-        if not any(self._open(name, action, size, repeat) for _, name, repeat in sessions for action in actions):
+        if not any(self._open(name, action, size, repeat) for name in plan.present for action in actions):
             return
-        self.tell(f"{size} pages: laying out")
-        laid_out = {builder.name: builder for builder in lay_out(plan, size)}
-        for session, name, repeat in sessions:
-            session(laid_out[name], size, repeat)
-        for forgotten in (self.plan.work / f"pages-{size}").glob(f"{builders.FORGOTTEN}*"):
-            shutil.rmtree(forgotten)
+        laid_out = self._pages_laid_out(size, plan)
+        sessions = [self._builds, self._serves]
+        for session in sessions if size in plan.alone else _shuffled(sessions):  # alone, servers find what is built
+            for name in _shuffled(plan.present):
+                session(laid_out[name], size, repeat)
+
+    def _pages_laid_out(self, size: int, plan: Plan) -> Mapping[str, Builder]:
+        key = (size, *plan.names)
+        if key not in self._builders:
+            self.tell(f"{size} pages: laying out")
+            self._builders[key] = {builder.name: builder for builder in lay_out(plan, size)}
+        return self._builders[key]
 
     # ── Builds ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -148,29 +156,31 @@ class Run:
 
     # ── Loads ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _loads(self, size: int) -> None:
-        open_ = [
-            repeat for repeat in range(self.plan.repeats) if any(self._open(OURS, each, size, repeat) for each in LOADS)
-        ]
-        if not open_ or OURS not in self.plan.names:
+    def _loads(self, size: int, repeat: int) -> None:
+        if OURS not in self.plan.names or not any(self._open(OURS, each, size, repeat) for each in LOADS):
             return
-        self.tell(f"{size} records: laying out")
-        folder = self.plan.work / f"records-{size}"
-        project, archive = content.copy(self.plan.project, folder / "project"), folder / "archive"
-        shutil.rmtree(archive, ignore_errors=True)
-        log = folder / "log.txt"
-        env = builders.environment_of(project)
-        cost_of([(sys.executable, "-m", "tests.archive", str(archive), str(size))], ROOT, env, log, self.plan.limit_s)
+        project, archive = self._records_laid_out(size)
+        env, log = builders.environment_of(project), project.with_suffix(".log")
 
         def load() -> Cost:
             cost = cost_of([(sys.executable, "-c", LOAD, str(archive))], project, env, log, self.plan.limit_s)
             return Cost(float(log.read_text(encoding="utf-8")), cost.cpu_s, cost.memory_gb)
 
-        for repeat in open_:
-            shutil.rmtree(project / ".cache", ignore_errors=True)
-            for action in LOADS:
-                self._timed(OURS, action, size, repeat, load)
-        shutil.rmtree(archive)
+        shutil.rmtree(project / ".cache", ignore_errors=True)
+        for action in LOADS:
+            self._timed(OURS, action, size, repeat, load)
+
+    def _records_laid_out(self, size: int) -> tuple[Path, Path]:
+        """A copy of the project, and the folder of the records."""
+        if size not in self._archives:
+            self.tell(f"{size} records: laying out")
+            folder = self.plan.work / f"records-{size}"
+            project, archive = content.copy(self.plan.project, folder / "project"), folder / "archive"
+            shutil.rmtree(archive, ignore_errors=True)
+            make = (sys.executable, "-m", "tests.archive", str(archive), str(size))
+            cost_of([make], ROOT, builders.environment_of(project), folder / "log.txt", self.plan.limit_s)
+            self._archives[size] = project, archive
+        return self._archives[size]
 
     # ── Timings ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -13,17 +13,12 @@ from typing import Any
 import msgspec
 import pytest
 from atlas_data import measured, write
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bench import cause, statistics
-from bench.record import Arm, Compilation, GraphBreak, Graphs, Measurement, Peaks, Record, Status, Work, encode
-from generator import pooling
-from generator.pooling import ARMS, Pooled, pool
-
-
-def test_a_line_is_a_record() -> None:
-    assert pooling._Line.__struct_fields__ == Record.__struct_fields__
+from bench.record import Arm, Compilation, GraphBreak, Graphs, Measurement, Peaks, Status, Work, encode
+from generator import lines as reading
+from generator.lines import ARMS
+from generator.pooling import Pooled, pool
 
 
 def rows(pooled: Pooled) -> list[dict[str, Any]]:
@@ -136,31 +131,8 @@ def test_thousands_of_cells_at_once_say_what_each_says(tmp_path: Path) -> None:
 def test_lines_are_made_arrays_of_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, [measured(process=number) for number in range(5)])
     whole = rows(pool([tmp_path / "run-1.jsonl"]))
-    monkeypatch.setattr(pooling, "TOGETHER", 2)
+    monkeypatch.setattr(reading, "TOGETHER", 2)
     assert repr(rows(pool([tmp_path / "run-1.jsonl"]))) == repr(whole)  # in which nan is like nan
-
-
-ODD = st.sampled_from([0, 1.5, -2, 1e-5, 2e30, "1", "a]],[[r", None, True])
-CALLS = st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=3)
-
-
-@given(
-    arms=st.lists(st.recursive(ODD, lambda inner: st.lists(inner, max_size=3), max_leaves=8), max_size=4)
-    | st.lists(st.lists(CALLS, max_size=3), max_size=4),
-    separator=st.sampled_from([",", ", "]),
-)
-def test_rounds_of_many_arms_are_read_as_those_of_each(arms: list[Any], separator: str) -> None:
-    """Whatever stands there: what is no rounds is refused by both ways."""
-    written = [json.dumps(each, separators=(separator, ":")).encode() for each in arms]
-    try:
-        each = [pooling._rounds_of(text) for text in written]
-    except msgspec.MsgspecError:
-        with pytest.raises((msgspec.MsgspecError, pooling._NotReadableError)):
-            pooling._rounds(written)
-        return
-    calls, rounds = pooling._rounds(written)
-    assert rounds.tolist() == list(map(len, each))
-    assert calls.lists() == [list(calls) for rounds in each for calls in rounds]
 
 
 def test_statuses_and_flags_of_all_processes_count(tmp_path: Path) -> None:
