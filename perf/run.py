@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -63,7 +63,7 @@ class Run:
     performance: Performance
     save: Callable[[Performance], object]
     tell: Callable[[str], None]
-    _builders: dict[tuple[Any, ...], Mapping[str, Builder]] = field(default_factory=dict)
+    _builders: dict[tuple[Any, ...], Sequence[Builder]] = field(default_factory=dict)
     _archives: dict[int, tuple[Path, Path]] = field(default_factory=dict)
 
     def all(self) -> Performance:
@@ -91,30 +91,31 @@ class Run:
         laid_out = self._pages_laid_out(size, plan)
         sessions = [self._builds, self._serves]
         for session in sessions if size in plan.alone else _shuffled(sessions):  # alone, servers find what is built
-            for name in _shuffled(plan.present):
-                session(laid_out[name], size, repeat)
+            session(laid_out, size, repeat)
 
-    def _pages_laid_out(self, size: int, plan: Plan) -> Mapping[str, Builder]:
+    def _pages_laid_out(self, size: int, plan: Plan) -> Sequence[Builder]:
         key = (size, *plan.names)
         if key not in self._builders:
             self.tell(f"{size} pages: laying out")
-            self._builders[key] = {builder.name: builder for builder in lay_out(plan, size)}
+            self._builders[key] = list(lay_out(plan, size))
         return self._builders[key]
 
     # ── Builds ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _builds(self, builder: Builder, size: int, repeat: int) -> None:
-        """Cold, warm, unchanged: each begins with what the one before has left."""
-        settled = False
+    def _builds(self, laid_out: Sequence[Builder], size: int, repeat: int) -> None:
+        """Cold, warm, unchanged: each begins with what the one before has left. What is compared follows each other."""
+        settled: dict[str, bool] = {}
         for action in BUILDS:
-            if not self._open(builder.name, action, size, repeat):
-                settled = False
-                continue
-            if action == "warm":
-                self._warm_up(builder)
-            elif action == "unchanged" and not settled:
-                self._settle(builder)
-            settled = self._timed(builder.name, action, size, repeat, partial(self._build, builder, action))
+            for builder in _shuffled(laid_out):
+                is_settled = settled.pop(builder.name, False)
+                if not self._open(builder.name, action, size, repeat):
+                    continue
+                if action == "warm":
+                    self._warm_up(builder)
+                elif action == "unchanged" and not is_settled:
+                    self._settle(builder)
+                build = partial(self._build, builder, action)
+                settled[builder.name] = self._timed(builder.name, action, size, repeat, build)
 
     def _build(self, builder: Builder, action: str) -> Cost:
         if action != "unchanged":
@@ -134,7 +135,11 @@ class Run:
 
     # ── Servers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _serves(self, builder: Builder, size: int, repeat: int) -> None:
+    def _serves(self, laid_out: Sequence[Builder], size: int, repeat: int) -> None:
+        for builder in _shuffled(laid_out):
+            self._serve(builder, size, repeat)
+
+    def _serve(self, builder: Builder, size: int, repeat: int) -> None:
         """Start the server, and make every edit once."""
         open_ = [action for action in (START, *builder.edits) if self._open(builder.name, action, size, repeat)]
         if not open_:
