@@ -8,6 +8,7 @@ folder: nothing is written into the project.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sys
@@ -184,6 +185,7 @@ class Run:
             shutil.rmtree(archive, ignore_errors=True)
             make = (sys.executable, "-m", "tests.archive", str(archive), str(size))
             cost_of([make], ROOT, builders.environment_of(project), folder / "log.txt", self.plan.limit_s)
+            os.sync()  # or writing them to the disk would go on beside the first load
             self._archives[size] = project, archive
         return self._archives[size]
 
