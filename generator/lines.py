@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from itertools import chain
+from itertools import chain, compress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -302,7 +302,6 @@ class _Reader:
         self._add_figures(f"{name}_", _OF_ARM, arms)
         known = [_NO_ARM if arm is None else arm for arm in arms]
         calls, rounds = _rounds([bytes(arm.rounds_ms) for arm in known])
-        filled = calls.lengths > 0
         odd = ~((calls.flat >= SHORTEST_MS) & (calls.flat < LONGEST_MS))
         samples = calls.merged(rounds)
         found = {
@@ -314,10 +313,10 @@ class _Reader:
         for column, values in found.items():
             self._figures[f"{name}_{column}"].append(values.astype(np.float64))
         medians = calls.medians()
-        alone = np.flatnonzero(np.repeat(rounds == 1, rounds) & filled)  # blocks of the protocol of 2023: their mean
+        alone = np.flatnonzero(np.repeat(rounds == 1, rounds))  # blocks of the protocol of 2023: their mean
         blocks = calls.take(alone)
         medians[alone] = np.add.reduceat(blocks.flat, blocks.starts) / blocks.lengths
-        self._lists[f"{name}_rounds"].append(Ragged(medians[filled], sums(filled, rounds)))
+        self._lists[f"{name}_rounds"].append(Ragged(medians, rounds))
         self._lists[f"{name}_device"].append(Ragged.of([arm.device_ms for arm in known]))
 
     def _add_figures(self, prefix: str, names: Iterable[str], values: Sequence[Any]) -> None:
@@ -346,12 +345,13 @@ _rounds_of = msgspec.json.Decoder(typing.get_type_hints(Arm, include_extras=True
 
 
 def _rounds(arms: Sequence[bytes]) -> tuple[Ragged, Indices]:
-    """The calls of all rounds, and how many rounds each arm has.
+    """The calls of all rounds, none of which is without any, and how many rounds each arm has.
 
     Most of a run file are these. So all numbers are decoded as one list, and what stands between them tells where each
     round and arm ends: half the time of lists in lists.
     """
-    text = b",".join(arm for arm in arms if arm != b"[]")
+    filled = [arm != b"[]" for arm in arms]
+    text = b",".join(compress(arms, filled))
     ends = text.translate(None, b"+-.0123456789Ee").replace(b"],[", b"r").replace(b"]r[", b"a")
     if ends[:2] + ends[2:-2].translate(None, b",ra") + ends[-2:] != b"[[]]":  # written by hand: with spaces, or wrong
         lists = [_rounds_of(arm) for arm in arms]
@@ -363,7 +363,7 @@ def _rounds(arms: Sequence[bytes]) -> tuple[Ragged, Indices]:
     of_rounds = np.flatnonzero(of_calls != ord(","))
     of_arms = np.flatnonzero(of_calls[of_rounds] == ord("a"))
     rounds = np.zeros(len(arms), np.int64)
-    rounds[[arm != b"[]" for arm in arms]] = np.diff(of_arms, prepend=-1)
+    rounds[filled] = np.diff(of_arms, prepend=-1)
     return Ragged(np.array(calls, np.float64), np.diff(of_rounds, prepend=-1)), rounds
 
 

@@ -184,7 +184,7 @@ class Run:
             project, archive = content.copy(self.plan.project, folder / "project"), folder / "archive"
             shutil.rmtree(archive, ignore_errors=True)
             make = (sys.executable, "-m", "tests.archive", str(archive), str(size))
-            cost_of([make], ROOT, builders.environment_of(project), folder / "log.txt", self.plan.limit_s)
+            cost_of([make], ROOT, builders.environment_of(project), project.with_suffix(".log"), self.plan.limit_s)
             os.sync()  # or writing them to the disk would go on beside the first load
             self._archives[size] = project, archive
         return self._archives[size]
