@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 
 class AtlasError(Exception):
@@ -18,6 +20,9 @@ class AtlasError(Exception):
         self.what = what
         self.where = where
         self.remedy = remedy
+
+    def __reduce__(self) -> tuple[Callable[[str], AtlasError], tuple[str]]:  # from one process to another
+        return partial(AtlasError, where=self.where, remedy=self.remedy), (self.what,)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

@@ -11,16 +11,17 @@ from __future__ import annotations
 import math
 import typing
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from itertools import chain, compress
+from itertools import chain, compress, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from bench import record
 from bench.cause import ArmName
@@ -28,6 +29,7 @@ from bench.record import (
     PHASES,
     SCHEMA,
     WORST_FIRST,
+    Accuracy,
     Arm,
     Cell,
     Environment,
@@ -40,6 +42,7 @@ from bench.record import (
     Status,
     Telemetry,
     Whole,
+    Work,
 )
 from bench.statistics import PERCENTILE_FLOORS
 from generator.columns import Array, Indices, Numbers, Ragged, sums
@@ -53,11 +56,11 @@ PARTS: Mapping[str, Sequence[str]] = {
     "compilation": ("cold_s", "warm_s"),
     "work": ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop"),
     "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
-    "graphs": ("graphs", "recompiles", "batch_size_recompiles"),
+    "graphs": ("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips"),
     "accuracy": ("max_relative_error",),
     "telemetry": ("repeated_rounds", "throttled_rounds"),
 }
-"""Figures of a measurement that are read as they are."""
+"""Figures of a measurement that are read as they are; of what is a list, how long it is."""
 
 PUBLISHED = ("published_mean_ms", "published_median_ms", "published_images_s")
 READINGS = ("clock_mhz", "temperature_c", "power_w")
@@ -72,6 +75,9 @@ UNKNOWN_TIME = np.iinfo(np.int64).min
 """Where a record does not say when it was measured."""
 
 
+_NOTHING = msgspec.Raw(b"null")
+
+
 class _Arm(Arm, frozen=True, kw_only=True):
     """An `Arm` whose calls are left as they are written: those of many are read at once."""
 
@@ -79,8 +85,13 @@ class _Arm(Arm, frozen=True, kw_only=True):
 
 
 class _Measurement(Measurement, frozen=True, kw_only=True):
+    """A `Measurement` whose repeated parts are left as they are written: most processes of a cell agree in them."""
+
     eager: _Arm
     compiled: _Arm | None = None
+    graphs: msgspec.Raw = _NOTHING  # type: ignore[assignment]
+    accuracy: msgspec.Raw = _NOTHING  # type: ignore[assignment]
+    work: msgspec.Raw = _NOTHING  # type: ignore[assignment]
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,7 +110,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     reason: str | None = None
     measurement: _Measurement | None = None
     seconds: Number | None = None
-    source: msgspec.Raw = msgspec.Raw(b"null")
+    source: msgspec.Raw = _NOTHING
     command: str | None = None
     contributor: str | None = None
     node: str | None = None
@@ -137,11 +148,8 @@ def read(paths: Sequence[Path]) -> Lines:
 
     Raises `AtlasError` for the first line that is broken, or of an unknown schema.
     """
-    reader = _Reader()
     try:
-        for path in paths:
-            reader.read(path)
-        return reader.lines()
+        return _Reader().read(paths)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, _NotReadableError):
         for path in paths:
             for _ in record.read(path):  # says what is wrong with which line
@@ -211,6 +219,8 @@ _MICROSECOND = timedelta(microseconds=1)
 _OF_ARM = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call", "energy_j", *PUBLISHED)
 _TEXTS = ("run", "origin", "profile", "reason", "command", "contributor", "node", "plan", "flags")
 _KINDS = {name: typing.get_type_hints(Record, include_extras=True)[name] for name in _TEXTS}
+_OF_LINES = {"cell": Cell, "environment": Environment, "source": Source | None}
+_OF_MEASUREMENTS = {"graphs": Graphs | None, "accuracy": Accuracy | None, "work": Work | None}
 
 
 # ── Reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,86 +230,81 @@ class _Reader:
     """Makes an array of each block of lines."""
 
     def __init__(self) -> None:
-        self._paths: list[Path] = []
-        self._cells, self._environments, self._sources = map(_Decoded, (Cell, Environment, Source | None))
+        self._decoded = {name: _Decoded(kind) for name, kind in {**_OF_LINES, **_OF_MEASUREMENTS}.items()}
         self._said = _Said()
         self._records: defaultdict[str, list[Indices]] = defaultdict(list)
+        self._parts: defaultdict[str, list[Indices]] = defaultdict(list)
         self._figures: defaultdict[str, list[Array]] = defaultdict(list)
         self._lists: defaultdict[str, list[Ragged]] = defaultdict(list)
-        self._graphs: list[Graphs | None] = []
         self._throttled: list[Mapping[str, int]] = []
-        self._waiting: list[tuple[_Line, int, int, int, int]] = []
 
-    def read(self, path: Path) -> None:
-        """One run file."""
-        self._paths.append(path)
-        for _, text in record.lines(path):
-            if text.endswith(b"\n"):  # the others are still being written
-                self._waiting.append(self._numbered(_decode(text)))
-                if len(self._waiting) >= TOGETHER:
-                    self._settle()
-
-    def _numbered(self, line: _Line) -> tuple[_Line, int, int, int, int]:
-        """The line with the numbers of its file and of what it shares with others."""
-        cell, environment = self._cells[bytes(line.cell)], self._environments[bytes(line.environment)]
-        return line, len(self._paths) - 1, cell, environment, self._sources[bytes(line.source)]
-
-    def lines(self) -> Lines:
-        """All that were read."""
-        self._settle()
-        records = {name: np.concatenate(blocks) for name, blocks in self._records.items()}
+    def read(self, paths: Sequence[Path]) -> Lines:
+        """All lines of these files, but for those that are still being written."""
+        written = (
+            (file, text) for file, path in enumerate(paths) for _, text in record.lines(path) if text.endswith(b"\n")
+        )
+        while block := list(islice(written, TOGETHER)):
+            files, texts = zip(*block, strict=True)
+            self._add(files, list(map(_decode, texts)))
+        decoded = {name: each.decoded for name, each in self._decoded.items()}
+        records, parts, figures = _concatenated(self._records), _concatenated(self._parts), _concatenated(self._figures)
         records |= self._said.columns(records["said"]) if records else {}
+        for part, numbers in parts.items():
+            figures |= {name: values[numbers] for name, values in _figures(PARTS[part], decoded[part])}
         return Lines(
-            paths=self._paths,
+            paths=paths,
             records=records,
-            cells=self._cells.decoded,
-            environments=self._environments.decoded,
-            sources=self._sources.decoded,
+            cells=decoded["cell"],
+            environments=decoded["environment"],
+            sources=decoded["source"],
             texts={name: list(texts) for name, texts in self._said.texts.items()},
-            figures={name: np.concatenate(blocks) for name, blocks in self._figures.items()},
+            figures=figures,
             lists={name: Ragged.joined(blocks) for name, blocks in self._lists.items()},
-            graphs=self._graphs,
+            graphs=[decoded["graphs"][number] for number in parts.get("graphs", ())],
             throttled=self._throttled,
         )
 
-    def _settle(self) -> None:
-        """Make arrays of the lines that were read since the last time."""
-        if not self._waiting:
-            return
-        lines, *numbers = zip(*self._waiting, strict=True)
-        self._waiting = []
-        found: dict[str, Iterable[int]] = dict(zip(("file", "cell", "environment", "source"), numbers, strict=True))
-        found |= {
+    def _add(self, files: Sequence[int], lines: Sequence[_Line]) -> None:
+        """Make arrays of these lines, of which `files` are the positions of their files."""
+        schemas, years = {each.schema for each in lines}, {each.measured_at.year for each in lines if each.measured_at}
+        if not all(1 <= each <= SCHEMA for each in schemas) or not all(2000 <= each < 2200 for each in years):
+            raise _NotReadableError
+        found: dict[str, Iterable[int]] = {
+            "file": files,
             "process": [each.process for each in lines],
             "status": [_RANK[each.status] for each in lines],
             "measured_at": [_time(each.measured_at) for each in lines],
             "is_measured": [each.measurement is not None for each in lines],
             "said": map(self._said.__getitem__, map(attrgetter(*_TEXTS), lines)),
+            **{name: self._numbers(name, lines) for name in _OF_LINES},
         }
         for name, values in found.items():
             self._records[name].append(np.fromiter(values, np.int64, len(lines)))
         self._add_measurements([each.measurement for each in lines if each.measurement is not None])
 
+    def _numbers(self, name: str, values: Sequence[Any]) -> list[int]:
+        """The numbers of a part that is left as it is written."""
+        decoded = self._decoded[name]
+        return [decoded[bytes(text)] for text in map(attrgetter(name), values)]
+
     def _add_measurements(self, measurements: Sequence[_Measurement]) -> None:
         for arm in ARMS:
             self._add_arms(arm, list(map(attrgetter(arm), measurements)))
         for part, names in PARTS.items():
-            self._add_figures("", names, list(map(attrgetter(part), measurements)))
+            if part in _OF_MEASUREMENTS:
+                self._parts[part].append(np.array(self._numbers(part, measurements), np.int64))
+            else:
+                self._add_figures("", _figures(names, list(map(attrgetter(part), measurements))))
         phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
         for name in PHASES:
             self._figures[f"{name}_s"].append(np.array([each.get(name, math.nan) for each in phases]))
-        graphs = [each.graphs for each in measurements]
-        for name in ("breaks", "cudagraph_skips"):
-            counts = [math.nan if each is None else len(getattr(each, name)) for each in graphs]
-            self._figures[name].append(np.array(counts, dtype=np.float64))
         telemetry = [each.telemetry or _SILENT for each in measurements]
         for name in READINGS:
             self._lists[name].append(Ragged.of([getattr(each, name) for each in telemetry]))
-        self._graphs += graphs
         self._throttled += [each.throttle_reasons for each in telemetry]
 
     def _add_arms(self, name: str, arms: Sequence[_Arm | None]) -> None:
-        self._add_figures(f"{name}_", _OF_ARM, arms)
+        self._add_figures(f"{name}_", _figures(_OF_ARM, arms))
         known = [_NO_ARM if arm is None else arm for arm in arms]
         calls, rounds = _rounds([bytes(arm.rounds_ms) for arm in known])
         odd = ~((calls.flat >= SHORTEST_MS) & (calls.flat < LONGEST_MS))
@@ -319,19 +324,8 @@ class _Reader:
         self._lists[f"{name}_rounds"].append(Ragged(medians, rounds))
         self._lists[f"{name}_device"].append(Ragged.of([arm.device_ms for arm in known]))
 
-    def _add_figures(self, prefix: str, names: Iterable[str], values: Sequence[Any]) -> None:
-        """The attributes `names` of some values, nan where it or the whole value is None."""
-        known = [at for at, value in enumerate(values) if value is not None]
-        some = [values[at] for at in known]
-        for name in names:
-            found = list(map(attrgetter(name), some))
-            if found.count(None) == len(found):
-                figures = np.full(len(values), np.nan)
-            elif len(some) == len(values):
-                figures = np.array(found, dtype=np.float64)
-            else:
-                figures = np.full(len(values), np.nan)
-                figures[known] = np.array(found, dtype=np.float64)
+    def _add_figures(self, prefix: str, found: Iterable[tuple[str, Array]]) -> None:
+        for name, figures in found:
             self._figures[prefix + name].append(figures)
 
 
@@ -339,7 +333,7 @@ class _NotReadableError(Exception):
     """The quick way does not read this line: the slow one tells why."""
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decode = msgspec.json.Decoder(_Line).decode
 _calls_of = msgspec.json.Decoder(list[Number]).decode
 _rounds_of = msgspec.json.Decoder(typing.get_type_hints(Arm, include_extras=True)["rounds_ms"]).decode
 
@@ -364,14 +358,25 @@ def _rounds(arms: Sequence[bytes]) -> tuple[Ragged, Indices]:
     of_arms = np.flatnonzero(of_calls[of_rounds] == ord("a"))
     rounds = np.zeros(len(arms), np.int64)
     rounds[filled] = np.diff(of_arms, prepend=-1)
-    return Ragged(np.array(calls, np.float64), np.diff(of_rounds, prepend=-1)), rounds
+    return Ragged(np.fromiter(calls, np.float64, len(calls)), np.diff(of_rounds, prepend=-1)), rounds
 
 
-def _decode(text: bytes) -> _Line:
-    line = _decoder.decode(text)
-    if not 1 <= line.schema <= SCHEMA or (line.measured_at and not 2000 <= line.measured_at.year < 2200):
-        raise _NotReadableError
-    return line
+def _figures(names: Iterable[str], values: Sequence[Any]) -> Iterator[tuple[str, Array]]:
+    """The attributes `names` of some values, of a list how long it is; nan where one or the whole value is None."""
+    known = [at for at, value in enumerate(values) if value is not None]
+    some = [values[at] for at in known]
+    for name in names:
+        found = list(map(attrgetter(name), some))
+        if found and isinstance(found[0], tuple):
+            found = list(map(len, found))
+        figures = np.full(len(values), np.nan)
+        if found.count(None) < len(found):
+            figures[known] = found
+        yield name, figures
+
+
+def _concatenated(blocks: Mapping[str, list[NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    return {name: np.concatenate(arrays) for name, arrays in blocks.items()}
 
 
 def _time(at: datetime | None) -> int:

@@ -15,7 +15,9 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection, wait
@@ -90,9 +92,8 @@ class Builds:
 
     def _run(self, mouth: Connection, build: Callable[[], Any], earlier: Iterable[int]) -> None:
         """In the new process: build when it is its turn, and tell everything to the old one."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the old one, which ends this
+        _never_in_front()
         self._waiting, self._running, self._listener = [], [], None  # those are not its own
-        threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
         handler = QueueHandler(_Mouth(mouth))  # type: ignore[arg-type]  # it puts, and does nothing else
         for logger in (logging.root, *logging.root.manager.loggerDict.values()):
             if isinstance(logger, logging.Logger) and logger.handlers:
@@ -174,13 +175,29 @@ def _end_with(parent: BaseProcess | None) -> None:
         os._exit(1)
 
 
-def mapped(function: Callable[[Item], Made], items: Sequence[Item]) -> list[Made]:
-    """What `function` makes of each item, over the cores there are."""
-    if not FORKS:
-        return [function(item) for item in items]
-    ignoring = signal.signal, (signal.SIGINT, signal.SIG_IGN)
-    with multiprocessing.get_context("fork").Pool(min(len(items), cores() or 1), *ignoring) as pool:
-        return pool.map(function, items, chunksize=1)
+def mapped(function: Callable[[Item], Made], items: Sequence[Item]) -> Generator[Made, None, None]:
+    """What `function` makes of each item, in their order, over the cores there are. What a process that has ended early
+    would have made is made here. Who stops asking stops them."""
+    if not FORKS or len(items) < 2:
+        yield from map(function, items)
+        return
+    context = multiprocessing.get_context("fork")
+    processes = ProcessPoolExecutor(min(len(items), cores() or 1), context, _never_in_front)
+    try:
+        made = [processes.submit(function, item) for item in items]
+        for item, each in zip(items, made, strict=True):
+            try:
+                yield each.result()
+            except BrokenProcessPool:
+                yield function(item)
+    finally:
+        processes.shutdown(cancel_futures=True)
+
+
+def _never_in_front() -> None:
+    """Ctrl-C is for the process that asked, and whoever kills it ends this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
 
 
 class _Mouth:

@@ -2,7 +2,7 @@
 
 Run files enter, their rows leave, in the order of the files. Below one folder of the cache lie parts, each with the
 rows of some files, and an index, which knows the files by size and time and the parts by the content of their files. A
-file that has changed is pooled again, alone; many files are pooled by one process a core.
+file that has changed is pooled again, alone; of many files, each core pools the next batch as soon as it is free.
 
 Safe to delete at any moment. Whatever is damaged, of another version or gone is made again without a word: each part
 has checksums, and its key names the program that made it. Safe with several builds at once: a file appears whole or not
@@ -19,16 +19,14 @@ import hashlib
 import io
 import json
 import struct
-import subprocess
 import sys
-import tempfile
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -39,19 +37,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import cause, record, statistics
-from bench.errors import AtlasError
 from bench.machine import cores
 from generator import columns, lines, pooling
 from generator.cache import CACHE, put
 from generator.columns import Ragged, Texts
 from generator.lines import ARMS
+from generator.parallel import mapped
 from generator.pooling import Pooled, pool
 
 WORTH_KEEPING = 2_000_000
 """Bytes of run files from which a cache pays: fewer are pooled sooner than their stamps are compared."""
-
-WORTH_SHARING = 48_000_000
-"""Bytes of new run files from which further processes pay: each takes half a second to start."""
 
 BATCH = 24_000_000
 """Bytes of run files that become one part: so much is in memory at once, with what it decodes to."""
@@ -64,8 +59,6 @@ SETTLED_NS = 2_000_000_000
 
 UNUSED_S = 3600
 """How long a part that the index does not name stays: another build may be about to read it."""
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @cache
@@ -243,63 +236,33 @@ def _compacted(
 def _pool_missing(missing: Mapping[str, Path], folder: Path) -> Iterator[tuple[list[str], Pooled]]:
     """Digests and rows of each batch of new files."""
     batches = list(_batches(missing))
-    if len(batches) > 1 and _bytes(missing) > WORTH_SHARING:
-        _by_several(batches, missing, folder)
-    for batch in batches:
-        path = folder / f"{_name(batch)}.npz"
-        part = read_part(path)  # written by one of several, or before a mistake in another file was found
-        if part is None:
-            part = pool(missing[digest] for digest in batch)
+    for batch, path in zip(batches, mapped(partial(_kept, folder), batches), strict=True):
+        part = read_part(path)
+        if part is None:  # damaged
+            part = pool(batch.values())
             write_part(path, part)
-        yield batch, part
+        yield list(batch), part
 
 
-def _bytes(missing: Mapping[str, Path]) -> int:
-    return sum(_seen(path)[0] for path in missing.values())
-
-
-def _batches(missing: Mapping[str, Path]) -> Iterator[list[str]]:
-    batch: list[str] = []
+def _batches(missing: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
+    batch: dict[str, Path] = {}
     size = 0
     for digest, path in missing.items():
-        batch.append(digest)
+        batch[digest] = path
         size += _seen(path)[0]
         if size >= BATCH:
             yield batch
-            batch, size = [], 0
+            batch, size = {}, 0
     if batch:
         yield batch
 
 
-def _by_several(batches: Sequence[list[str]], missing: Mapping[str, Path], folder: Path) -> None:
-    """Write the parts by a process a core, this one among them.
-
-    What fails leaves its files: who asks for their part then says what is wrong with them.
-    """
-    workers = min(cores() or 1, len(batches))
-    shares = [
-        [{digest: str(missing[digest]) for digest in batch} for batch in batches[worker::workers]]
-        for worker in range(workers)
-    ]
-    with contextlib.ExitStack() as stack:
-        running = []
-        for work in shares[1:]:
-            told = stack.enter_context(tempfile.TemporaryFile())
-            told.write(json.dumps(work).encode())
-            told.seek(0)
-            command = [sys.executable, "-m", "generator.pool_cache", str(folder)]
-            nothing = subprocess.DEVNULL
-            running.append(subprocess.Popen(command, cwd=ROOT, stdin=told, stdout=nothing, stderr=nothing))
-        with contextlib.suppress(AtlasError):
-            _work(folder, shares[0])
-        for process in running:
-            process.wait()
-
-
-def _work(folder: Path, batches: Iterable[Mapping[str, str]]) -> None:
-    """Write the part of each batch."""
-    for batch in batches:
-        write_part(folder / f"{_name(list(batch))}.npz", pool(Path(path) for path in batch.values()))
+def _kept(folder: Path, batch: Mapping[str, Path]) -> Path:
+    """The file with the rows of a batch, unless it was written before a mistake in another one was found."""
+    path = folder / f"{_name(list(batch))}.npz"
+    if not path.exists():
+        write_part(path, pool(batch.values()))
+    return path
 
 
 # ── Files of the cache ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -372,7 +335,3 @@ def _forget(folder: Path, named: set[str]) -> None:
         with contextlib.suppress(OSError):
             if path.name not in named and time.time() - path.stat().st_mtime > UNUSED_S:
                 path.unlink()
-
-
-if __name__ == "__main__":
-    _work(Path(sys.argv[1]), json.load(sys.stdin))

@@ -15,27 +15,31 @@ from conftest import ROOT
 from faults import Survived
 from test_executors import is_alive, wait_until
 
-from generator.parallel import FORKS, Beside
+from bench.errors import AtlasError
+from generator.parallel import FORKS, Beside, mapped
 
 PARENT = """
 import os, sys, time
 from functools import partial
 from pathlib import Path
-from generator.parallel import Builds
+from generator.parallel import Builds, mapped
 
 def build(name):
     Path(sys.argv[1], name).write_text(str(os.getpid()))
     time.sleep(120)
 
+if "mapped" in sys.argv:
+    list(mapped(build, ("zh", "ar")))
 Builds().start(partial(build, name) for name in ("zh", "ar"))
 time.sleep(120)
 """
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_a_build_that_is_killed_leaves_no_other_one_at_work(tmp_path: Path, survived: Survived) -> None:
+@pytest.mark.parametrize("way", ["builds", "mapped"])
+def test_a_build_that_is_killed_leaves_no_other_one_at_work(tmp_path: Path, survived: Survived, way: str) -> None:
     """It would go on writing into the site, while the next build makes it from newer sources."""
-    with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], cwd=ROOT) as parent:
+    with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path), way], cwd=ROOT) as parent:
         wait_until(lambda: len(pids(tmp_path)) == 2, seconds=60.0)
         others = pids(tmp_path)
         assert all(map(is_alive, others))
@@ -160,3 +164,39 @@ def test_what_nobody_asks_for_any_more_is_ended() -> None:
     assert process.is_alive()
     beside.stop()
     assert process.exitcode == -signal.SIGTERM
+
+
+def pid(_: int) -> int:
+    return os.getpid()
+
+
+def refuse(number: int) -> int:
+    if number == 2:
+        raise AtlasError("is two", where="here", remedy="take three")
+    return number
+
+
+def test_what_fails_among_several_tells_all_that_it_has_to_say() -> None:
+    made = mapped(refuse, [0, 1, 2, 3])
+    assert [next(made), next(made)] == [0, 1]
+    with pytest.raises(AtlasError) as raised:
+        next(made)
+    assert str(raised.value) == "here: is two\n  remedy: take three"
+
+
+@pytest.mark.skipif(not FORKS, reason="all made here")
+def test_what_a_killed_process_would_have_made_is_made_here() -> None:
+    assert os.getpid() not in mapped(pid, [0, 1, 2])
+    assert list(mapped(killed, [os.getpid()] * 3)) == [os.getpid()] * 3
+
+
+def test_several_stop_when_nobody_asks_for_more(tmp_path: Path) -> None:
+    made = mapped(touch, [tmp_path / str(number) for number in range(100)])
+    next(made)
+    made.close()
+    assert 0 < len(list(tmp_path.iterdir())) < 100
+
+
+def touch(path: Path) -> None:
+    path.touch()
+    time.sleep(0.05)
