@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import typing
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, compress, islice
@@ -21,7 +21,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from bench import record
 from bench.cause import ArmName
@@ -29,7 +28,6 @@ from bench.record import (
     PHASES,
     SCHEMA,
     WORST_FIRST,
-    Accuracy,
     Arm,
     Cell,
     Environment,
@@ -42,7 +40,6 @@ from bench.record import (
     Status,
     Telemetry,
     Whole,
-    Work,
 )
 from bench.statistics import PERCENTILE_FLOORS
 from generator.columns import Array, Indices, Numbers, Ragged, sums
@@ -85,13 +82,8 @@ class _Arm(Arm, frozen=True, kw_only=True):
 
 
 class _Measurement(Measurement, frozen=True, kw_only=True):
-    """A `Measurement` whose repeated parts are left as they are written: most processes of a cell agree in them."""
-
     eager: _Arm
     compiled: _Arm | None = None
-    graphs: msgspec.Raw = _NOTHING  # type: ignore[assignment]
-    accuracy: msgspec.Raw = _NOTHING  # type: ignore[assignment]
-    work: msgspec.Raw = _NOTHING  # type: ignore[assignment]
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,6 +108,12 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     node: str | None = None
     plan: str | None = None
     flags: tuple[str, ...] = ()
+
+
+class _Named(_Line, frozen=True, kw_only=True):
+    """A line whose measurement is not looked at."""
+
+    measurement: msgspec.Raw = _NOTHING  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,13 +141,13 @@ class Lines:
         return len(self.records.get("file", ()))
 
 
-def read(paths: Sequence[Path]) -> Lines:
-    """The lines of some run files; what an interrupted write left behind is none.
+def read(paths: Sequence[Path], *, measured: bool = True) -> Lines:
+    """The lines of some run files, `measured` or only what names them; what an interrupted write left behind is none.
 
     Raises `AtlasError` for the first line that is broken, or of an unknown schema.
     """
     try:
-        return _Reader().read(paths)
+        return _Reader(measured=measured).read(paths)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, _NotReadableError):
         for path in paths:
             for _ in record.read(path):  # says what is wrong with which line
@@ -219,8 +217,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _OF_ARM = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call", "energy_j", *PUBLISHED)
 _TEXTS = ("run", "origin", "profile", "reason", "command", "contributor", "node", "plan", "flags")
 _KINDS = {name: typing.get_type_hints(Record, include_extras=True)[name] for name in _TEXTS}
-_OF_LINES = {"cell": Cell, "environment": Environment, "source": Source | None}
-_OF_MEASUREMENTS = {"graphs": Graphs | None, "accuracy": Accuracy | None, "work": Work | None}
+_SHARED = {"cell": Cell, "environment": Environment, "source": Source | None}
 
 
 # ── Reading ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -229,13 +226,15 @@ _OF_MEASUREMENTS = {"graphs": Graphs | None, "accuracy": Accuracy | None, "work"
 class _Reader:
     """Makes an array of each block of lines."""
 
-    def __init__(self) -> None:
-        self._decoded = {name: _Decoded(kind) for name, kind in {**_OF_LINES, **_OF_MEASUREMENTS}.items()}
+    def __init__(self, *, measured: bool) -> None:
+        self._measured = measured
+        self._decode = msgspec.json.Decoder(_Line if measured else _Named).decode
+        self._decoded = {name: _Decoded(kind) for name, kind in _SHARED.items()}
         self._said = _Said()
         self._records: defaultdict[str, list[Indices]] = defaultdict(list)
-        self._parts: defaultdict[str, list[Indices]] = defaultdict(list)
         self._figures: defaultdict[str, list[Array]] = defaultdict(list)
         self._lists: defaultdict[str, list[Ragged]] = defaultdict(list)
+        self._graphs: list[Graphs | None] = []
         self._throttled: list[Mapping[str, int]] = []
 
     def read(self, paths: Sequence[Path]) -> Lines:
@@ -245,12 +244,10 @@ class _Reader:
         )
         while block := list(islice(written, TOGETHER)):
             files, texts = zip(*block, strict=True)
-            self._add(files, list(map(_decode, texts)))
+            self._add(files, list(map(self._decode, texts)))
         decoded = {name: each.decoded for name, each in self._decoded.items()}
-        records, parts, figures = _concatenated(self._records), _concatenated(self._parts), _concatenated(self._figures)
+        records = {name: np.concatenate(blocks) for name, blocks in self._records.items()}
         records |= self._said.columns(records["said"]) if records else {}
-        for part, numbers in parts.items():
-            figures |= {name: values[numbers] for name, values in _figures(PARTS[part], decoded[part])}
         return Lines(
             paths=paths,
             records=records,
@@ -258,9 +255,9 @@ class _Reader:
             environments=decoded["environment"],
             sources=decoded["source"],
             texts={name: list(texts) for name, texts in self._said.texts.items()},
-            figures=figures,
+            figures={name: np.concatenate(blocks) for name, blocks in self._figures.items()},
             lists={name: Ragged.joined(blocks) for name, blocks in self._lists.items()},
-            graphs=[decoded["graphs"][number] for number in parts.get("graphs", ())],
+            graphs=self._graphs,
             throttled=self._throttled,
         )
 
@@ -276,35 +273,30 @@ class _Reader:
             "measured_at": [_time(each.measured_at) for each in lines],
             "is_measured": [each.measurement is not None for each in lines],
             "said": map(self._said.__getitem__, map(attrgetter(*_TEXTS), lines)),
-            **{name: self._numbers(name, lines) for name in _OF_LINES},
         }
+        for name, decoded in self._decoded.items():
+            found[name] = map(decoded.__getitem__, map(bytes, map(attrgetter(name), lines)))
         for name, values in found.items():
             self._records[name].append(np.fromiter(values, np.int64, len(lines)))
-        self._add_measurements([each.measurement for each in lines if each.measurement is not None])
-
-    def _numbers(self, name: str, values: Sequence[Any]) -> list[int]:
-        """The numbers of a part that is left as it is written."""
-        decoded = self._decoded[name]
-        return [decoded[bytes(text)] for text in map(attrgetter(name), values)]
+        if self._measured:
+            self._add_measurements([each.measurement for each in lines if each.measurement is not None])
 
     def _add_measurements(self, measurements: Sequence[_Measurement]) -> None:
         for arm in ARMS:
             self._add_arms(arm, list(map(attrgetter(arm), measurements)))
         for part, names in PARTS.items():
-            if part in _OF_MEASUREMENTS:
-                self._parts[part].append(np.array(self._numbers(part, measurements), np.int64))
-            else:
-                self._add_figures("", _figures(names, list(map(attrgetter(part), measurements))))
+            self._add_figures("", names, list(map(attrgetter(part), measurements)))
         phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
         for name in PHASES:
             self._figures[f"{name}_s"].append(np.array([each.get(name, math.nan) for each in phases]))
         telemetry = [each.telemetry or _SILENT for each in measurements]
         for name in READINGS:
             self._lists[name].append(Ragged.of([getattr(each, name) for each in telemetry]))
+        self._graphs += [each.graphs for each in measurements]
         self._throttled += [each.throttle_reasons for each in telemetry]
 
     def _add_arms(self, name: str, arms: Sequence[_Arm | None]) -> None:
-        self._add_figures(f"{name}_", _figures(_OF_ARM, arms))
+        self._add_figures(f"{name}_", _OF_ARM, arms)
         known = [_NO_ARM if arm is None else arm for arm in arms]
         calls, rounds = _rounds([bytes(arm.rounds_ms) for arm in known])
         odd = ~((calls.flat >= SHORTEST_MS) & (calls.flat < LONGEST_MS))
@@ -324,8 +316,17 @@ class _Reader:
         self._lists[f"{name}_rounds"].append(Ragged(medians, rounds))
         self._lists[f"{name}_device"].append(Ragged.of([arm.device_ms for arm in known]))
 
-    def _add_figures(self, prefix: str, found: Iterable[tuple[str, Array]]) -> None:
-        for name, figures in found:
+    def _add_figures(self, prefix: str, names: Iterable[str], values: Sequence[Any]) -> None:
+        """The attributes `names` of some values, of a list how long it is; nan where one or the whole value is None."""
+        known = [at for at, value in enumerate(values) if value is not None]
+        some = [values[at] for at in known]
+        for name in names:
+            found = list(map(attrgetter(name), some))
+            if found and isinstance(found[0], tuple):
+                found = list(map(len, found))
+            figures = np.full(len(values), np.nan)
+            if found.count(None) < len(found):
+                figures[known] = found
             self._figures[prefix + name].append(figures)
 
 
@@ -333,7 +334,6 @@ class _NotReadableError(Exception):
     """The quick way does not read this line: the slow one tells why."""
 
 
-_decode = msgspec.json.Decoder(_Line).decode
 _calls_of = msgspec.json.Decoder(list[Number]).decode
 _rounds_of = msgspec.json.Decoder(typing.get_type_hints(Arm, include_extras=True)["rounds_ms"]).decode
 
@@ -359,24 +359,6 @@ def _rounds(arms: Sequence[bytes]) -> tuple[Ragged, Indices]:
     rounds = np.zeros(len(arms), np.int64)
     rounds[filled] = np.diff(of_arms, prepend=-1)
     return Ragged(np.fromiter(calls, np.float64, len(calls)), np.diff(of_rounds, prepend=-1)), rounds
-
-
-def _figures(names: Iterable[str], values: Sequence[Any]) -> Iterator[tuple[str, Array]]:
-    """The attributes `names` of some values, of a list how long it is; nan where one or the whole value is None."""
-    known = [at for at, value in enumerate(values) if value is not None]
-    some = [values[at] for at in known]
-    for name in names:
-        found = list(map(attrgetter(name), some))
-        if found and isinstance(found[0], tuple):
-            found = list(map(len, found))
-        figures = np.full(len(values), np.nan)
-        if found.count(None) < len(found):
-            figures[known] = found
-        yield name, figures
-
-
-def _concatenated(blocks: Mapping[str, list[NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    return {name: np.concatenate(arrays) for name, arrays in blocks.items()}
 
 
 def _time(at: datetime | None) -> int:

@@ -37,7 +37,7 @@ from generator.cache import CACHE
 from generator.columns import Indices, Texts
 from generator.lines import moment
 from generator.lint import Finding, lint
-from generator.pool_cache import digest_of, look_at, read_part, write_part
+from generator.pool_cache import Archive, digest_of, look_at, read_part, write_part
 from generator.pooling import Pooled
 from generator.rows import ORDERS, Row, Rows
 
@@ -197,13 +197,14 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
     """Read every run file below `results`: those that have changed since they are in the `cache`.
 
     Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
-    duplicate of another line of its run.
+    duplicate of another line of its run. Of many records, the measurements of those that pages do not show are left
+    unread: `python -m bench check` reads all of them.
     """
     archive = look_at(results, cache)
     kept = archive.folder and archive.folder / f"{digest_of(f'{_version()}{archive.key}'.encode())}.npz"
     shown = read_part(kept) if kept else None
     if shown is None:
-        shown = _shown(archive.pooled(), archive.paths)
+        shown = _shown(archive)
         if kept:
             write_part(kept, shown)
     return Results(
@@ -243,13 +244,29 @@ def _refuse_shared_runs(pooled: Pooled, paths: Sequence[Path]) -> None:
 # ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _shown(pooled: Pooled, paths: Sequence[Path]) -> Pooled:
-    """The rows that `Results` has, in the order of pages and with the names of devices and models: all of them, or the
-    newest of each cell where there are more than `HISTORY`."""
-    if not len(pooled):
-        return Pooled({}, {}, pooled.rounds, {"records": 0, "superseded": 0, "runs": []})
-    _refuse_shared_runs(pooled, paths)
-    figures, texts = dict(pooled.figures), dict(pooled.texts)
+def _shown(archive: Archive) -> Pooled:
+    """The rows that `Results` has, in the order of pages and with the names of devices and models."""
+    found = archive.named()
+    if not len(found):
+        return Pooled({}, {}, found.rounds, {"records": 0, "superseded": 0, "runs": []})
+    _refuse_shared_runs(found, archive.paths)
+    named, rows = _chosen(found)
+    whole = archive.pooled(found, rows)
+    figures = {**whole.figures, "newest": named.figures["newest"]}
+    del figures["file"]
+    texts = {**whole.texts, **{name: named.texts[name] for name in ("device", "model", "model_label")}}
+    facts = {
+        "records": int(found.figures["attempts"].sum()),
+        "runs": sorted(found.texts["run"].used()),
+        "superseded": len(found) - len(rows),
+    }
+    return Pooled(figures, texts, whole.rounds, facts)
+
+
+def _chosen(found: Pooled) -> tuple[Pooled, Indices]:
+    """All rows, or the newest of each cell where there are more than `HISTORY`, without their rounds; and the positions
+    that they had."""
+    figures, texts = dict(found.figures), dict(found.texts)
     age = np.lexsort((_ranks(texts["run"]), _ranks(texts["source_date"]), figures["measured_at"]))
     # The cores tell CPUs apart; beside an accelerator they are its host's, and it stays the same device.
     own_cores = np.where(texts["device_type"].are("cpu"), figures["cores"], np.nan)
@@ -261,19 +278,14 @@ def _shown(pooled: Pooled, paths: Sequence[Path]) -> Pooled:
         (each for name, each in texts.items() if name in COORDINATES),
         (each for name, each in figures.items() if name in COORDINATES),
     )
-    newest = figures["newest"] = np.zeros(len(pooled))
+    newest = figures["newest"] = np.zeros(len(found))
     newest[_last(cells, age)] = 1
-    shown = np.union1d(np.flatnonzero(newest), _last(_numbers([texts["malloc"]], [cells]), age))
-    facts = {
-        "records": int(figures["attempts"].sum()),
-        "runs": sorted(texts["run"].used()),
-        "superseded": len(pooled) - len(shown) if len(pooled) > HISTORY else 0,
-    }
-    del figures["file"]
-    table = Pooled(figures, texts, pooled.rounds, facts)
-    if facts["superseded"]:
-        table = table.take(shown)
-    return table.take(_in_order(table))
+    rows = np.arange(len(found))
+    if len(found) > HISTORY:
+        rows = np.union1d(np.flatnonzero(newest), _last(_numbers([texts["malloc"]], [cells]), age))
+    named = Pooled(figures, texts, {}).take(rows)
+    order = _in_order(named)
+    return named.take(order), rows[order]
 
 
 def _in_order(table: Pooled) -> Indices:

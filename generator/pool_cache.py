@@ -1,8 +1,10 @@
 """Rows of run files, pooled once: what was worked out from a file is kept by its content, and read back in columns.
 
-Run files enter, their rows leave, in the order of the files. Below one folder of the cache lie parts, each with the
-rows of some files, and an index, which knows the files by size and time and the parts by the content of their files. A
-file that has changed is pooled again, alone; of many files, each core pools the next batch as soon as it is free.
+Run files enter, their rows leave, in the order of the files. Of many files, which hold far more rows than pages show,
+the names of all rows are read first, and then the measurements of the files whose rows are shown. Below one folder of
+the cache lie parts, each with the rows of some files, and an index, which knows the files by size and time and the
+parts by the content of their files. A file that has changed is read again, alone; of many files, each core reads the
+next batch as soon as it is free.
 
 Safe to delete at any moment. Whatever is damaged, of another version or gone is made again without a word: each part
 has checksums, and its key names the program that made it. Safe with several builds at once: a file appears whole or not
@@ -23,7 +25,7 @@ import sys
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -37,16 +39,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import cause, record, statistics
+from bench.errors import AtlasError
 from bench.machine import cores
 from generator import columns, lines, pooling
 from generator.cache import CACHE, put
-from generator.columns import Ragged, Texts
-from generator.lines import ARMS
+from generator.columns import Indices, Ragged, Texts
 from generator.parallel import mapped
-from generator.pooling import Pooled, pool
+from generator.pooling import Pooled, named, pool
 
 WORTH_KEEPING = 2_000_000
 """Bytes of run files from which a cache pays: fewer are pooled sooner than their stamps are compared."""
+
+WORTH_NAMING = 48_000_000
+"""Bytes of run files from which names are read first: so many hold more rows than pages show."""
 
 BATCH = 24_000_000
 """Bytes of run files that become one part: so much is in memory at once, with what it decodes to."""
@@ -59,6 +64,10 @@ SETTLED_NS = 2_000_000_000
 
 UNUSED_S = 3600
 """How long a part that the index does not name stays: another build may be about to read it."""
+
+
+Make = Callable[[Iterable[Path]], Pooled]
+"""`pool` or `named`."""
 
 
 @cache
@@ -84,7 +93,7 @@ class _Index(msgspec.Struct, frozen=True):
     parts: dict[str, list[str]] = {}  # name of a part → digests of the files whose rows it has, in their order
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Archive:
     """Run files with their content, for who keeps what was made from all of them."""
 
@@ -99,11 +108,33 @@ class Archive:
         names = (f"{path} {stamp.digest}" for path, stamp in zip(self.paths, self.stamps, strict=True))
         return digest_of("\n".join([version(), *names]).encode())
 
-    def pooled(self) -> Pooled:
-        """The rows of all files. Raises `AtlasError` for the first line that is wrong."""
+    def named(self) -> Pooled:
+        """All rows; where there are many, without what follows from their measurements, most of which nobody shows.
+
+        Raises `AtlasError` for the first line that is wrong.
+        """
         if self.folder is None:
             return pool(self.paths)
-        return _pooled(self)
+        is_large = sum(each.size for each in self.stamps) > WORTH_NAMING
+        return _rows(self, named if is_large else pool, self.stamps)
+
+    def pooled(self, found: Pooled, rows: Indices) -> Pooled:
+        """Some rows of those that were `found`, whole.
+
+        Raises `AtlasError` for the first line that is wrong, and where a file has lost lines meanwhile.
+        """
+        if found.rounds:
+            return found.take(rows)
+        file = found.figures["file"]
+        files, place = np.unique(file[rows], return_inverse=True)
+        whole = _rows(self, pool, [self.stamps[each] for each in files])
+        starts, counts = _groups(whole.figures["file"], len(files))
+        within = rows - np.searchsorted(file, file[rows])
+        if (lost := within >= counts[place]).any():
+            raise AtlasError(
+                "has lost lines while it was read", where=str(self.paths[file[rows][lost][0]]), remedy="read it again"
+            )
+        return whole.take(starts[place] + within)
 
 
 def look_at(results: Path, root: Path = CACHE) -> Archive:
@@ -149,27 +180,29 @@ def digest_of(content: bytes) -> str:
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _pooled(archive: Archive) -> Pooled:
-    folder = archive.folder
+def _rows(archive: Archive, make: Make, stamps: Sequence[Stamp]) -> Pooled:
+    """What `make` finds in the files with these stamps, in their order."""
+    folder, kind = archive.folder, f"{make.__name__}-"
     assert folder is not None
-    wanted = {stamp.digest for stamp in archive.stamps}
-    parts = {name: digests for name, digests in archive.index.parts.items() if wanted.intersection(digests)}
+    wanted = {stamp.digest for stamp in stamps}
+    others = {name: digests for name, digests in archive.index.parts.items() if not name.startswith(kind)}
+    parts = {name: digests for name, digests in archive.index.parts.items() if name.startswith(kind)}
+    parts = {name: digests for name, digests in parts.items() if wanted.intersection(digests)}
     rows = {name: part for name in parts if (part := read_part(folder / f"{name}.npz")) is not None}
     known = {digest for name in rows for digest in parts[name]}
-    missing = {stamp.digest: path for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
-    for digest in known:
-        missing.pop(digest, None)
-    for batch, part in _pool_missing(missing, folder):
-        name = _name(batch)
+    files = {stamp.digest: path for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
+    missing = {digest: files[digest] for digest in dict.fromkeys(each.digest for each in stamps) if digest not in known}
+    for batch, part in _made(missing, make, folder):
+        name = _name(make, batch)
         parts[name], rows[name] = batch, part
     parts = {name: parts[name] for name in rows}
-    pooled = _joined([stamp.digest for stamp in archive.stamps], parts, rows)
-    _write_index(folder, archive, _compacted(wanted, parts, rows, folder))
-    return pooled
+    found = _joined([stamp.digest for stamp in stamps], parts, rows)
+    archive.index = _kept_index(archive, {**others, **_compacted(make, wanted, parts, rows, folder)})
+    return found
 
 
-def _name(digests: Sequence[str]) -> str:
-    return digest_of("\n".join([version(), *digests]).encode())
+def _name(make: Make, digests: Sequence[str]) -> str:
+    return f"{make.__name__}-" + digest_of("\n".join([version(), *digests]).encode())
 
 
 def _joined(digests: Sequence[str], parts: Mapping[str, Sequence[str]], rows: Mapping[str, Pooled]) -> Pooled:
@@ -213,33 +246,37 @@ def concatenated(parts: Sequence[Pooled]) -> Pooled:
     return Pooled(
         {name: np.concatenate(found) for name, found in figures.items()},
         {name: Texts.joined(found) for name, found in texts.items()},
-        {arm: Ragged.joined([part.rounds[arm] for part in parts]) for arm in ARMS},
+        {arm: Ragged.joined([part.rounds[arm] for part in parts]) for arm in parts[0].rounds},
     )
 
 
 def _compacted(
-    wanted: Collection[str], parts: Mapping[str, Sequence[str]], rows: Mapping[str, Pooled], folder: Path
+    make: Make,
+    wanted: Collection[str],
+    parts: Mapping[str, Sequence[str]],
+    rows: Mapping[str, Pooled],
+    folder: Path,
 ) -> Mapping[str, Sequence[str]]:
     """The parts, small ones joined where there are many, without what files held before."""
     small = {name: parts[name] for name, part in rows.items() if len(part) < FEW_ROWS}
     if len(small) <= FEW_PARTS:
         return parts
     digests = list(dict.fromkeys(digest for name in small for digest in small[name] if digest in wanted))
-    name = _name(digests)
+    name = _name(make, digests)
     write_part(folder / f"{name}.npz", _joined(digests, small, {each: rows[each] for each in small}))
     return {**{each: parts[each] for each in parts if each not in small}, name: digests}
 
 
-# ── Pooling what is new ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── Reading what is new ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _pool_missing(missing: Mapping[str, Path], folder: Path) -> Iterator[tuple[list[str], Pooled]]:
+def _made(missing: Mapping[str, Path], make: Make, folder: Path) -> Iterator[tuple[list[str], Pooled]]:
     """Digests and rows of each batch of new files."""
     batches = list(_batches(missing))
-    for batch, path in zip(batches, mapped(partial(_kept, folder), batches), strict=True):
+    for batch, path in zip(batches, mapped(partial(_kept, make, folder), batches), strict=True):
         part = read_part(path)
         if part is None:  # damaged
-            part = pool(batch.values())
+            part = make(batch.values())
             write_part(path, part)
         yield list(batch), part
 
@@ -257,11 +294,11 @@ def _batches(missing: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
         yield batch
 
 
-def _kept(folder: Path, batch: Mapping[str, Path]) -> Path:
+def _kept(make: Make, folder: Path, batch: Mapping[str, Path]) -> Path:
     """The file with the rows of a batch, unless it was written before a mistake in another one was found."""
-    path = folder / f"{_name(list(batch))}.npz"
+    path = folder / f"{_name(make, list(batch))}.npz"
     if not path.exists():
-        write_part(path, pool(batch.values()))
+        write_part(path, make(batch.values()))
     return path
 
 
@@ -287,6 +324,7 @@ def write_part(path: Path, part: Pooled) -> None:
         "kinds": {kind: list(columns) for kind, columns in kinds.items()},
         "figures": list(part.figures),
         "texts": {name: texts.known for name, texts in part.texts.items()},
+        "rounds": list(part.rounds),
         "rows": len(part),
         "facts": part.facts,
     }
@@ -304,7 +342,7 @@ def read_part(path: Path) -> Pooled | None:
             found: dict[str, NDArray[Any]] = {}
             for kind, names in told["kinds"].items():
                 found.update(zip(names, arrays[kind], strict=True))
-            rounds: dict[str, Ragged] = {arm: Ragged(arrays[f"{arm} flat"], arrays[f"{arm} lengths"]) for arm in ARMS}
+            rounds = {arm: Ragged(arrays[f"{arm} flat"], arrays[f"{arm} lengths"]) for arm in told["rounds"]}
         unknown = np.full(told["rows"], np.nan)
         figures = {name: found.get(name, unknown) for name in told["figures"]}
         texts = {name: Texts(found[name], known) for name, known in told["texts"].items()}
@@ -321,12 +359,15 @@ def _read_index(folder: Path) -> _Index:
     return index if index.version == version() else _Index()
 
 
-def _write_index(folder: Path, archive: Archive, parts: Mapping[str, Sequence[str]]) -> None:
+def _kept_index(archive: Archive, parts: Mapping[str, Sequence[str]]) -> _Index:
+    """The index of these parts, written if it is another one."""
+    assert archive.folder is not None
     stamps = {str(path): stamp for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
     index = _Index(version(), stamps, {name: list(digests) for name, digests in parts.items()})
     if index != archive.index:
-        put(folder / "index.json", msgspec.json.encode(index))
-        _forget(folder, {f"{name}.npz" for name in parts})
+        put(archive.folder / "index.json", msgspec.json.encode(index))
+        _forget(archive.folder, {f"{name}.npz" for name in parts})
+    return index
 
 
 def _forget(folder: Path, named: set[str]) -> None:
