@@ -20,19 +20,21 @@ from pathlib import Path
 from bench.errors import AtlasError
 from bench.machine import lines
 
-INTERVAL_S = 0.2
-"""Between two looks at the memory of several processes. A look takes a millisecond: half a percent of a core."""
+FIRST_S, INTERVAL_S = 0.0125, 0.2
+"""Between two looks at the memory of several processes, at first and in the end: each pause is twice the one before. A
+look takes a millisecond: half a percent of a core."""
 
 Command = Sequence[str]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on the wall, seconds of CPU, and the peak of resident memory in GB (1e9 bytes)."""
+    """Seconds on the wall, seconds of CPU, and the peak of resident memory in GB (1e9 bytes), None where it was over
+    before the first look."""
 
     wall_s: float
     cpu_s: float
-    memory_gb: float
+    memory_gb: float | None
 
 
 def cost_of(commands: Sequence[Command], folder: Path, env: Mapping[str, str], log: Path, limit_s: float) -> Cost:
@@ -42,7 +44,7 @@ def cost_of(commands: Sequence[Command], folder: Path, env: Mapping[str, str], l
     """
     costs = [_cost(command, folder, env, log, limit_s) for command in commands]
     wall_s, cpu_s = (sum(getattr(each, name) for each in costs) for name in ("wall_s", "cpu_s"))
-    return Cost(wall_s, cpu_s, max(each.memory_gb for each in costs))
+    return Cost(wall_s, cpu_s, max((each.memory_gb for each in costs if each.memory_gb is not None), default=None))
 
 
 def _cost(command: Command, folder: Path, env: Mapping[str, str], log: Path, limit_s: float) -> Cost:
@@ -59,7 +61,7 @@ def _cost(command: Command, folder: Path, env: Mapping[str, str], log: Path, lim
         child.returncode = os.waitstatus_to_exitcode(status)
     # Linux counts what this process held when the child began, which says something only where the child held more.
     told = usage.ru_maxrss if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else 0
-    peak_gb = watch.stop() or told * (1 if sys.platform == "darwin" else 1024) / 1e9
+    peak_gb = watch.stop() or told * (1 if sys.platform == "darwin" else 1024) / 1e9 or None
     if child.returncode:
         raise failure(command, log, f"exit status {child.returncode}" if wall_s < limit_s else f"over {limit_s:g} s")
     return Cost(wall_s, usage.ru_utime + usage.ru_stime, peak_gb)
@@ -86,7 +88,9 @@ class _Watch:
         self._thread.start()
 
     def _look(self, group: int, end: float) -> None:
-        while not self._over.wait(INTERVAL_S):
+        pause_s = FIRST_S
+        while not self._over.wait(pause_s):
+            pause_s = min(2 * pause_s, INTERVAL_S)
             members = list(group_of(group))
             held = map(_shared_out_gb if len(members) > 1 else _peak_gb, members)
             self._peak_gb = max(self._peak_gb, sum(held))

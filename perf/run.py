@@ -13,7 +13,7 @@ import random
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -203,7 +203,7 @@ class Run:
         except AtlasError as error:
             self._add(msgspec.structs.replace(timing, failure=one_line(f"{error.what} ({error.where})")))
             return False
-        figures = {name: rounded(getattr(cost, name)) for name in ("wall_s", "cpu_s", "memory_gb")}
+        figures = {name: rounded(value) for name, value in asdict(cost).items() if value is not None}
         self._add(msgspec.structs.replace(timing, **figures))
         return True
 
@@ -212,7 +212,8 @@ class Run:
             return
         self.performance = self.performance.with_timing(timing)
         self.save(self.performance)
-        said = timing.failure or f"{timing.wall_s:.3g} s, CPU {timing.cpu_s:.3g} s, {timing.memory_gb:.2f} GB"
+        memory = f"{timing.memory_gb:.2f}" if timing.memory_gb else "?"
+        said = timing.failure or f"{timing.wall_s:.3g} s, CPU {timing.cpu_s:.3g} s, {memory} GB"
         self.tell(f"  {timing.size} {timing.builder} {timing.action} #{timing.repeat + 1}: {said}")
 
     def _log(self, builder: Builder) -> Path:

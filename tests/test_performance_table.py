@@ -65,6 +65,13 @@ def test_figures_are_medians_and_ratios_are_ours_by_theirs() -> None:
     assert performance().builders == [OURS, "zensical", "static-i18n"]
 
 
+def test_memory_that_nobody_saw_is_not_known() -> None:
+    """It is 0 in old documents."""
+    loads = [timing(OURS, "cached load", 0.1, repeat, memory_gb=seen) for repeat, seen in enumerate((0.0, 0.06, 0.0))]
+    assert performance(*loads).median(OURS, "cached load", 80, "memory_gb") == 0.06
+    assert performance(loads[0]).median(OURS, "cached load", 80, "memory_gb") is None
+
+
 def test_what_failed_or_is_not_there_has_no_figure_and_no_ratio() -> None:
     assert performance().failed("static-i18n", "cold", 80)
     assert not performance().failed("zensical", "record", 80)
