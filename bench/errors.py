@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 
 class AtlasError(Exception):
@@ -15,14 +13,11 @@ class AtlasError(Exception):
     else about it is shown, and never a traceback.
     """
 
-    def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
-        super().__init__(what, where, remedy)
+    def __init__(self, what: str, where: str = "", remedy: str = "") -> None:
+        super().__init__(what, where, remedy)  # what it is made of again in another process
         self.what = what
         self.where = where
         self.remedy = remedy
-
-    def __reduce__(self) -> tuple[Callable[[str], AtlasError], tuple[str]]:  # from one process to another
-        return partial(AtlasError, where=self.where, remedy=self.remedy), (self.what,)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

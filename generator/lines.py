@@ -110,10 +110,16 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     flags: tuple[str, ...] = ()
 
 
-class _Named(_Line, frozen=True, kw_only=True):
-    """A line whose measurement is not looked at."""
+class _Gave(msgspec.Struct, frozen=True, kw_only=True):
+    """A `Measurement` of which only is seen whether it has a pair of latencies."""
 
-    measurement: msgspec.Raw = _NOTHING  # type: ignore[assignment]
+    compiled: msgspec.Raw = _NOTHING
+
+
+class _Named(_Line, frozen=True, kw_only=True):
+    """A line without what was measured."""
+
+    measurement: _Gave | None = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +127,9 @@ class Lines:
     """The lines of some run files, in their order.
 
     `records` has a number for each line, shape (lines,): that of its file, its process, its status in the order of
-    `WORST_FIRST`, its time in microseconds, and the place of its cell, its environment, its source and each of its
-    texts among those that there are. `figures`, nan where unknown, and `lists` are of measurements, as are `graphs` and
-    `throttled`: of the lines that have one.
+    `WORST_FIRST`, its time in microseconds, whether it has a measurement, whether that gave a pair of latencies, and
+    the place of its cell, its environment, its source and each of its texts among those that there are. `figures`, nan
+    where unknown, and `lists` are of measurements, as are `graphs` and `throttled`: of the lines that have one.
     """
 
     paths: Sequence[Path]
@@ -272,6 +278,7 @@ class _Reader:
             "status": [_RANK[each.status] for each in lines],
             "measured_at": [_time(each.measured_at) for each in lines],
             "is_measured": [each.measurement is not None for each in lines],
+            "gave": [_gave(each.measurement) for each in lines],
             "said": map(self._said.__getitem__, map(attrgetter(*_TEXTS), lines)),
         }
         for name, decoded in self._decoded.items():
@@ -359,6 +366,10 @@ def _rounds(arms: Sequence[bytes]) -> tuple[Ragged, Indices]:
     rounds = np.zeros(len(arms), np.int64)
     rounds[filled] = np.diff(of_arms, prepend=-1)
     return Ragged(np.fromiter(calls, np.float64, len(calls)), np.diff(of_rounds, prepend=-1)), rounds
+
+
+def _gave(measurement: _Measurement | _Gave | None) -> bool:
+    return measurement is not None and measurement.compiled not in (None, _NOTHING)
 
 
 def _time(at: datetime | None) -> int:

@@ -197,8 +197,8 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
     """Read every run file below `results`: those that have changed since they are in the `cache`.
 
     Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
-    duplicate of another line of its run. Of many records, the measurements of those that pages do not show are left
-    unread: `python -m bench check` reads all of them.
+    duplicate of another line of its run; and for a file that changes meanwhile. Of many records, the measurements in
+    files without rows that pages show are left unread: `python -m bench check` reads all of them.
     """
     archive = look_at(results, cache)
     kept = archive.folder and archive.folder / f"{digest_of(f'{_version()}{archive.key}'.encode())}.npz"

@@ -153,7 +153,7 @@ def _begun(run: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Conn
 
 
 def _make(mouth: Connection, function: Callable[[], Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked, which ends this
+    _never_in_front()
     with suppress(Exception):
         mouth.send(function())
     os._exit(0)  # without the endings of the process that this is a copy of
@@ -177,19 +177,19 @@ def _end_with(parent: BaseProcess | None) -> None:
 
 def mapped(function: Callable[[Item], Made], items: Sequence[Item]) -> Generator[Made, None, None]:
     """What `function` makes of each item, in their order, over the cores there are. What a process that has ended early
-    would have made is made here. Who stops asking stops them."""
+    would have made is made here. Who stops asking waits for what has been begun, and for no more."""
     if not FORKS or len(items) < 2:
         yield from map(function, items)
         return
     context = multiprocessing.get_context("fork")
     processes = ProcessPoolExecutor(min(len(items), cores() or 1), context, _never_in_front)
+    done = 0
     try:
-        made = [processes.submit(function, item) for item in items]
-        for item, each in zip(items, made, strict=True):
-            try:
-                yield each.result()
-            except BrokenProcessPool:
-                yield function(item)
+        for each in [processes.submit(function, item) for item in items]:
+            yield each.result()
+            done += 1
+    except BrokenProcessPool:
+        yield from map(function, items[done:])
     finally:
         processes.shutdown(cancel_futures=True)
 

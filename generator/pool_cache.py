@@ -93,14 +93,13 @@ class _Index(msgspec.Struct, frozen=True):
     parts: dict[str, list[str]] = {}  # name of a part → digests of the files whose rows it has, in their order
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Archive:
     """Run files with their content, for who keeps what was made from all of them."""
 
     paths: Sequence[Path]
     stamps: Sequence[Stamp]
     folder: Path | None  # of the cache; None where the files are too few
-    index: _Index
 
     @property
     def key(self) -> str:
@@ -111,7 +110,7 @@ class Archive:
     def named(self) -> Pooled:
         """All rows; where there are many, without what follows from their measurements, most of which nobody shows.
 
-        Raises `AtlasError` for the first line that is wrong.
+        Raises `AtlasError` for the first line that is wrong, and for a file that has changed meanwhile.
         """
         if self.folder is None:
             return pool(self.paths)
@@ -119,22 +118,14 @@ class Archive:
         return _rows(self, named if is_large else pool, self.stamps)
 
     def pooled(self, found: Pooled, rows: Indices) -> Pooled:
-        """Some rows of those that were `found`, whole.
-
-        Raises `AtlasError` for the first line that is wrong, and where a file has lost lines meanwhile.
-        """
+        """Some rows of those that were `found`, whole. Raises `AtlasError` as `named` does."""
         if found.rounds:
             return found.take(rows)
         file = found.figures["file"]
         files, place = np.unique(file[rows], return_inverse=True)
         whole = _rows(self, pool, [self.stamps[each] for each in files])
-        starts, counts = _groups(whole.figures["file"], len(files))
-        within = rows - np.searchsorted(file, file[rows])
-        if (lost := within >= counts[place]).any():
-            raise AtlasError(
-                "has lost lines while it was read", where=str(self.paths[file[rows][lost][0]]), remedy="read it again"
-            )
-        return whole.take(starts[place] + within)
+        starts = np.searchsorted(whole.figures["file"], np.arange(len(files)))
+        return whole.take(starts[place] + rows - np.searchsorted(file, file[rows]))
 
 
 def look_at(results: Path, root: Path = CACHE) -> Archive:
@@ -142,7 +133,7 @@ def look_at(results: Path, root: Path = CACHE) -> Archive:
     paths = record.run_files(results)
     seen = [_seen(path) for path in paths]
     if sum(size for size, _ in seen) < WORTH_KEEPING:
-        return Archive(paths, (), None, _Index())
+        return Archive(paths, (), None)
     folder = root / "records" / digest_of(str(results.resolve()).encode())
     index = _read_index(folder)
     stamps = {path: index.stamps.get(str(path)) for path in paths}
@@ -153,7 +144,7 @@ def look_at(results: Path, root: Path = CACHE) -> Archive:
     ]
     with ThreadPoolExecutor(cores()) as threads:
         stamps |= dict(zip((path for path, *_ in new), threads.map(lambda each: _stamp(*each), new), strict=True))
-    return Archive(paths, [stamp for stamp in stamps.values() if stamp], folder, index)
+    return Archive(paths, [stamp for stamp in stamps.values() if stamp], folder)
 
 
 def _seen(path: Path) -> tuple[int, int]:
@@ -184,20 +175,20 @@ def _rows(archive: Archive, make: Make, stamps: Sequence[Stamp]) -> Pooled:
     """What `make` finds in the files with these stamps, in their order."""
     folder, kind = archive.folder, f"{make.__name__}-"
     assert folder is not None
-    wanted = {stamp.digest for stamp in stamps}
-    others = {name: digests for name, digests in archive.index.parts.items() if not name.startswith(kind)}
-    parts = {name: digests for name, digests in archive.index.parts.items() if name.startswith(kind)}
-    parts = {name: digests for name, digests in parts.items() if wanted.intersection(digests)}
+    files = dict(zip((stamp.digest for stamp in archive.stamps), archive.paths, strict=True))
+    kept = {name: digests for name, digests in _read_index(folder).parts.items() if files.keys() & digests}
+    others = {name: digests for name, digests in kept.items() if not name.startswith(kind)}
+    wanted = {stamp.digest: stamp for stamp in stamps}
+    parts = {name: digests for name, digests in kept.items() if name not in others and wanted.keys() & digests}
     rows = {name: part for name in parts if (part := read_part(folder / f"{name}.npz")) is not None}
     known = {digest for name in rows for digest in parts[name]}
-    files = {stamp.digest: path for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
-    missing = {digest: files[digest] for digest in dict.fromkeys(each.digest for each in stamps) if digest not in known}
+    missing = {files[digest]: stamp for digest, stamp in wanted.items() if digest not in known}
     for batch, part in _made(missing, make, folder):
         name = _name(make, batch)
         parts[name], rows[name] = batch, part
     parts = {name: parts[name] for name in rows}
     found = _joined([stamp.digest for stamp in stamps], parts, rows)
-    archive.index = _kept_index(archive, {**others, **_compacted(make, wanted, parts, rows, folder)})
+    _write_index(folder, archive, {**others, **_compacted(make, wanted, parts, rows, folder)})
     return found
 
 
@@ -270,23 +261,21 @@ def _compacted(
 # ── Reading what is new ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _made(missing: Mapping[str, Path], make: Make, folder: Path) -> Iterator[tuple[list[str], Pooled]]:
+def _made(missing: Mapping[Path, Stamp], make: Make, folder: Path) -> Iterator[tuple[list[str], Pooled]]:
     """Digests and rows of each batch of new files."""
     batches = list(_batches(missing))
-    for batch, path in zip(batches, mapped(partial(_kept, make, folder), batches), strict=True):
-        part = read_part(path)
-        if part is None:  # damaged
-            part = make(batch.values())
-            write_part(path, part)
-        yield list(batch), part
+    for batch, part in zip(batches, mapped(partial(_kept, make, folder), batches), strict=True):
+        digests = [stamp.digest for stamp in batch.values()]
+        found = read_part(folder / f"{_name(make, digests)}.npz") if part is None else part
+        yield digests, make(batch) if found is None else found  # somebody may have cleared the cache meanwhile
 
 
-def _batches(missing: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
-    batch: dict[str, Path] = {}
+def _batches(missing: Mapping[Path, Stamp]) -> Iterator[dict[Path, Stamp]]:
+    batch: dict[Path, Stamp] = {}
     size = 0
-    for digest, path in missing.items():
-        batch[digest] = path
-        size += _seen(path)[0]
+    for path, stamp in missing.items():
+        batch[path] = stamp
+        size += stamp.size
         if size >= BATCH:
             yield batch
             batch, size = {}, 0
@@ -294,12 +283,20 @@ def _batches(missing: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
         yield batch
 
 
-def _kept(make: Make, folder: Path, batch: Mapping[str, Path]) -> Path:
-    """The file with the rows of a batch, unless it was written before a mistake in another one was found."""
-    path = folder / f"{_name(make, list(batch))}.npz"
-    if not path.exists():
-        write_part(path, make(batch.values()))
-    return path
+def _kept(make: Make, folder: Path, batch: Mapping[Path, Stamp]) -> Pooled | None:
+    """The rows of a batch; None where they are in the cache, maybe since before a mistake in another one was found.
+
+    Raises `AtlasError` for a file that is no longer as its stamp says: what it held would be kept under another name.
+    """
+    path = folder / f"{_name(make, [stamp.digest for stamp in batch.values()])}.npz"
+    if read_part(path) is not None:
+        return None
+    part = make(batch)
+    for file, stamp in batch.items():
+        if _seen(file) != (stamp.size, stamp.modified_ns) and _stamp(file, *_seen(file)).digest != stamp.digest:
+            raise AtlasError("has changed while it was read", where=str(file), remedy="read it again")
+    write_part(path, part)
+    return None if path.exists() else part
 
 
 # ── Files of the cache ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -359,15 +356,12 @@ def _read_index(folder: Path) -> _Index:
     return index if index.version == version() else _Index()
 
 
-def _kept_index(archive: Archive, parts: Mapping[str, Sequence[str]]) -> _Index:
-    """The index of these parts, written if it is another one."""
-    assert archive.folder is not None
+def _write_index(folder: Path, archive: Archive, parts: Mapping[str, Sequence[str]]) -> None:
     stamps = {str(path): stamp for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
     index = _Index(version(), stamps, {name: list(digests) for name, digests in parts.items()})
-    if index != archive.index:
-        put(archive.folder / "index.json", msgspec.json.encode(index))
-        _forget(archive.folder, {f"{name}.npz" for name in parts})
-    return index
+    if index != _read_index(folder):
+        put(folder / "index.json", msgspec.json.encode(index))
+        _forget(folder, {f"{name}.npz" for name in parts})
 
 
 def _forget(folder: Path, named: set[str]) -> None:

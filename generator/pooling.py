@@ -80,8 +80,8 @@ def pool(paths: Iterable[Path]) -> Pooled:
 
 
 def named(paths: Iterable[Path]) -> Pooled:
-    """The same rows without `rounds` and what follows from them, in a third of the time: what they are called, and
-    when they were measured. Where the processes of a row ended differently, it may have the status of another one.
+    """The same rows without what was measured, in a third of the time: what they are called, and when and how their
+    processes ended.
 
     Raises `AtlasError` as `pool` does, but for what is wrong with a measurement.
     """
@@ -104,8 +104,7 @@ def _without_collecting() -> Iterator[None]:
 def _named(lines: Lines) -> Pooled:
     if not len(lines):
         return Pooled({"file": np.empty(0, np.int64)}, {}, {})
-    order, sizes = _rows(lines)
-    return Pooled(*_described(lines, np.ones(len(lines), dtype=bool), order, sizes), {})
+    return Pooled(*_described(lines, *_rows(lines)), {})
 
 
 def _pooled(lines: Lines) -> Pooled:
@@ -113,10 +112,8 @@ def _pooled(lines: Lines) -> Pooled:
         return Pooled({"file": np.empty(0, np.int64)}, {}, {arm: Ragged.of(()) for arm in ARMS})
     _refuse_impossible(lines)
     order, sizes = _rows(lines)
+    described, texts = _described(lines, order, sizes)
     measured = lines.records["is_measured"].astype(bool)
-    gave = np.zeros(len(measured), dtype=bool)
-    gave[measured] = lines.figures["compiled_is"] > 0
-    described, texts = _described(lines, gave, order, sizes)
     # Positions among the measurements, cell by cell and process by process.
     number = np.cumsum(measured) - 1
     at = number[order][measured[order]]
@@ -219,11 +216,8 @@ def _impossible(measurement: Measurement | None) -> str:
 # ── What a row says of its cell ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _described(
-    lines: Lines, gave: NDArray[np.bool_], order: Indices, sizes: Indices
-) -> tuple[dict[str, NDArray[Any]], dict[str, Texts]]:
-    """Names, statuses, environment and source: those of the record that stands for the cell. `gave` says which records
-    have a pair of latencies."""
+def _described(lines: Lines, order: Indices, sizes: Indices) -> tuple[dict[str, NDArray[Any]], dict[str, Texts]]:
+    """Names, statuses, environment and source: those of the record that stands for the cell."""
     records = lines.records
     starts = np.cumsum(sizes) - sizes
     standing = order[starts]
@@ -231,7 +225,7 @@ def _described(
     for row in np.flatnonzero(np.maximum.reduceat(statuses, starts) != np.minimum.reduceat(statuses, starts)):
         members = order[starts[row] : starts[row] + sizes[row]]
         found = [WORST_FIRST[each] for each in records["status"][members]]
-        standing[row] = members[record.standing(found, gave[members].tolist())]
+        standing[row] = members[record.standing(found, records["gave"][members].tolist())]
     figures = {"file": records["file"][standing], "attempts": sizes.astype(np.float64)}
     texts: dict[str, Texts] = {}
     for name, said in lines.texts.items():

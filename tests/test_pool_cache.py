@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from atlas_data import KEEPING, ON_CPU, measured, write
 from conftest import THOROUGH
 
 from bench.errors import AtlasError
+from bench.record import Status
 from generator import load as loading
 from generator import pool_cache, pooling
 from generator.load import Results, load
@@ -33,16 +35,33 @@ def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture
 def pooled_files(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files that are read, as they are read: all of them by this process."""
-    read: list[Path] = []
+    """The files that are pooled, as they are read: all of them by this process."""
     monkeypatch.setattr(pool_cache, "mapped", map)
+    return noted(monkeypatch, "pool")
 
-    def pool(paths: Sequence[Path]) -> pooling.Pooled:
+
+@pytest.fixture
+def named_files(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files of which only the names are read."""
+    return noted(monkeypatch, "named")
+
+
+def noted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Path]:
+    made: Callable[[Iterable[Path]], pooling.Pooled] = getattr(pooling, name)
+    read: list[Path] = []
+
+    def make(paths: Iterable[Path]) -> pooling.Pooled:
         read.extend(paths := list(paths))
-        return pooling.pool(paths)
+        return made(paths)
 
-    monkeypatch.setattr(pool_cache, "pool", pool)
+    make.__name__ = name
+    monkeypatch.setattr(pool_cache, name, make)
     return read
+
+
+def index_of(cache: Path) -> pool_cache._Index:
+    (path,) = cache.rglob("index.json")
+    return pool_cache._read_index(path.parent)
 
 
 def plain(records: Path) -> Results:
@@ -58,25 +77,47 @@ def same(one: Results, other: Results) -> None:
     assert one.rounds_ms == other.rounds_ms
 
 
-def test_a_cached_archive_is_the_same_and_reads_no_file(tmp_path: Path, pooled_files: list[Path]) -> None:
+def test_a_cached_archive_is_the_same_and_reads_no_file(
+    tmp_path: Path, pooled_files: list[Path], named_files: list[Path]
+) -> None:
     records = write_archive(tmp_path / "records", 100, models=1)
     first = load(records, tmp_path / "cache")
     assert sorted(pooled_files) == sorted(records.iterdir())
+    assert sorted(named_files) in ([], sorted(records.iterdir()))
     pooled_files.clear()
+    named_files.clear()
     same(load(records, tmp_path / "cache"), first)
-    assert not pooled_files
+    assert not pooled_files + named_files
     same(plain(records), first)
 
 
-def test_a_new_record_reads_its_file_and_no_other(tmp_path: Path, pooled_files: list[Path]) -> None:
+def test_a_new_record_reads_its_file_and_no_other(
+    tmp_path: Path, pooled_files: list[Path], named_files: list[Path]
+) -> None:
     records = write_archive(tmp_path / "records", 100, models=1)
     load(records, tmp_path / "cache")
     pooled_files.clear()
+    if is_large := bool(named_files):
+        named_files.clear()
     run = sorted(records.iterdir())[2]
     write(records, [measured(run=run.stem)])
     after = load(records, tmp_path / "cache")
     assert pooled_files == [run]
+    assert named_files == ([run] if is_large else [])
     same(after, plain(records))
+
+
+def test_names_are_read_first_where_records_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named_files: list[Path]
+) -> None:
+    monkeypatch.setattr(pool_cache, "mapped", map)
+    records = write_archive(tmp_path / "records", 20, models=1)
+    monkeypatch.setattr(pool_cache, "WORTH_NAMING", sum(path.stat().st_size for path in records.iterdir()))
+    load(records, tmp_path / "cache")
+    assert not named_files
+    write(records, [measured()])
+    load(records, tmp_path / "cache")
+    assert sorted(named_files) == sorted(records.iterdir())
 
 
 @pytest.mark.parametrize("history", [20, 5_000])
@@ -159,7 +200,7 @@ def test_many_small_parts_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for step in range(5):
         write(records, [measured(run="grows", checkpoint=f"c{step}")])
         load(records, tmp_path / "cache")
-        kinds = Counter(name.partition("-")[0] for name in look_at(records, tmp_path / "cache").index.parts)
+        kinds = Counter(name.partition("-")[0] for name in index_of(tmp_path / "cache").parts)
         assert max(kinds.values()) <= 4
 
 
@@ -188,21 +229,57 @@ def test_of_many_records_only_those_are_pooled_that_pages_show(
     assert pooled_files, "the run before that is shown now"
 
 
-@pytest.mark.parametrize("_small", ["names first"], indirect=True)
-def test_a_file_may_grow_while_it_is_read_but_lose_no_lines(tmp_path: Path) -> None:
+def grow(path: Path) -> None:
+    write(path.parent, [measured(run=path.stem)])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("change", [grow, empty])
+def test_a_file_that_changes_while_it_is_read_is_told_and_not_kept(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    """What it held then would be taken for what it held before, once that is back."""
     records = write_archive(tmp_path / "records", 100, models=1)
-    first, *_, last = sorted(records.iterdir())
+    last = max(records.iterdir())
+    sound = last.read_bytes()
+    archive = look_at(records, tmp_path / "cache")
+    change(last)
+    with pytest.raises(AtlasError, match="has changed while it was read") as raised:
+        archive.named()
+    assert raised.value.where == str(last)
+    last.write_bytes(sound)
+    same(load(records, tmp_path / "cache"), plain(records))
+
+
+@pytest.mark.parametrize("_small", ["names first"], indirect=True)
+def test_names_and_measurements_are_of_the_same_content(tmp_path: Path) -> None:
+    records = write_archive(tmp_path / "records", 100, models=1)
     archive = look_at(records, tmp_path / "cache")
     found = archive.named()
-    rows = np.arange(len(found))
-    write(records, [measured(run=first.stem)])
-    assert archive.pooled(found, rows).texts["run"].plain() == found.texts["run"].plain()
-    archive = look_at(records, tmp_path / "another")
-    found = archive.named()
-    last.write_bytes(b"")
-    with pytest.raises(AtlasError, match="has lost lines while it was read") as raised:
+    max(records.iterdir()).write_bytes(b"")
+    with pytest.raises(AtlasError, match="has changed while it was read"):
         archive.pooled(found, np.arange(len(found)))
-    assert raised.value.where == str(last)
+
+
+def with_threads(threads: int) -> dict[str, Any]:
+    return {**ON_CPU, "environment": {"cores": 2, "threads": threads}}
+
+
+@pytest.mark.parametrize("history", [0, 5_000])
+def test_the_record_that_stands_for_a_cell_is_the_same_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: int
+) -> None:
+    """What failed before the first pair of latencies does not count, nor what it ran on."""
+    monkeypatch.setattr(loading, "HISTORY", history)
+    failed = measured(run="a", status=Status.CRASH, reason="out of threads", **with_threads(1))
+    others = measured(run="a", process=1, **with_threads(2)), measured(run="b", day=2, **with_threads(2))
+    records = write(tmp_path / "records", [failed, *others])
+    results = load(records, tmp_path / "cache")
+    same(results, plain(records))
+    assert [row["threads"] for row in results.newest_rows] == [2]
 
 
 def test_a_long_history_leaves_both_ways_of_freeing_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
