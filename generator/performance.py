@@ -88,7 +88,8 @@ def _figure(performance: Performance, name: str, action: str, size: int, figure:
 def _name(builder: str, words: Words) -> str:
     if builder == OURS:
         return str(words.language.gettext("This guide"))
-    return {"static-i18n": "Material + static-i18n", "zensical": "Zensical"}.get(builder, builder)
+    names = {"static-i18n": "Material + static-\u2060i18n", "zensical": "Zensical"}  # no line ends at that hyphen
+    return names.get(builder, builder)
 
 
 def _action(action: str, words: Words) -> str:

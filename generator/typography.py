@@ -103,7 +103,7 @@ def _closed(seam: re.Match[str]) -> str:
 # --- Latin in right-to-left text --------------------------------------------------------------------------------------
 
 _NAME = r"\{\{[^{}]*\|\s*name\s*\}\}"
-_LATIN = rf"[A-Za-z][A-Za-z0-9]*(?:[ ./_&'’+-]?[A-Za-z0-9]+)*[²³]?\+*(?: {_NAME})*"
+_LATIN = rf"[A-Za-z][A-Za-z0-9]*(?:(?:[ ./_&'’+]|-\u2060?)?[A-Za-z0-9]+)*[²³]?\+*(?: {_NAME})*"
 # The text of an image is an attribute, which takes no element.
 _LATIN_RUN = re.compile(
     rf"(?P<latin>{_LATIN})|<bdi\b.*?</bdi>|!\[[^\]]*\]\([^()]*\)(?:\{{[^{{}}]*\}})?|{VERBATIM.pattern}", VERBATIM.flags

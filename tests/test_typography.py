@@ -48,6 +48,7 @@ def test_the_value_decides_on_the_space_beside_it(text: str, value: str, expecte
         ("يستخدم PyTorch هنا", 'يستخدم <bdi dir="ltr">PyTorch</bdi> هنا'),
         ("من Hugging Face Hub.", 'من <bdi dir="ltr">Hugging Face Hub</bdi>.'),
         ("وC++ وA100-SXM4", 'و<bdi dir="ltr">C++</bdi> و<bdi dir="ltr">A100-SXM4</bdi>'),
+        ("مع static-\u2060i18n", 'مع <bdi dir="ltr">static-\u2060i18n</bdi>'),
         ("في PyTorch {{ v | name }}", 'في <bdi dir="ltr">PyTorch {{ v | name }}</bdi>'),
         ("قيمة {{ best.model | ms }} هنا", "قيمة {{ best.model | ms }} هنا"),
         ("الوضع `reduce-overhead`", "الوضع `reduce-overhead`"),
