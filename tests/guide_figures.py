@@ -104,7 +104,8 @@ def proper_names() -> set[str]:
     found = {row[column] for row in results.rows for column in columns}
     documents = (each for each in (results.tour, results.quality, results.faults, results.performance) if each)
     found.update(short_name(each.environment.device_name) for each in documents)
-    builders = {"Material", "Zensical", "static-i18n", "mkdocs-material", "mkdocs-static-i18n", "mkdocs", "zensical"}
+    builders = {"Material", "Zensical", "static-i18n", "static-\u2060i18n", "mkdocs", "zensical"}
+    builders |= {"mkdocs-material", "mkdocs-static-i18n"}
     return {*load_glossary().keep, *_MONTHS, *builders, *found} - {""}
 
 
