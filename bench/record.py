@@ -438,7 +438,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
             for number in count(1):
                 line = file.readline(MAX_LINE_BYTES + 2)
                 is_last = not line.endswith(b"\n")
-                if before and not before.isspace():
+                if before.strip():
                     yield number - 1, before.rstrip(b"\n") if is_last and b"\0" in before else before
                 if len(line) > MAX_LINE_BYTES + 1:
                     raise _too_long(f"{path}:{number}")

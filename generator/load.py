@@ -250,23 +250,22 @@ def _shown(archive: Archive) -> Pooled:
     if not len(found):
         return Pooled({}, {}, found.rounds, {"records": 0, "superseded": 0, "runs": []})
     _refuse_shared_runs(found, archive.paths)
-    named, rows = _chosen(found)
+    own, rows = _chosen(found)
     whole = archive.pooled(found, rows)
-    figures = {**whole.figures, "newest": named.figures["newest"]}
+    figures = {**whole.figures, **own.figures}
     del figures["file"]
-    texts = {**whole.texts, **{name: named.texts[name] for name in ("device", "model", "model_label")}}
     facts = {
         "records": int(found.figures["attempts"].sum()),
         "runs": sorted(found.texts["run"].used()),
         "superseded": len(found) - len(rows),
     }
-    return Pooled(figures, texts, whole.rounds, facts)
+    return Pooled(figures, {**whole.texts, **own.texts}, whole.rounds, facts)
 
 
 def _chosen(found: Pooled) -> tuple[Pooled, Indices]:
-    """All rows, or the newest of each cell where there are more than `HISTORY`, without their rounds; and the positions
-    that they had."""
-    figures, texts = dict(found.figures), dict(found.texts)
+    """What only a look at all rows tells of those that pages show, and their positions: all, or the newest of each cell
+    where there are more than `HISTORY`."""
+    figures, texts = found.figures, dict(found.texts)
     age = np.lexsort((_ranks(texts["run"]), _ranks(texts["source_date"]), figures["measured_at"]))
     # The cores tell CPUs apart; beside an accelerator they are its host's, and it stays the same device.
     own_cores = np.where(texts["device_type"].are("cpu"), figures["cores"], np.nan)
@@ -278,22 +277,21 @@ def _chosen(found: Pooled) -> tuple[Pooled, Indices]:
         (each for name, each in texts.items() if name in COORDINATES),
         (each for name, each in figures.items() if name in COORDINATES),
     )
-    newest = figures["newest"] = np.zeros(len(found))
+    newest = np.zeros(len(found))
     newest[_last(cells, age)] = 1
     rows = np.arange(len(found))
     if len(found) > HISTORY:
         rows = np.union1d(np.flatnonzero(newest), _last(_numbers([texts["malloc"]], [cells]), age))
-    named = Pooled(figures, texts, {}).take(rows)
-    order = _in_order(named)
-    return named.take(order), rows[order]
+    rows = _in_order(figures, texts, rows)
+    own = Pooled({"newest": newest}, {name: texts[name] for name in ("device", "model", "model_label")}, {})
+    return own.take(rows), rows
 
 
-def _in_order(table: Pooled) -> Indices:
-    """Positions of the rows as pages show them: accelerators before CPUs, old versions before new, models by name."""
+def _in_order(figures: Mapping[str, NDArray[Any]], texts: Mapping[str, Texts], rows: Indices) -> Indices:
+    """These rows as pages show them: accelerators before CPUs, old versions before new, models by name."""
     keys = ["device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run"]
-    figures, texts = table.figures, table.texts
     ranks = [figures[key] if key in figures else _ranks(texts[key], ORDERS.get(key)) for key in reversed(keys)]
-    return np.lexsort([*ranks, texts["device_type"].are("cpu")])
+    return rows[np.lexsort([each[rows] for each in (*ranks, texts["device_type"].are("cpu"))])]
 
 
 def _ranks(column: Texts, order: Callable[[str], Any] | None = None) -> Indices:

@@ -124,8 +124,8 @@ class Archive:
         file = found.figures["file"]
         files, place = np.unique(file[rows], return_inverse=True)
         whole = _rows(self, pool, [self.stamps[each] for each in files])
-        starts = np.searchsorted(whole.figures["file"], np.arange(len(files)))
-        return whole.take(starts[place] + rows - np.searchsorted(file, file[rows]))
+        moved = np.searchsorted(whole.figures["file"], np.arange(len(files))) - np.searchsorted(file, files)
+        return whole.take(rows + moved[place])
 
 
 def look_at(results: Path, root: Path = CACHE) -> Archive:
@@ -176,7 +176,8 @@ def _rows(archive: Archive, make: Make, stamps: Sequence[Stamp]) -> Pooled:
     folder, kind = archive.folder, f"{make.__name__}-"
     assert folder is not None
     files = dict(zip((stamp.digest for stamp in archive.stamps), archive.paths, strict=True))
-    kept = {name: digests for name, digests in _read_index(folder).parts.items() if files.keys() & digests}
+    index = _read_index(folder)
+    kept = {name: digests for name, digests in index.parts.items() if files.keys() & digests}
     others = {name: digests for name, digests in kept.items() if not name.startswith(kind)}
     wanted = {stamp.digest: stamp for stamp in stamps}
     parts = {name: digests for name, digests in kept.items() if name not in others and wanted.keys() & digests}
@@ -188,7 +189,7 @@ def _rows(archive: Archive, make: Make, stamps: Sequence[Stamp]) -> Pooled:
         parts[name], rows[name] = batch, part
     parts = {name: parts[name] for name in rows}
     found = _joined([stamp.digest for stamp in stamps], parts, rows)
-    _write_index(folder, archive, {**others, **_compacted(make, wanted, parts, rows, folder)})
+    _write_index(folder, index, archive, {**others, **_compacted(make, wanted, parts, rows, folder)})
     return found
 
 
@@ -356,10 +357,10 @@ def _read_index(folder: Path) -> _Index:
     return index if index.version == version() else _Index()
 
 
-def _write_index(folder: Path, archive: Archive, parts: Mapping[str, Sequence[str]]) -> None:
+def _write_index(folder: Path, before: _Index, archive: Archive, parts: Mapping[str, Sequence[str]]) -> None:
     stamps = {str(path): stamp for path, stamp in zip(archive.paths, archive.stamps, strict=True)}
     index = _Index(version(), stamps, {name: list(digests) for name, digests in parts.items()})
-    if index != _read_index(folder):
+    if index != before:
         put(folder / "index.json", msgspec.json.encode(index))
         _forget(folder, {f"{name}.npz" for name in parts})
 

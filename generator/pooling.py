@@ -40,7 +40,7 @@ from bench.record import (
     Source,
 )
 from bench.statistics import CONFIDENCE, SAME, VERDICT_CONFIDENCE, student
-from generator.columns import Array, Indices, Numbers, Ragged, Texts
+from generator.columns import Array, Indices, Numbers, Ragged, Texts, sums
 from generator.lines import ARMS, LONGEST_MS, PARTS, PERCENTILES, PUBLISHED, READINGS, SHORTEST_MS, Lines, read
 
 
@@ -117,7 +117,7 @@ def _pooled(lines: Lines) -> Pooled:
     # Positions among the measurements, cell by cell and process by process.
     number = np.cumsum(measured) - 1
     at = number[order][measured[order]]
-    processes = np.add.reduceat(measured[order], np.cumsum(sizes) - sizes, dtype=np.int64)
+    processes = sums(measured[order], sizes)
     rounds: dict[str, Ragged] = {arm: lines.lists[f"{arm}_rounds"].take(at).merged(processes) for arm in ARMS}
     with np.errstate(all="ignore"):  # what is not known is nan, and so is what follows from it
         found, told = _figures(_Measurements(lines), at, processes, described["batch_size"])

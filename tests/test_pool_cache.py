@@ -20,6 +20,7 @@ from bench.record import Status
 from generator import load as loading
 from generator import pool_cache, pooling
 from generator.load import Results, load
+from generator.parallel import FORKS
 from generator.pool_cache import look_at
 
 
@@ -35,8 +36,7 @@ def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture
 def pooled_files(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files that are pooled, as they are read: all of them by this process."""
-    monkeypatch.setattr(pool_cache, "mapped", map)
+    """The files that are pooled, as they are read."""
     return noted(monkeypatch, "pool")
 
 
@@ -47,6 +47,7 @@ def named_files(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def noted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Path]:
+    """The files that the function of this name reads: all of them in this process."""
     made: Callable[[Iterable[Path]], pooling.Pooled] = getattr(pooling, name)
     read: list[Path] = []
 
@@ -55,6 +56,7 @@ def noted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Path]:
         return made(paths)
 
     make.__name__ = name
+    monkeypatch.setattr(pool_cache, "mapped", map)
     monkeypatch.setattr(pool_cache, name, make)
     return read
 
@@ -110,7 +112,6 @@ def test_a_new_record_reads_its_file_and_no_other(
 def test_names_are_read_first_where_records_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named_files: list[Path]
 ) -> None:
-    monkeypatch.setattr(pool_cache, "mapped", map)
     records = write_archive(tmp_path / "records", 20, models=1)
     monkeypatch.setattr(pool_cache, "WORTH_NAMING", sum(path.stat().st_size for path in records.iterdir()))
     load(records, tmp_path / "cache")
@@ -153,10 +154,21 @@ def test_whatever_happens_to_files_and_cache_the_rows_are_those_of_the_files(
         same(load(records, cache), plain(records))
 
 
+READ_HERE: list[Path] = []
+
+
+def pool(paths: Iterable[Path]) -> pooling.Pooled:
+    """Other processes find it by its name, and note what they read in a list of their own."""
+    READ_HERE.extend(paths := list(paths))
+    return pooling.pool(paths)
+
+
 def test_several_processes_make_the_same_rows_as_one_and_tell_the_same_mistake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_cache, "BATCH", 60_000)
+    monkeypatch.setattr(pool_cache, "pool", pool)
+    READ_HERE.clear()
     records = write_archive(tmp_path / "records", 100, models=1)
     broken = max(records.iterdir())
     sound = broken.read_bytes()
@@ -166,7 +178,9 @@ def test_several_processes_make_the_same_rows_as_one_and_tell_the_same_mistake(
     assert raised.value.where.startswith(str(broken))
     assert list((tmp_path / "cache").rglob("*.npz")), "what was pooled before that is kept"
     broken.write_bytes(sound)
-    same(load(records, tmp_path / "cache"), plain(records))
+    found = load(records, tmp_path / "cache")
+    assert bool(READ_HERE) is not FORKS, "others have read them"
+    same(found, plain(records))
 
 
 def test_a_file_without_records_adds_nothing(tmp_path: Path) -> None:
