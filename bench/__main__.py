@@ -1,5 +1,5 @@
-"""`python -m bench`: see `bench.cli`."""
+"""`python -m bench`: see `bench.commands.cli`."""
 
-from bench.cli import main
+from bench.commands.cli import main
 
 main()

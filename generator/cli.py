@@ -23,8 +23,8 @@ from bench.errors import AtlasError, unusable
 if TYPE_CHECKING:
     from polib import POFile
 
-    from generator.coverage import Coverage
-    from generator.interchange import Format
+    from generator.languages.coverage import Coverage
+    from generator.languages.interchange import Format
 
 
 Codes = TypeVar("Codes", str, tuple[str, ...])
@@ -46,7 +46,7 @@ class _Commands(click.Group):
 
 def _translated(_context: click.Context, _option: click.Parameter, given: Codes) -> Codes:
     """Languages with a catalog."""
-    from generator.language import SOURCE
+    from generator.languages.language import SOURCE
 
     if given and SOURCE in ((given,) if isinstance(given, str) else given):
         raise AtlasError("pages are written in English", where="--language", remedy="name one that they are put into")
@@ -72,8 +72,8 @@ def main() -> None:
 @_LANGUAGES
 def messages(codes: tuple[str, ...]) -> None:
     """Refresh locales/messages.pot and the catalogs from pages, templates and sources."""
-    from generator.catalogs import refresh
-    from generator.language import LANGUAGES
+    from generator.languages.catalogs import refresh
+    from generator.languages.language import LANGUAGES
 
     for path, changed in refresh(codes=codes or LANGUAGES[1:]).items():
         click.echo(f"{'updated  ' if changed else 'unchanged'}  {_shown(path)}")
@@ -91,12 +91,12 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
     """Check pages and catalogs; exit with 1 where something is wrong. What is doubtful in the records is noted."""
     from datetime import UTC, datetime
 
-    from generator.checks import check as findings_of
-    from generator.data_notes import data_notes
-    from generator.findings import sarif
-    from generator.language import LANGUAGES
-    from generator.load import load
-    from generator.rendered_checks import check_site
+    from generator.checks.checks import check as findings_of
+    from generator.checks.data_notes import data_notes
+    from generator.checks.rendered_checks import check_site
+    from generator.data.load import load
+    from generator.languages.findings import sarif
+    from generator.languages.language import LANGUAGES
 
     findings = findings_of(codes=codes or LANGUAGES[1:])
     if site:
@@ -115,7 +115,7 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
 @click.argument("host_port", metavar="HOST:PORT", default="127.0.0.1:8000")
 def address(host_port: str) -> None:
     """Say whether the guide can be served there: better before it is measured for than after."""
-    from generator.live import check_address
+    from generator.site.live import check_address
 
     host, _, port = host_port.rpartition(":")
     if not host or not port.isdecimal():
@@ -135,9 +135,9 @@ def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
     """Show what is translated, by page and language, and what to translate next."""
     import json
 
-    from generator import coverage
-    from generator.badge import badge
-    from generator.language import LANGUAGES, LOCALES
+    from generator.figures.badge import badge
+    from generator.languages import coverage
+    from generator.languages.language import LANGUAGES, LOCALES
 
     rows = list(coverage.coverage(codes=codes or LANGUAGES[1:]))
     file = views or LOCALES / coverage.VIEWS
@@ -155,7 +155,7 @@ def _print_coverage(rows: list[Coverage], following: list[tuple[Coverage, int]])
     from rich.console import Console
     from rich.table import Table
 
-    from generator.coverage import percent
+    from generator.languages.coverage import percent
 
     languages = list(dict.fromkeys(row.language for row in rows))
     table = Table("page", "words", title="Translated, in words", title_justify="left")
@@ -192,7 +192,7 @@ def _words(row: Coverage) -> str:
 @click.argument("code")
 def add_language(code: str) -> None:
     """Add a language by its code, such as ko or pt-BR, and say what is left to do."""
-    from generator.new_language import add_language as add
+    from generator.site.new_language import add_language as add
 
     for line in add(code):
         click.echo(line)
@@ -210,8 +210,8 @@ _LANGUAGE = click.option(
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="By default CODE.xlf or CODE.csv.")
 def export(code: str, layout: Format | None, out: Path | None) -> None:
     """Write a catalog as XLIFF or CSV, for translators without gettext."""
-    from generator.interchange import SUFFIXES
-    from generator.interchange import export as exported
+    from generator.languages.interchange import SUFFIXES
+    from generator.languages.interchange import export as exported
 
     kind: Format = layout or ("csv" if out and out.suffix == ".csv" else "xliff")
     path = out or Path(f"{code}{SUFFIXES[kind]}")
@@ -225,8 +225,8 @@ def export(code: str, layout: Format | None, out: Path | None) -> None:
 @_FORMAT
 def import_(file: Path, code: str, layout: Format | None) -> None:
     """Take the translations of an XLIFF or CSV file into a catalog."""
-    from generator.catalogs import write
-    from generator.interchange import import_ as imported
+    from generator.languages.catalogs import write
+    from generator.languages.interchange import import_ as imported
 
     path, catalog = _catalog(code)
     result = imported(catalog, file.read_bytes(), layout or ("csv" if file.suffix == ".csv" else "xliff"), str(file))
@@ -238,8 +238,8 @@ def import_(file: Path, code: str, layout: Format | None) -> None:
 
 
 def _catalog(code: str) -> tuple[Path, POFile]:
-    from generator.catalogs import read
-    from generator.language import catalog_path, load_language
+    from generator.languages.catalogs import read
+    from generator.languages.language import catalog_path, load_language
 
     load_language(code)  # says how to make a catalog that is missing
     return catalog_path(code), read(catalog_path(code))
@@ -252,8 +252,8 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--out", type=_FOLDER, default=Path("staged"), help="Folder to write into; by default staged.")
 def stage(out: Path) -> None:
     """Write every page, chart and download of every language as plain files, for another site builder."""
-    from generator.language import LANGUAGES
-    from generator.stage import stage as staged
+    from generator.languages.language import LANGUAGES
+    from generator.site.stage import stage as staged
 
     click.echo(f"wrote {staged(out)} files into {out}; to build the site in {out / 'site'}:")
     click.echo(f"  for language in {' '.join(LANGUAGES)}; do zensical build -f {out}/$language.yml; done")
@@ -263,7 +263,7 @@ def stage(out: Path) -> None:
 @click.option("--out", type=_FOLDER, required=True, help="Folder to write into.")
 def pseudo(out: Path) -> None:
     """Build the finished site in two invented languages, to look at; never published."""
-    from generator.pseudo_site import build
+    from generator.site.pseudo_site import build
 
     build(out)
     click.echo(f"wrote the site in English and in pseudo-locales into {out}")

@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import document, performance
 from bench.errors import AtlasError
-from bench.performance import BUILDS, EDITS, LOADS, OURS, PERFORMANCE, START, Performance
-from bench.scrub import anonymous
+from bench.records import document, performance
+from bench.records.performance import BUILDS, EDITS, LOADS, OURS, PERFORMANCE, START, Performance
+from bench.records.scrub import anonymous
 from perf.builders import PEERS
 from perf.report import tables
 from perf.run import ROOT, Plan, Run, environment

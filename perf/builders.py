@@ -21,8 +21,8 @@ from typing import Any
 
 import yaml
 
-from bench.performance import OURS
-from generator.language import LANGUAGES, name_of
+from bench.records.performance import OURS
+from generator.languages.language import LANGUAGES, name_of
 from perf import edits
 from perf.cost import Command
 from perf.served import Edit, LongPoll, Tab, WebSocket

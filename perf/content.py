@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
-from bench.record import Arm, Record, encode, read, run_files
-from generator.atlas import FEW, family_of
-from generator.language import LANGUAGES
-from generator.pages import EACH_PAGE, NO_PAGES
+from bench.records.record import Arm, Record, encode, read, run_files
+from generator.languages.language import LANGUAGES
+from generator.pages.atlas import FEW, family_of
+from generator.pages.pages import EACH_PAGE, NO_PAGES
 
 PARTS = ("bench", "docs", "generator", "locales", "mkdocs.yml", "babel.cfg")
 """What a build reads."""

@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
-from bench.record import Arm, Measurement, Record, Status, encode, read, run_files
-from generator.language import LANGUAGES, catalog_path
-from generator.load import slugify
+from bench.records.record import Arm, Measurement, Record, Status, encode, read, run_files
+from generator.data.load import slugify
+from generator.languages.language import LANGUAGES, catalog_path
 from perf.served import Edit
 
 PAGE, NEIGHBOUR = "methodology", "data"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from bench.performance import BUILDS, EDITS, LOADS, OURS, START, Figure, Performance
+from bench.records.performance import BUILDS, EDITS, LOADS, OURS, START, Figure, Performance
 
 TITLES: dict[Figure, str] = {
     "wall_s": "Seconds on the wall",

@@ -23,8 +23,8 @@ import msgspec
 from bench import machine
 from bench.checkout import commit
 from bench.errors import AtlasError
-from bench.performance import BUILDS, EDITS, LOADS, OURS, START, Machine, Performance, Timing, rounded
-from bench.scrub import one_line
+from bench.records.performance import BUILDS, EDITS, LOADS, OURS, START, Machine, Performance, Timing, rounded
+from bench.records.scrub import one_line
 from perf import builders, content
 from perf.builders import PEERS, STATIC_I18N, ZENSICAL, Builder
 from perf.cost import Cost, cost_of
@@ -223,7 +223,7 @@ class Run:
 LOAD = """
 import sys, time
 from pathlib import Path
-from generator.load import load
+from generator.data.load import load
 start = time.perf_counter()
 load(Path(sys.argv[1])).newest_rows
 print(time.perf_counter() - start)

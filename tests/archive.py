@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from bench.record import (
+from bench.records.record import (
     SCHEMA,
     Accuracy,
     Arm,

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bench.profiles import KEEP_MEMORY
-from bench.record import (
+from bench.plans.profiles import KEEP_MEMORY
+from bench.records.record import (
     SCHEMA,
     Arm,
     Cell,

@@ -23,8 +23,8 @@ from faults import Survived, injected
 from hypothesis import settings
 from playwright.sync_api import Browser
 
-from bench.faults import Injected, gathered, write
-from generator.language import LANGUAGES
+from bench.records.faults import Injected, gathered, write
+from generator.languages.language import LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "/atlas/"
@@ -129,7 +129,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         return
     import torch
 
-    from bench.environment import describe
+    from bench.measuring.environment import describe
 
     command = shlex.join(["python", "-m", "pytest", *map(str, session.config.invocation_params.args)])
     write(gathered(describe(torch.device("cpu")), _injected, command), folder)

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from generator.charts import Chart
-from generator.glossary import load_glossary
-from generator.language import Language, load_language
-from generator.load import load
-from generator.pages import render, render_pages
-from generator.pooling import short_name
-from generator.site_file import SiteFile
+from generator.data.load import load
+from generator.data.pooling import short_name
+from generator.figures.charts import Chart
+from generator.languages.glossary import load_glossary
+from generator.languages.language import Language, load_language
+from generator.pages.pages import render, render_pages
+from generator.pages.site_file import SiteFile
 
 GUIDE = Path(__file__).parent / "guide"
 

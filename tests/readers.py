@@ -25,23 +25,26 @@ from mkdocs.exceptions import MkDocsException
 from test_importers_optimum_benchmark import REPORT
 from test_importers_pytorch_oss_v3 import entry
 
-from bench import document
-from bench.check import check
-from bench.checkpoints import refuse_unsafe
 from bench.errors import AtlasError
-from bench.exchange import export, import_
-from bench.faults import Place
-from bench.importers import Given
-from bench.record import RESULTS, encode
-from bench.tour import SCHEMA as TOUR_SCHEMA
-from bench.tour import TOURS, Tour
-from generator import checks, downloads, mkdocs_hook, pofile
-from generator.catalogs import ROOT, Message
-from generator.glossary import GLOSSARY, Glossary, load_glossary
-from generator.language import LIST, LOCALES, catalog_path, listed, load_language
-from generator.load import load
-from generator.message_checks import check_translation
-from generator.pages import parse_page, render_pages
+from bench.exchange.exchange import export, import_
+from bench.exchange.importers import Given
+from bench.plans.checkpoints import refuse_unsafe
+from bench.records import document
+from bench.records.check import check
+from bench.records.faults import Place
+from bench.records.record import RESULTS, encode
+from bench.records.tour import SCHEMA as TOUR_SCHEMA
+from bench.records.tour import TOURS, Tour
+from generator.checks import checks
+from generator.checks.message_checks import check_translation
+from generator.data.load import load
+from generator.languages import pofile
+from generator.languages.catalogs import ROOT, Message
+from generator.languages.glossary import GLOSSARY, Glossary, load_glossary
+from generator.languages.language import LIST, LOCALES, catalog_path, listed, load_language
+from generator.pages import downloads
+from generator.pages.pages import parse_page, render_pages
+from generator.site import mkdocs_hook
 
 REFUSED: tuple[type[Exception], ...] = (AtlasError, MkDocsException)
 """What tells a mistake in plain words."""

@@ -1,6 +1,6 @@
 """A worker that needs no torch: it answers, or misbehaves as the model's name says. Started as a real process.
 
-The protocol is the real one (`bench.worker`); only the measuring is replaced.
+The protocol is the real one (`bench.measuring.worker`); only the measuring is replaced.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import msgspec
 
-import bench.worker
-from bench.job import Answer, Finding, Job, Machine, Phase, Refusal, Request, Survey, Tell
-from bench.record import Arm, Compilation, Environment, Graphs, Measurement, Status
+import bench.measuring.worker
+from bench.plans.job import Answer, Finding, Job, Machine, Phase, Refusal, Request, Survey, Tell
+from bench.records.record import Arm, Compilation, Environment, Graphs, Measurement, Status
 
 ENVIRONMENT = Environment(device_name="Test CPU @ 1GHz", torch="2.13.0+cpu", cores=2, threads=2)
 
@@ -124,5 +124,5 @@ def measurement(*, compiled: bool = True, warm: bool = False) -> Measurement:
 
 
 if __name__ == "__main__":
-    bench.worker._answer = answer
-    bench.worker.main()
+    bench.measuring.worker._answer = answer
+    bench.measuring.worker.main()

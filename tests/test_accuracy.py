@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from bench.accuracy import (
+from bench.measuring.accuracy import (
     are_identical,
     compare,
     describe,
@@ -17,7 +17,7 @@ from bench.accuracy import (
     relative_rmse,
     tensors,
 )
-from bench.record import Accuracy
+from bench.records.record import Accuracy
 
 ONES = [torch.ones(4, 4)]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from archive import BATCH_SIZES, MODES, PROCESSES, model_names, write_archive
 
-from bench.check import check
-from generator.load import load
+from bench.records.check import check
+from generator.data.load import load
 
 
 def test_an_archive_has_as_many_records_as_asked_for(tmp_path: Path) -> None:

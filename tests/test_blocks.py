@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from generator import blocks
-from generator.blocks import Block, Heading, join, split
+from generator.languages import blocks
+from generator.languages.blocks import Block, Heading, join, split
 
 EXTENSIONS = [
     "admonition",

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bench.errors import AtlasError
-from generator import cards, typography
-from generator.cards import HEIGHT, INK, WIDTH, Card, draw
-from generator.head import card_uri
+from generator.figures import cards
+from generator.figures.cards import HEIGHT, INK, WIDTH, Card, draw
+from generator.languages import typography
+from generator.site.head import card_uri
 
 TITLES = {
     "en": "Should I compile my vision model?",

@@ -13,10 +13,10 @@ import pytest
 from guide_figures import GUIDE, copy_of_guide
 
 from bench.errors import AtlasError
-from generator import catalogs
-from generator.catalogs import Message, extract, refresh, template, update
-from generator.language import LANGUAGES, catalog_path, load_locale, plural_forms
-from generator.pofile import parse
+from generator.languages import catalogs
+from generator.languages.catalogs import Message, extract, refresh, template, update
+from generator.languages.language import LANGUAGES, catalog_path, load_locale, plural_forms
+from generator.languages.pofile import parse
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_messages_come_in_the_order_of_pages() -> None:
         "docs/devices/each.md",
         "mkdocs.yml",
         "docs/theme/404.html",
-        "generator/words.py",
+        "generator/figures/words.py",
     ]
     assert [message.id for message in messages[:4]][::3] == ["Is it faster?", "**First:** warm up."]
 

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench.cause import (
+from bench.records.record import Arm, GraphBreak, Graphs, Measurement, Peaks, Work
+from bench.statistics.cause import (
     Cause,
     Explanation,
     achieved_flop_s,
@@ -23,7 +24,6 @@ from bench.cause import (
     peak_share,
     peaks_of,
 )
-from bench.record import Arm, GraphBreak, Graphs, Measurement, Peaks, Work
 
 ROUNDS = (0.99, 1.0, 1.01) * 10
 PEAKS = Peaks(matmul_flop_s=1e12, copy_bytes_s=1e11, page_fault_s=1e-6)
@@ -164,5 +164,5 @@ def test_energy_is_shared_by_the_images_of_a_batch() -> None:
 
 
 def test_causes_need_no_torch() -> None:
-    program = "import bench.cause, sys; sys.exit('torch' in sys.modules)"
+    program = "import bench.statistics.cause, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

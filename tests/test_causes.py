@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from bench.cause import Cause
-from generator.causes import why
-from generator.language import LANGUAGES, load_language
-from generator.words import Words
+from bench.statistics.cause import Cause
+from generator.figures.causes import why
+from generator.figures.words import Words
+from generator.languages.language import LANGUAGES, load_language
 
 
 def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "en") -> str:

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, rounds, write
 
-from bench.record import Arm, Measurement, Status
-from generator import charts, plot
+from bench.records.record import Arm, Measurement, Status
 from generator.cache import Cache
-from generator.language import Language, load_language
-from generator.load import load
-from generator.plot import Line, Mark
-from generator.rows import Rows
-from generator.words import DOUBT
+from generator.data.load import load
+from generator.data.rows import Rows
+from generator.figures import charts, plot
+from generator.figures.plot import Line, Mark
+from generator.figures.words import DOUBT
+from generator.languages.language import Language, load_language
 
 EN = load_language("en")
 

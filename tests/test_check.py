@@ -11,9 +11,9 @@ import pytest
 from stub_worker import measurement
 from test_sweep import plan, record
 
-from bench.check import check
 from bench.errors import AtlasError
-from bench.record import (
+from bench.records.check import check
+from bench.records.record import (
     RESULTS,
     Accuracy,
     Arm,

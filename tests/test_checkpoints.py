@@ -14,8 +14,8 @@ from hypothesis import given
 from readers import INDEX
 from readers import checkpoint as read_checkpoint
 
-from bench.checkpoints import MAX_JSON_BYTES, refuse_unsafe
 from bench.errors import AtlasError
+from bench.plans.checkpoints import MAX_JSON_BYTES, refuse_unsafe
 
 CONFIG = json.dumps({"model_type": "vit", "hidden_size": 8}).encode()
 

@@ -9,9 +9,9 @@ import pytest
 from guide_figures import GUIDE, copy_of_guide
 
 from bench.errors import AtlasError
-from generator.checks import check
-from generator.findings import RULES, sarif
-from generator.language import catalog_path, load_language
+from generator.checks.checks import check
+from generator.languages.findings import RULES, sarif
+from generator.languages.language import catalog_path, load_language
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from test_executors import STUB
 from test_record import BEIT, VIT
 from test_sweep import record
 
-from bench import cli, executors, sweep
-from bench.commands import doctor
+from bench.commands import cli, doctor
 from bench.commands.selection import seconds_of
 from bench.errors import Complaint
-from bench.record import append, encode, read
+from bench.records.record import append, encode, read
+from bench.running import executors, sweep
 
 
 def bench(*arguments: str) -> int:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from stub_worker import ENVIRONMENT
 
-from bench.cluster import CPU, Node, alike, choose, look_around, reservation
 from bench.errors import AtlasError
-from bench.job import Machine, Survey
-from bench.simulation import SimulatedEngine
+from bench.fleet.cluster import CPU, Node, alike, choose, look_around, reservation
+from bench.fleet.simulation import SimulatedEngine
+from bench.plans.job import Machine, Survey
 
 T4, A100 = Node("node-1", 8, 1, "T4"), Node("node-2", 96, 8, "A100")
 HEAD, PLAIN = Node("node-3", 0), Node("node-4", 16)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.columns import Ragged, Texts
+from generator.data.columns import Ragged, Texts
 
 several = st.lists(st.lists(st.text(max_size=3), max_size=300), min_size=1, max_size=4)
 

@@ -16,10 +16,10 @@ from stub_worker import ENVIRONMENT
 from test_cli import bench
 from test_sweep import plan, record
 
-from bench.compare import Comparison, Side, compare, make_side, read_side, replicate
+from bench.commands.report import as_json, markdown, summary, warnings
 from bench.errors import AtlasError
-from bench.record import Arm, Environment, Measurement, Record, Status, append
-from bench.report import as_json, markdown, summary, warnings
+from bench.records.record import Arm, Environment, Measurement, Record, Status, append
+from bench.statistics.compare import Comparison, Side, compare, make_side, read_side, replicate
 
 PLANNED = {each.cell.model: each for each in plan("ViT", "BeiT", "ResNet", "DETR").planned}
 

@@ -9,9 +9,9 @@ import pytest
 from guide_figures import copy_of_guide
 
 from bench.errors import AtlasError
-from generator import catalogs
-from generator.badge import GOOD, MIDDLING, badge
-from generator.coverage import (
+from generator.figures.badge import GOOD, MIDDLING, badge
+from generator.languages import catalogs
+from generator.languages.coverage import (
     INTERFACE,
     Tally,
     committed_coverage,

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from atlas_data import ON_CPU, measured, mixed
 
-from bench import statistics
-from bench.record import Status
-from generator import decision
-from generator.atlas import Atlas
-from generator.language import load_language
-from generator.load import Results, load
+from bench.records.record import Status
+from bench.statistics import statistics
+from generator.data.load import Results, load
+from generator.languages.language import load_language
+from generator.pages import decision
+from generator.pages.atlas import Atlas
 
 SCRIPTS = Path("docs/assets/javascripts")
 MOST_BYTES = 12 * 1024

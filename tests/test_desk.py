@@ -13,11 +13,11 @@ import pytest
 from conftest import THOROUGH, small_project
 from mkdocs.config import load_config
 
-from generator import mkdocs_files
-from generator.desk import SEARCH_INDEX, Desk
-from generator.guide import Guide
-from generator.language import LANGUAGES
-from generator.live import preview
+from generator.languages.language import LANGUAGES
+from generator.pages.guide import Guide
+from generator.site import mkdocs_files
+from generator.site.desk import SEARCH_INDEX, Desk
+from generator.site.live import preview
 
 DEVICE = """---
 for_each: devices

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import doctor
-from bench.doctor import Gpu, Machine, examine, look
+from bench.measuring import doctor
+from bench.measuring.doctor import Gpu, Machine, examine, look
 
 WELL = Machine(
     cores=8,

@@ -21,16 +21,19 @@ from test_quality import OURS, quality
 from test_record import BEIT, VIT
 from test_sweep import MACHINE, Scripted, Silent, plan, record
 
-from bench import document, durable, exchange, sweep
-from bench import quality as quality_document
-from bench.check import check
+from bench import durable
 from bench.errors import AtlasError
-from bench.executors import Ended
-from bench.importers import Given
-from bench.job import Finding
-from bench.record import Arm, Measurement, Record, Status, append, encode, read
-from generator import catalogs
+from bench.exchange import exchange
+from bench.exchange.importers import Given
+from bench.plans.job import Finding
+from bench.records import document
+from bench.records import quality as quality_document
+from bench.records.check import check
+from bench.records.record import Arm, Measurement, Record, Status, append, encode, read
+from bench.running import sweep
+from bench.running.executors import Ended
 from generator.cache import Cache
+from generator.languages import catalogs
 
 RECORDS = [record(VIT, run_name="run"), record(BEIT, run_name="run"), record(VIT, 1, run_name="run")]
 
@@ -319,7 +322,7 @@ def test_a_write_that_is_cut_short_leaves_the_record_before_it(tmp_path: Path, s
     run = tmp_path / "run.jsonl"
     append(run, RECORDS[:1])
     code = (
-        "import sys, msgspec, pathlib; from bench.record import append, read; path = pathlib.Path(sys.argv[1]);"
+        "import sys, msgspec, pathlib; from bench.records.record import append, read; path = pathlib.Path(sys.argv[1]);"
         "append(path, [msgspec.structs.replace(next(read(path)), process=1, reason='x' * 30_000)])"
     )
     limit = run.stat().st_size + 10_000

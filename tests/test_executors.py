@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from faults import Survived
 
-from bench.executors import Ended, LocalProcesses
-from bench.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
-from bench.models import find
-from bench.plan import make_plan
-from bench.profiles import KEEP_MEMORY, PROFILES, Sampling
-from bench.record import Status
-from bench.scrub import MAX_LENGTH
+from bench.plans.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
+from bench.plans.models import find
+from bench.plans.plan import make_plan
+from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
+from bench.records.record import Status
+from bench.records.scrub import MAX_LENGTH
+from bench.running.executors import Ended, LocalProcesses
 
 STUB = LocalProcesses((sys.executable, str(Path(__file__).with_name("stub_worker.py"))))
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from atlas_data import PUBLISHED, measured, write
 
-from bench.record import Status
-from generator import explorer
-from generator.atlas import Atlas
-from generator.language import LANGUAGES, UNKNOWN, Untranslated, load_language
-from generator.load import COLUMNS, Results, load
-from generator.words import Words
+from bench.records.record import Status
+from generator.data.load import COLUMNS, Results, load
+from generator.figures.words import Words
+from generator.languages.language import LANGUAGES, UNKNOWN, Untranslated, load_language
+from generator.pages import explorer
+from generator.pages.atlas import Atlas
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "docs" / "assets" / "javascripts" / "explorer"

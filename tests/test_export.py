@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from test_cli import bench
 
 from bench.errors import AtlasError
-from bench.exchange import export, import_
-from bench.exporters import FORMATS, github_action, pytorch_oss_v3, tables
-from bench.flat import COLUMNS, flatten, unflatten
-from bench.importers import Given, huggingface_2023
-from bench.importers import pytorch_oss_v3 as from_v3
-from bench.importers import table as from_table
-from bench.record import (
+from bench.exchange.exchange import export, import_
+from bench.exchange.exporters import FORMATS, github_action, pytorch_oss_v3, tables
+from bench.exchange.importers import Given, huggingface_2023
+from bench.exchange.importers import pytorch_oss_v3 as from_v3
+from bench.exchange.importers import table as from_table
+from bench.records.flat import COLUMNS, flatten, unflatten
+from bench.records.record import (
     SCHEMA,
     Arm,
     Day,

@@ -10,13 +10,13 @@ import pytest
 from faults import Survived, injected
 from html_page import read
 
-from bench.check import check
 from bench.errors import AtlasError
-from bench.faults import Faults, Kind, Outcome, Place, gathered, newest, write
-from bench.record import Environment
-from generator import faults as shown
-from generator.language import LANGUAGES, load_language
-from generator.words import Words
+from bench.records.check import check
+from bench.records.faults import Faults, Kind, Outcome, Place, gathered, newest, write
+from bench.records.record import Environment
+from generator.figures.words import Words
+from generator.languages.language import LANGUAGES, load_language
+from generator.pages import faults as shown
 
 ENVIRONMENT = Environment(device_name="x", torch="2.13.0+cpu")
 

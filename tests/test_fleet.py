@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from stub_worker import ENVIRONMENT
 from test_sweep import plan, record
 
-from bench import sweep
-from bench.check import check
-from bench.cluster import CPU, Node, Reply, Work
-from bench.executors import Ended
-from bench.fleet import Fleet, Site, measure_on
-from bench.job import Finding, Machine, Survey
-from bench.pace import Pace
-from bench.plan import Plan, pending
-from bench.record import Record, Status, append, read
-from bench.simulation import PASSED, Silent, SimulatedEngine
-from bench.sweep import RunFile, find_run
+from bench.fleet.cluster import CPU, Node, Reply, Work
+from bench.fleet.fleet import Fleet, Site, measure_on
+from bench.fleet.simulation import PASSED, Silent, SimulatedEngine
+from bench.plans.job import Finding, Machine, Survey
+from bench.plans.pace import Pace
+from bench.plans.plan import Plan, pending
+from bench.records.check import check
+from bench.records.record import Record, Status, append, read
+from bench.running import sweep
+from bench.running.executors import Ended
+from bench.running.sweep import RunFile, find_run
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 A, B, C = (Node(name, 2) for name in ("node-a", "node-b", "node-c"))

@@ -10,10 +10,10 @@ from rich.console import Console
 from test_fleet import MACHINE, A, B, site_of
 from test_sweep import plan
 
-from bench.executors import Ended
-from bench.fleet import Fleet
-from bench.fleet_progress import FleetLines
-from bench.simulation import PASSED, SimulatedEngine
+from bench.fleet.fleet import Fleet
+from bench.fleet.fleet_progress import FleetLines
+from bench.fleet.simulation import PASSED, SimulatedEngine
+from bench.running.executors import Ended
 
 
 def said(*, is_terminal: bool) -> tuple[str, list[str]]:

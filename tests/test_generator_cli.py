@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from generator.cli import main
-from generator.language import LANGUAGES, catalog_path
+from generator.languages.language import LANGUAGES, catalog_path
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -54,7 +54,7 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_the_generator_needs_no_torch() -> None:
-    code = "import sys, generator.cli, generator.checks, generator.pages; sys.exit('torch' in sys.modules)"
+    code = "import sys, generator.cli, generator.checks.checks, generator.pages.pages; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
@@ -70,8 +70,8 @@ def test_what_is_doubtful_in_the_records_is_noted() -> None:
 
 
 def test_the_catalogs_of_the_project_are_up_to_date() -> None:
-    from generator.catalogs import extract, read, release_of, template, update
-    from generator.language import LOCALES
+    from generator.languages.catalogs import extract, read, release_of, template, update
+    from generator.languages.language import LOCALES
 
     messages = extract(ROOT)
     assert str(template(messages)).rstrip() == (LOCALES / "messages.pot").read_text(encoding="utf-8").rstrip()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import AtlasError
-from generator.glossary import Glossary, complaints, load_glossary
+from generator.languages.glossary import Glossary, complaints, load_glossary
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from bench import graphs
-from bench.record import Graphs
+from bench.measuring import graphs
+from bench.records.record import Graphs
 
 Compile = Callable[..., Graphs]
 

@@ -24,17 +24,17 @@ from hypothesis import strategies as st
 from readers import CATALOG, DYNAMO, ENTRIES, PAGE, PUBLISHED, RECORD, TABLE_NAMES, TIMM, TOLD, exported
 from test_importers_optimum_benchmark import REPORT
 
-from bench.check import check
 from bench.errors import AtlasError
-from bench.exchange import import_
-from bench.importers import MAX_BYTES, Given
-from bench.record import MAX_LINE_BYTES, encode
-from generator import checks
-from generator.glossary import load_glossary
-from generator.language import load_locale
-from generator.load import load
-from generator.message_checks import check_translation
-from generator.pages import parse_page
+from bench.exchange.exchange import import_
+from bench.exchange.importers import MAX_BYTES, Given
+from bench.records.check import check
+from bench.records.record import MAX_LINE_BYTES, encode
+from generator.checks import checks
+from generator.checks.message_checks import check_translation
+from generator.data.load import load
+from generator.languages.glossary import load_glossary
+from generator.languages.language import load_locale
+from generator.pages.pages import parse_page
 
 few = settings(max_examples=1000 if THOROUGH else 8)
 """Each takes a moment. By day they show that the examples are still read or refused; the night looks for new ones."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bench.check import check
 from bench.errors import AtlasError
-from bench.exchange import import_
-from bench.importers import Given
-from bench.importers.optimum_benchmark import read
-from bench.record import UNEQUAL_BATCHES, Record, Status
-from generator.load import load
+from bench.exchange.exchange import import_
+from bench.exchange.importers import Given
+from bench.exchange.importers.optimum_benchmark import read
+from bench.records.check import check
+from bench.records.record import UNEQUAL_BATCHES, Record, Status
+from generator.data.load import load
 
 TOLD: dict[str, Any] = {"date": "2026-11-02", "url": "https://example.org/reports", "licence": "Apache-2.0"}
 

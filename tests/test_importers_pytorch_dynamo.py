@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bench.check import check
 from bench.errors import AtlasError
-from bench.exchange import import_
-from bench.importers import Given
-from bench.importers.pytorch_dynamo import ACCURACY, MODES, read
-from bench.record import Record, Status
+from bench.exchange.exchange import import_
+from bench.exchange.importers import Given
+from bench.exchange.importers.pytorch_dynamo import ACCURACY, MODES, read
+from bench.records.check import check
+from bench.records.record import Record, Status
 
 NAME = "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv"
 HEADER = (

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bench.check import check
 from bench.errors import AtlasError
-from bench.exchange import import_
-from bench.importers import Given
-from bench.importers.pytorch_oss_v3 import read
-from bench.record import Record, Status
+from bench.exchange.exchange import import_
+from bench.exchange.importers import Given
+from bench.exchange.importers.pytorch_oss_v3 import read
+from bench.records.check import check
+from bench.records.record import Record, Status
 
 TOLD: dict[str, Any] = {"url": "https://example.org", "licence": "BSD-3-Clause"}
 

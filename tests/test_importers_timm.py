@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from bench.check import check
 from bench.errors import AtlasError
-from bench.exchange import import_
-from bench.importers import Given
-from bench.importers.timm import Setup, parse, read
-from bench.record import UNEQUAL_BATCHES, Record, Status
-from generator.lint import DOUBTING
-from generator.load import load
+from bench.exchange.exchange import import_
+from bench.exchange.importers import Given
+from bench.exchange.importers.timm import Setup, parse, read
+from bench.records.check import check
+from bench.records.record import UNEQUAL_BATCHES, Record, Status
+from generator.data.lint import DOUBTING
+from generator.data.load import load
 
 REAL = Path(os.environ.get("ATLAS_TIMM", ROOT.parent / "shared" / "timm"))
 """Result files of timm, which are not part of the atlas."""

@@ -8,9 +8,9 @@ import polib
 import pytest
 
 from bench.errors import AtlasError
-from generator.catalogs import read
-from generator.interchange import Format, export, import_
-from generator.language import LANGUAGES, catalog_path
+from generator.languages.catalogs import read
+from generator.languages.interchange import Format, export, import_
+from generator.languages.language import LANGUAGES, catalog_path
 
 pytest.importorskip("translate", reason="needs translate-toolkit: pip install translate-toolkit")
 

@@ -10,7 +10,7 @@ import pytest
 from markupsafe import escape
 
 from bench.errors import AtlasError
-from generator.language import (
+from generator.languages.language import (
     LANGUAGES,
     UNKNOWN,
     Language,
@@ -235,7 +235,7 @@ def test_units_in_words(published: Language) -> None:
 
 
 def test_a_unit_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("generator.language.format_unit", lambda *_, **__: "12 duration-second")
+    monkeypatch.setattr("generator.languages.language.format_unit", lambda *_, **__: "12 duration-second")
     with pytest.raises(AtlasError, match="no short name"):
         load_language("ja").unit(12, "duration-second")
 

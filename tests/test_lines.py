@@ -1,4 +1,4 @@
-"""Lines of run files are read as `bench.record` reads them."""
+"""Lines of run files are read as `bench.records.record` reads them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from atlas_data import measured, write
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.record import Record
-from generator import lines
+from bench.records.record import Record
+from generator.data import lines
 
 
 def test_a_line_is_a_record() -> None:

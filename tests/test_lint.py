@@ -12,13 +12,13 @@ from atlas_data import PUBLISHED, measured, measurement, write
 from conftest import ROOT
 
 from bench.errors import AtlasError
-from bench.record import UNEQUAL_BATCHES, Peaks, Status, Work
-from generator.data_notes import data_notes, pinned_torch
-from generator.language import load_language
-from generator.lint import STALE_DAYS, Finding, lint, stale
-from generator.load import load
-from generator.rows import Rows
-from generator.words import Words
+from bench.records.record import UNEQUAL_BATCHES, Peaks, Status, Work
+from generator.checks.data_notes import data_notes, pinned_torch
+from generator.data.lint import STALE_DAYS, Finding, lint, stale
+from generator.data.load import load
+from generator.data.rows import Rows
+from generator.figures.words import Words
+from generator.languages.language import load_language
 
 
 @pytest.fixture(scope="module")

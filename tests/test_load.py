@@ -13,12 +13,12 @@ import pytest
 from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, telling, write
 
 from bench.errors import AtlasError
-from bench.record import Arm, Measurement, Status
-from generator import load as loading
-from generator.columns import Texts
-from generator.load import COLUMNS, Results, load, slugify
-from generator.pooling import short_name
-from generator.rows import comparisons, grouped, version_order
+from bench.records.record import Arm, Measurement, Status
+from generator.data import load as loading
+from generator.data.columns import Texts
+from generator.data.load import COLUMNS, Results, load, slugify
+from generator.data.pooling import short_name
+from generator.data.rows import comparisons, grouped, version_order
 
 
 def loaded(tmp_path: Path, *records: object) -> Results:

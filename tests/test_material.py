@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bench.errors import AtlasError
-from generator.material import FALLBACK, labels, labels_file, mended, search
+from generator.site.material import FALLBACK, labels, labels_file, mended, search
 
 
 @pytest.mark.parametrize(

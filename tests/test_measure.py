@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.measure import Round, Subject, expected_rounds, sample, timed, warm_up
-from bench.profiles import PROFILES, Sampling
+from bench.measuring.measure import Round, Subject, expected_rounds, sample, timed, warm_up
+from bench.plans.profiles import PROFILES, Sampling
 
 Latency = Callable[[int], float]
 """Milliseconds, by the number of the call."""

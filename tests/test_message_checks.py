@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from generator.findings import RULES
-from generator.glossary import Glossary, Term
-from generator.message_checks import check_translation
+from generator.checks.message_checks import check_translation
+from generator.languages.findings import RULES
+from generator.languages.glossary import Glossary, Term
 
 LATENCY = Term(en="latency", names={"zh": "延迟"}, avoid={"zh": ("时延",)})
 GLOSSARY = Glossary(keep=("PyTorch", "ViT", "GPU"), term=(LATENCY,))

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from conftest import PREFIXES, ROOT, BuiltSite, in_project, small_project
 from html_page import HtmlPage, read
 
-from generator.language import LANGUAGES, load_language
-from generator.load import load
+from generator.data.load import load
+from generator.languages.language import LANGUAGES, load_language
 
 Pages = dict[str, dict[str, HtmlPage]]
 HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
@@ -215,7 +215,7 @@ def test_a_missing_font_ends_a_build_with_its_place_and_a_remedy(project: Path) 
     output = done.stdout + done.stderr
     assert done.returncode != 0
     assert "latin-bold.ttf" in output
-    assert "python -m generator.make_fonts" in output
+    assert "python -m generator.figures.make_fonts" in output
     assert "Traceback" not in output
 
 

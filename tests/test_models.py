@@ -17,12 +17,12 @@ from conftest import THOROUGH
 from hostile_values import changed
 from hypothesis import example, given, settings
 
-from bench import graphs
-from bench.accuracy import relative_error, tensors
-from bench.build import Loaded, _images, _inputs, architecture, load
 from bench.errors import AtlasError
-from bench.job import Recipe
-from bench.models import MODELS, ModelSpec, find
+from bench.measuring import graphs
+from bench.measuring.accuracy import relative_error, tensors
+from bench.measuring.build import Loaded, _images, _inputs, architecture, load
+from bench.plans.job import Recipe
+from bench.plans.models import MODELS, ModelSpec, find
 
 LABELS = [spec.label for spec in MODELS]
 CPU = torch.device("cpu")

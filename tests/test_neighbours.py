@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench import neighbours
-from bench.neighbours import REASON, Neighbours, Reading, look
+from bench.measuring import neighbours
+from bench.measuring.neighbours import REASON, Neighbours, Reading, look
 
 
 def readings(*rounds: tuple[float, float, float]) -> Iterator[Reading]:

@@ -11,9 +11,9 @@ from conftest import in_project, small_project
 from guide_figures import copy_of_guide
 
 from bench.errors import AtlasError
-from generator.language import catalog_path, listed
-from generator.new_language import add_language
-from generator.rendered_checks import check_site
+from generator.checks.rendered_checks import check_site
+from generator.languages.language import catalog_path, listed
+from generator.site.new_language import add_language
 
 LIST = '# Languages.\nlanguages = ["en", "zh", "ja", "ar"]\n'
 

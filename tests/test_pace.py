@@ -10,11 +10,11 @@ import pytest
 from stub_worker import ENVIRONMENT, measurement
 from test_sweep import MACHINE, plan, record
 
-from bench.job import Machine
-from bench.pace import Pace
-from bench.profiles import PROFILES, Profile, Sampling
-from bench.record import Cell, Measurement, Record, append
-from bench.sweep import earlier
+from bench.plans.job import Machine
+from bench.plans.pace import Pace
+from bench.plans.profiles import PROFILES, Profile, Sampling
+from bench.records.record import Cell, Measurement, Record, append
+from bench.running.sweep import earlier
 
 VIT, BEIT = (each for each in plan("ViT", "BeiT").planned)
 QUICK, STANDARD, PAPER = PROFILES["quick"], PROFILES["standard"], PROFILES["paper-2023"]

@@ -9,9 +9,9 @@ import pytest
 from guide_figures import GUIDE, Atlas, Row, copy_of_guide, figures, rendered, text
 
 from bench.errors import AtlasError
-from generator import front_matter
-from generator.language import LANGUAGES, catalog_path, load_language
-from generator.pages import render_pages
+from generator.languages import front_matter
+from generator.languages.language import LANGUAGES, catalog_path, load_language
+from generator.pages.pages import render_pages
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -15,11 +15,11 @@ from conftest import ROOT, small_project
 
 from bench.checkout import commit
 from bench.errors import AtlasError
-from bench.performance import EDITS, OURS, START, Machine, Performance, nothing_yet
-from bench.record import read
-from generator.language import LANGUAGES, load_language
-from generator.load import load
-from generator.pages import pages_of
+from bench.records.performance import EDITS, OURS, START, Machine, Performance, nothing_yet
+from bench.records.record import read
+from generator.data.load import load
+from generator.languages.language import LANGUAGES, load_language
+from generator.pages.pages import pages_of
 from perf import content, served
 from perf.content import grown
 from perf.cost import Cost, cost_of

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from html_page import read
 
-from bench import performance as document
-from bench.check import check
-from bench.performance import OURS, SCHEMA, Machine, Performance, Timing
-from generator import performance as shown
-from generator.language import LANGUAGES, load_language
-from generator.words import Words
+from bench.records import performance as document
+from bench.records.check import check
+from bench.records.performance import OURS, SCHEMA, Machine, Performance, Timing
+from generator.figures.words import Words
+from generator.languages.language import LANGUAGES, load_language
+from generator.pages import performance as shown
 
 
 def timing(builder: str, action: str, wall_s: float | None, repeat: int = 0, **changes: Any) -> Timing:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_sweep import paced, plan, record, todo
 
-from bench.job import Recipe
-from bench.models import find
-from bench.pace import Pace
-from bench.plan import Agenda, Step, duration_s, fitting, make_plan, pending, tallies
-from bench.profiles import PROFILES, Sampling
-from bench.record import Record, Status
+from bench.plans.job import Recipe
+from bench.plans.models import find
+from bench.plans.pace import Pace
+from bench.plans.plan import Agenda, Step, duration_s, fitting, make_plan, pending, tallies
+from bench.plans.profiles import PROFILES, Sampling
+from bench.records.record import Record, Status
 
 # ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from atlas_data import measured, measurement, telling
 
-from bench.plausibility import CEILINGS, Sighting, Sightings, ceiling, faults, sightings
-from bench.record import Arm, Measurement, Peaks, Record, Work
+from bench.records.plausibility import CEILINGS, Sighting, Sightings, ceiling, faults, sightings
+from bench.records.record import Arm, Measurement, Peaks, Record, Work
 
 
 def found(record: Record, known: Sightings | None = None) -> list[tuple[str, str]]:

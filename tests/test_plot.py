@@ -18,8 +18,8 @@ from matplotlib.ft2font import LoadFlags
 from matplotlib.transforms import Bbox
 
 from bench.errors import AtlasError
-from generator import fonts, plot
-from generator.plot import BACKGROUNDS, DARK, LIGHT, WIDTH, Line, Mark, Panel, Plot
+from generator.figures import fonts, plot
+from generator.figures.plot import BACKGROUNDS, DARK, LIGHT, WIDTH, Line, Mark, Panel, Plot
 
 LEGEND: tuple[tuple[str, plot.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
 
@@ -187,7 +187,7 @@ def test_palettes_do_not_collide() -> None:
 def test_missing_glyph_names_characters_and_remedy() -> None:
     with pytest.raises(AtlasError, match=r"ก \(U\+0E01\), 😀 \(U\+1F600\)") as raised:
         plot.draw(bars(axis="ก 😀"))
-    assert "generator/make_fonts.py" in raised.value.remedy
+    assert "generator/figures/make_fonts.py" in raised.value.remedy
 
 
 NUMERALS = st.text("0123456789.,%−+×", min_size=2, max_size=9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.errors import AtlasError
-from generator.pofile import forms, is_complete, parse
+from generator.languages.pofile import forms, is_complete, parse
 
 HEADER = 'msgid ""\nmsgstr ""\n"X-Complete: yes\\n"\n\n'  # four lines
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from conftest import BuiltSite
 
-from generator.policy import policy
+from generator.site.policy import policy
 
 WITHIN_A_PAGE = {
     "a script": r"<script(?![^>]*\bsrc=)(?![^>]*type=.?application/json)",

@@ -16,12 +16,12 @@ from atlas_data import KEEPING, ON_CPU, measured, write
 from conftest import THOROUGH
 
 from bench.errors import AtlasError
-from bench.record import Status
-from generator import load as loading
-from generator import pool_cache, pooling
-from generator.load import Results, load
+from bench.records.record import Status
+from generator.data import load as loading
+from generator.data import pool_cache, pooling
+from generator.data.load import Results, load
+from generator.data.pool_cache import look_at
 from generator.parallel import FORKS
-from generator.pool_cache import look_at
 
 
 @pytest.fixture(autouse=True, params=["all at once", "names first"])

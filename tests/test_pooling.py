@@ -14,11 +14,11 @@ import msgspec
 import pytest
 from atlas_data import measured, write
 
-from bench import cause, statistics
-from bench.record import Arm, Compilation, GraphBreak, Graphs, Measurement, Peaks, Status, Work, encode
-from generator import lines as reading
-from generator.lines import ARMS
-from generator.pooling import Pooled, pool
+from bench.records.record import Arm, Compilation, GraphBreak, Graphs, Measurement, Peaks, Status, Work, encode
+from bench.statistics import cause, statistics
+from generator.data import lines as reading
+from generator.data.lines import ARMS
+from generator.data.pooling import Pooled, pool
 
 
 def rows(pooled: Pooled) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def process(gain: float, rounds: int) -> Measurement:
 
 
 def said(measurements: Sequence[Measurement]) -> dict[str, Any]:
-    """What `bench.statistics` and `bench.cause` say of one cell."""
+    """What `bench.statistics.statistics` and `bench.statistics.cause` say of one cell."""
     ratio = statistics.speedup(measurements)
     found: dict[str, Any] = {
         "processes": len(measurements),

@@ -7,9 +7,9 @@ import io
 from rich.console import Console
 from test_sweep import plan, record
 
-from bench.job import Phase
-from bench.plan import pending
-from bench.progress import BarReporter, PlainReporter
+from bench.plans.job import Phase
+from bench.plans.plan import pending
+from bench.running.progress import BarReporter, PlainReporter
 
 
 def told(*, is_terminal: bool) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from bench import cli
+from bench.commands import cli
 from bench.commands.selection import profile_of
 from generator import cli as generator_cli
 

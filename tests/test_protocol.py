@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 import msgspec
 import pytest
 
-from bench.measure import Subject, sample, warm_up
-from bench.profiles import STANDARD, Sampling
-from bench.record import Arm, Measurement
-from bench.statistics import Estimate, speedup, verdict
+from bench.measuring.measure import Subject, sample, warm_up
+from bench.plans.profiles import STANDARD, Sampling
+from bench.records.record import Arm, Measurement
+from bench.statistics.statistics import Estimate, speedup, verdict
 
 RUNS = int(os.environ.get("ATLAS_RUNS", "300"))
 ENOUGH = 2000

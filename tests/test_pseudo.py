@@ -7,8 +7,8 @@ import re
 import pytest
 from guide_figures import proper_names, real_pages, rendered
 
-from generator.language import PSEUDO, load_language
-from generator.pseudo import english_words, pseudo
+from generator.languages.language import PSEUDO, load_language
+from generator.languages.pseudo import english_words, pseudo
 
 MESSAGE = "**The most, here:** {{ best | name }} with `torch.compile` is [very](a.md){ .b } <b class='x'>fast</b> %(n)s"
 

@@ -23,7 +23,7 @@ from conftest import ROOT, in_project, small_project
 from faults import Survived
 from playwright.sync_api import Browser
 
-from generator.publishing import address, pages_address
+from generator.site.publishing import address, pages_address
 
 
 def guide(folder: Path) -> Path:

@@ -9,10 +9,10 @@ import pytest
 from conftest import ROOT, BuiltSite
 from html_page import HtmlPage, read
 
-from bench import record
-from bench.record import Arm, Record
-from generator.language import LANGUAGES, load_language
-from generator.pooling import short_name
+from bench.records import record
+from bench.records.record import Arm, Record
+from generator.data.pooling import short_name
+from generator.languages.language import LANGUAGES, load_language
 
 PUBLISHED = ROOT / "bench" / "results" / "published" / "huggingface-2023.jsonl"
 

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from bench import quality as document
-from bench import repeats
-from bench.check import check
 from bench.errors import AtlasError
-from bench.quality import SCHEMA, Agreement, Quality, Repeat
-from bench.record import Environment
-from bench.repeats import remarks, table
+from bench.harness import repeats
+from bench.harness.repeats import remarks, table
+from bench.records import quality as document
+from bench.records.check import check
+from bench.records.quality import SCHEMA, Agreement, Quality, Repeat
+from bench.records.record import Environment
 
 
 def repeat(way: str, speedup: float, number: int = 0, **changes: Any) -> Repeat:

@@ -8,9 +8,9 @@ import pytest
 from html_page import read
 from test_quality import OURS, quality, repeat
 
-from generator import quality as shown
-from generator.language import LANGUAGES, load_language
-from generator.words import Words
+from generator.figures.words import Words
+from generator.languages.language import LANGUAGES, load_language
+from generator.pages import quality as shown
 
 RIVALS = [repeat("mean_of_300", 1.2, seconds=25.0), repeat("mean_of_300", 1.5, 1), repeat("blocked_autorange", 1.1)]
 

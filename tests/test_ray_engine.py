@@ -21,16 +21,18 @@ from conftest import ROOT, THOROUGH
 from test_executors import wait_until
 from test_sweep import plan, sweep_with
 
-from bench import cli, sweep
-from bench.check import check
-from bench.record import Record, Status, read
-from bench.sweep import kind
+from bench.commands import cli
+from bench.records.check import check
+from bench.records.record import Record, Status, read
+from bench.running import sweep
+from bench.running.sweep import kind
 
 MODELS, PROCESSES = ("ViT", "BeiT"), 2
 
 DRIVER = """
 import functools, sys
-from bench import cli, fleet, ray_engine
+from bench.commands import cli
+from bench.fleet import fleet, ray_engine
 fleet.LOOK_EVERY_S = 2.0
 ray_engine.RayEngine = functools.partial(ray_engine.RayEngine, command=(sys.executable, sys.argv[1]), with_doctor=False)
 cli.main(["run", "--executor", "ray", *sys.argv[2:]])

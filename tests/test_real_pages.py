@@ -7,9 +7,9 @@ import re
 import pytest
 from guide_figures import real_pages as pages
 
-from generator.language import LANGUAGES, load_language
-from generator.message_checks import BIDI_CONTROLS
-from generator.typography import CJK
+from generator.checks.message_checks import BIDI_CONTROLS
+from generator.languages.language import LANGUAGES, load_language
+from generator.languages.typography import CJK
 
 
 def structure(page: str) -> dict[str, list[str]]:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_sweep import plan, record
 
-from bench.check import check
 from bench.errors import AtlasError
-from bench.importers import huggingface_2023
-from bench.record import (
+from bench.exchange.importers import huggingface_2023
+from bench.records.check import check
+from bench.records.record import (
     MAX_LINE_BYTES,
     SCHEMA,
     Arm,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import AtlasError
-from generator.rendered_checks import check_site, compare, outline, structure
+from generator.checks.rendered_checks import check_site, compare, outline, structure
 
 ENGLISH = """<html><nav><a href="/elsewhere/">x</a></nav><article>
 <h1 id="a">Title</h1>

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from bench import roofline
-from bench.build import load
-from bench.job import Recipe
-from bench.models import find
-from bench.roofline import inductor_traffic, peaks, work
+from bench.measuring import roofline
+from bench.measuring.build import load
+from bench.measuring.roofline import inductor_traffic, peaks, work
+from bench.plans.job import Recipe
+from bench.plans.models import find
 
 CPU = torch.device("cpu")
 

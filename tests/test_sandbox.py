@@ -8,10 +8,10 @@ import jinja2
 import pytest
 from atlas_data import measured, write
 
-from generator.atlas import Atlas
-from generator.language import load_language
-from generator.load import load
-from generator.sandbox import Sandbox
+from generator.data.load import load
+from generator.languages.language import load_language
+from generator.pages.atlas import Atlas
+from generator.pages.sandbox import Sandbox
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from archive import FAMILIES, write_archive
 from conftest import ROOT, THOROUGH, copy_of_project, in_project
 from test_importers_timm import REAL
 
-from bench.exchange import import_
-from bench.importers import Given
-from generator import atlas, vocabulary
-from generator.atlas import Atlas, family_of
-from generator.guide import Edition
-from generator.language import LANGUAGES, load_language
-from generator.load import Results, load
-from generator.pages import pages_of
+from bench.exchange.exchange import import_
+from bench.exchange.importers import Given
+from generator.data.load import Results, load
+from generator.languages.language import LANGUAGES, load_language
+from generator.pages import atlas, vocabulary
+from generator.pages.atlas import Atlas, family_of
+from generator.pages.guide import Edition
+from generator.pages.pages import pages_of
 
 MODELS = 10
 """Of the smaller of two guides that have many models. For them, more than eight are many, and so are forty lines."""

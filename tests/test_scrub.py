@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from bench.scrub import MAX_LENGTH, one_line
+from bench.records.scrub import MAX_LENGTH, one_line
 
 
 @pytest.mark.parametrize(

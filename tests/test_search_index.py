@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from material.plugins.search.plugin import SearchIndex as MaterialIndex
 
-from generator.material import search
-from generator.search_index import SearchIndex
+from generator.site.material import search
+from generator.site.search_index import SearchIndex
 
 TABLE = """<table class="atlas" data-sortable>
 <caption>Latency</caption>

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import torch
 
-from bench import sensors, survey
 from bench.errors import AtlasError
-from bench.job import Survey
-from bench.sensors import Sensors, Watch, energy_j
+from bench.measuring import sensors, survey
+from bench.measuring.sensors import Sensors, Watch, energy_j
+from bench.plans.job import Survey
 
 
 class Nvml:
@@ -53,7 +53,7 @@ class Nvml:
 
 @pytest.fixture
 def nvml(monkeypatch: pytest.MonkeyPatch) -> Nvml:
-    """An NVIDIA GPU, as far as `bench.sensors` can see."""
+    """An NVIDIA GPU, as far as `bench.measuring.sensors` can see."""
     driver = Nvml()
     monkeypatch.setattr(sensors, "pynvml", driver)
     monkeypatch.setattr(sensors, "_sees_all_processes", lambda: True)

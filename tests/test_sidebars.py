@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from generator.sidebars import sidebars
+from generator.site.sidebars import sidebars
 
 
 def page(url: str, **meta: Any) -> Any:

@@ -11,17 +11,17 @@ from conftest import ROOT, THOROUGH
 from test_fleet import MACHINE, Told, site_of
 from test_sweep import plan
 
-from bench.cluster import Node
 from bench.errors import AtlasError
-from bench.executors import Ended
-from bench.fleet import Fleet, Site
-from bench.job import Recipe
-from bench.pace import Pace
-from bench.plan import Plan, make_plan
-from bench.profiles import PROFILES
-from bench.record import Record
-from bench.simulation import PASSED, SimulatedEngine, described, forecast
-from bench.sweep import RunFile
+from bench.fleet.cluster import Node
+from bench.fleet.fleet import Fleet, Site
+from bench.fleet.simulation import PASSED, SimulatedEngine, described, forecast
+from bench.plans.job import Recipe
+from bench.plans.pace import Pace
+from bench.plans.plan import Plan, make_plan
+from bench.plans.profiles import PROFILES
+from bench.records.record import Record
+from bench.running.executors import Ended
+from bench.running.sweep import RunFile
 
 
 def test_makespan_and_hours_follow_from_what_processes_take() -> None:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import AtlasError
-from generator.language import LANGUAGES, catalog_path, load_language
-from generator.pofile import parse
-from generator.smuggling import MAX_LENGTH, smuggled, smuggled_into
+from generator.languages.language import LANGUAGES, catalog_path, load_language
+from generator.languages.pofile import parse
+from generator.languages.smuggling import MAX_LENGTH, smuggled, smuggled_into
 
 ENGLISH = 'See <b>{{ x }}</b> in [here](a.md){ .b }, `<user>` and `{{ y }}` "so".'
 

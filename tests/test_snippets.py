@@ -1,7 +1,7 @@
 """Every code block of the guide does what its page says: programs run, commands parse, names of PyTorch exist.
 
 Blocks come from the Markdown sources, so one run holds for all languages. Models are the shrunken ones of
-`bench.models`: nothing is downloaded, and what is compiled is traced, but not turned into machine code.
+`bench.plans.models`: nothing is downloaded, and what is compiled is traced, but not turned into machine code.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import torch
 import transformers
 from jinja2 import Environment
 
-from bench import cli
-from bench.build import IMAGE
+from bench.commands import cli
 from bench.commands.selection import profile_of, recipes_of
-from bench.models import MODELS, ModelSpec
-from bench.profiles import KEEP_MEMORY
+from bench.measuring.build import IMAGE
+from bench.plans.models import MODELS, ModelSpec
+from bench.plans.profiles import KEEP_MEMORY
 from generator import cli as generator_cli
-from generator.atlas import Atlas
-from generator.blocks import split
-from generator.language import load_language
-from generator.load import load
+from generator.data.load import load
+from generator.languages.blocks import split
+from generator.languages.language import load_language
+from generator.pages.atlas import Atlas
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

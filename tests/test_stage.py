@@ -17,9 +17,9 @@ from mkdocs.config import load_config
 from playwright.sync_api import Browser, expect
 
 from bench.errors import AtlasError
-from generator.language import LANGUAGES, load_language
-from generator.stage import _owned as owned
-from generator.stage import stage
+from generator.languages.language import LANGUAGES, load_language
+from generator.site.stage import _owned as owned
+from generator.site.stage import stage
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from conftest import THOROUGH
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.record import Arm, Compilation, Measurement
-from bench.statistics import (
+from bench.records.record import Arm, Compilation, Measurement
+from bench.statistics.statistics import (
     SAME,
     VERDICT_CONFIDENCE,
     Estimate,

@@ -25,17 +25,17 @@ from faults import Survived
 from stub_worker import ENVIRONMENT, measurement
 from test_executors import STUB, is_alive, wait_until
 
-from bench import sweep
-from bench.check import check
 from bench.errors import AtlasError, Complaint
-from bench.executors import ROOT, Ended, Executor
-from bench.job import Finding, Job, Machine, Phase, Recipe, Request
-from bench.models import find
-from bench.pace import Pace
-from bench.plan import Plan, Planned, Step, make_plan
-from bench.profiles import PROFILES, Sampling
-from bench.record import SCHEMA, Measurement, Record, Status, append, read
-from bench.sweep import RunFile, find_run, run, slug
+from bench.plans.job import Finding, Job, Machine, Phase, Recipe, Request
+from bench.plans.models import find
+from bench.plans.pace import Pace
+from bench.plans.plan import Plan, Planned, Step, make_plan
+from bench.plans.profiles import PROFILES, Sampling
+from bench.records.check import check
+from bench.records.record import SCHEMA, Measurement, Record, Status, append, read
+from bench.running import sweep
+from bench.running.executors import ROOT, Ended, Executor
+from bench.running.sweep import RunFile, find_run, run, slug
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 TODAY = datetime.now(UTC).date().isoformat()
@@ -403,7 +403,8 @@ def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
 PARENT = """
 import sys
 from pathlib import Path
-from bench import cli, executors, sweep
+from bench.commands import cli
+from bench.running import executors, sweep
 from bench.commands import doctor
 stub = executors.LocalProcesses((sys.executable, sys.argv[1]))
 executors.LocalProcesses = lambda: stub

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, telling, write
 
-from bench.record import Record, Status
-from generator import tables
-from generator.lint import lint
-from generator.load import Results, load
-from generator.rows import Rows
+from bench.records.record import Record, Status
+from generator.data.lint import lint
+from generator.data.load import Results, load
+from generator.data.rows import Rows
+from generator.figures import tables
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench import tour
 from bench.errors import AtlasError
-from bench.tour import TOURS
+from bench.records import tour
+from bench.records.tour import TOURS
 
 COMMITTED = sorted(TOURS.glob("*.json"))
 
 
 def test_a_function_with_a_branch_on_data_becomes_a_graph_on_each_side_of_the_break() -> None:
-    from bench.dynamo_tour import _function
+    from bench.measuring.dynamo_tour import _function
 
     found = _function()
     assert "if y.sum() > 0:" in found.source
@@ -39,7 +39,7 @@ def test_a_function_with_a_branch_on_data_becomes_a_graph_on_each_side_of_the_br
 
 
 def test_a_step_of_training_breaks_at_backward_and_at_the_optimizer() -> None:
-    from bench.dynamo_tour import _traced_step
+    from bench.measuring.dynamo_tour import _traced_step
 
     graphs, breaks, lowered = _traced_step()
     forward, adam, loss = graphs
@@ -53,7 +53,7 @@ def test_a_step_of_training_breaks_at_backward_and_at_the_optimizer() -> None:
 
 
 def test_folds_are_disjoint_and_cover_everything() -> None:
-    from bench.dynamo_tour import k_fold
+    from bench.measuring.dynamo_tour import k_fold
 
     folds = list(k_fold(20, 5))
     assert sorted(int(each) for _, validation in folds for each in validation) == list(range(20))

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from bench.errors import AtlasError
-from bench.tour import Tour, newest
-from generator import curves, tour
-from generator.language import LANGUAGES, load_language
-from generator.load import Results, load
-from generator.pages import Page, read_pages, render_pages
-from generator.plot import DARK, LIGHT, Canvas
-from generator.site_file import SiteFile
-from generator.vocabulary import vocabulary
-from generator.words import Words
+from bench.records.tour import Tour, newest
+from generator.data.load import Results, load
+from generator.figures import curves
+from generator.figures.plot import DARK, LIGHT, Canvas
+from generator.figures.words import Words
+from generator.languages.language import LANGUAGES, load_language
+from generator.pages import tour
+from generator.pages.pages import Page, read_pages, render_pages
+from generator.pages.site_file import SiteFile
+from generator.pages.vocabulary import vocabulary
 
 
 @pytest.fixture(scope="module")

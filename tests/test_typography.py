@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from generator.blocks import EXPRESSION
-from generator.typography import close_seams, isolate_latin, mark_seams, plain, plain_alternatives, space_cjk, together
+from generator.languages.blocks import EXPRESSION
+from generator.languages.typography import (
+    close_seams,
+    isolate_latin,
+    mark_seams,
+    plain,
+    plain_alternatives,
+    space_cjk,
+    together,
+)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from conftest import in_project, small_project
 from faults import Survived
 from mkdocs.config import load_config
 
-from generator import unchanged
-from generator.unchanged import Unchanged
+from generator.site import unchanged
+from generator.site.unchanged import Unchanged
 
 NOTHING = "Nothing has changed"
 
@@ -51,7 +51,7 @@ CHANGES: dict[str, tuple[Callable[[Path], Path], bytes | None]] = {
     "a template": (lambda project: project / "docs/theme/404.html", b"changed"),
     "a record": (lambda project: next((project / "bench/results").rglob("*.jsonl")), b""),
     "a translation": (lambda project: project / "locales/zh/LC_MESSAGES/messages.po", b""),
-    "the program": (lambda project: project / "generator/tables.py", b"# changed"),
+    "the program": (lambda project: project / "generator/figures/tables.py", b"# changed"),
     "the settings": (lambda project: project / "mkdocs.yml", b"site_name: Other\n"),
     "a page that is gone": (page, None),
     "an output": (output, b"changed"),

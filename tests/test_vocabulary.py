@@ -19,15 +19,15 @@ from atlas_data import mixed as mixed_records
 from markupsafe import Markup
 
 from bench.errors import AtlasError
-from bench.record import Arm, GraphBreak, Graphs, Measurement, Status
-from generator import downloads
-from generator.language import load_language
-from generator.load import COLUMNS, Results, load
-from generator.markup import unbroken
-from generator.pages import Page
-from generator.site_file import SiteFile
-from generator.vocabulary import vocabulary
-from generator.words import Words
+from bench.records.record import Arm, GraphBreak, Graphs, Measurement, Status
+from generator.data.load import COLUMNS, Results, load
+from generator.figures.markup import unbroken
+from generator.figures.words import Words
+from generator.languages.language import load_language
+from generator.pages import downloads
+from generator.pages.pages import Page
+from generator.pages.site_file import SiteFile
+from generator.pages.vocabulary import vocabulary
 
 
 class Pages:

@@ -9,11 +9,11 @@ import pytest
 from fontTools.pens.boundsPen import BoundsPen
 from fontTools.ttLib import TTFont
 
-from generator import fonts
-from generator.language import load_language
-from generator.make_fonts import GRID
-from generator.site_file import SiteFile
-from generator.web_fonts import STYLESHEET, _ranges, web_fonts
+from generator.figures import fonts
+from generator.figures.make_fonts import GRID
+from generator.languages.language import load_language
+from generator.pages.site_file import SiteFile
+from generator.site.web_fonts import STYLESHEET, _ranges, web_fonts
 
 COMMON = "# 编译\n\n延迟的中位数下降，见表。\n\n| 模型 |\n| --- |\n"
 RARE = "罕见字只在此页出现甲乙丙丁戊己庚辛壬癸"

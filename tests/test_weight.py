@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import BuiltSite
 
-from generator.language import LANGUAGES, load_language
+from generator.languages.language import LANGUAGES, load_language
 
 LIMIT = 250_000
 IN_REACH = 4

@@ -15,13 +15,14 @@ import pytest
 import torch
 from test_executors import job as plain_job
 
-from bench import environment, graphs, roofline, sweep, trial, worker
-from bench.build import Loaded, load
-from bench.executors import Ended, LocalProcesses
-from bench.job import Finding, Job, Machine, Phase, Refusal, Request, Survey
-from bench.profiles import KEEP_MEMORY, PROFILES, Sampling
-from bench.record import Accuracy, Peaks, Status
-from bench.statistics import speedup
+from bench.measuring import environment, graphs, roofline, trial, worker
+from bench.measuring.build import Loaded, load
+from bench.plans.job import Finding, Job, Machine, Phase, Refusal, Request, Survey
+from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
+from bench.records.record import Accuracy, Peaks, Status
+from bench.running import sweep
+from bench.running.executors import Ended, LocalProcesses
+from bench.statistics.statistics import speedup
 
 SHORT = Sampling(max_s=0.1, min_rounds=3, min_samples=6, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1)
 

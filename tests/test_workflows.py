@@ -16,8 +16,8 @@ import yaml
 from conftest import ROOT
 from test_sweep import plan, record
 
-from bench.profiles import PROFILES
-from bench.record import Record, append
+from bench.plans.profiles import PROFILES
+from bench.records.record import Record, append
 
 FOLDER = ROOT / ".github" / "workflows"
 NAMES = ("audit", "benchmark", "publish", "records", "test")

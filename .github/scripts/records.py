@@ -22,11 +22,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))  # records are checked in an environment that need not have the project installed
 
-from bench import check as sound  # noqa: E402
-from bench.compare import Side, compare, make_side  # noqa: E402
+from bench.commands.report import markdown  # noqa: E402
 from bench.errors import AtlasError  # noqa: E402
-from bench.record import RESULTS, Record, read, run_files  # noqa: E402
-from bench.report import markdown  # noqa: E402
+from bench.records import check as sound  # noqa: E402
+from bench.records.record import RESULTS, Record, read, run_files  # noqa: E402
+from bench.statistics.compare import Side, compare, make_side  # noqa: E402
 
 RECORDS = RESULTS.relative_to(ROOT).as_posix() + "/"
 """What a change of records may touch."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bench.errors import AtlasError
-from bench.record import RESULTS
+from bench.records.record import RESULTS
 
 MEASURED, PUBLISHED = RESULTS / "measured", RESULTS / "published"
 
@@ -37,7 +37,7 @@ def contributor_of(name: str | None) -> str | None:
     """Who brings it, checked; None where nobody is to be named. Raises `AtlasError`."""
     if name is None:
         return None
-    from bench.check import name_fault
+    from bench.records.check import name_fault
 
     if fault := name_fault(name):
         raise AtlasError(fault, where="--by", remedy="write a name of one line, or leave it out")

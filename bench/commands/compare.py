@@ -39,8 +39,8 @@ def add(commands: Commands) -> None:
 def _compare(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from bench.compare import ArmName, compare, read_side
-    from bench.report import as_json, markdown, print_report
+    from bench.commands.report import as_json, markdown, print_report
+    from bench.statistics.compare import ArmName, compare, read_side
 
     arm, form = cast(ArmName, pick("arm", options.arm, ARMS)), pick("format", options.format, FORMATS)
     threshold = _share(options.threshold)

@@ -28,8 +28,8 @@ def _doctor(_options: argparse.Namespace) -> int:
 def complaints() -> list[Complaint]:
     """What would spoil a measurement now."""
     try:
-        from bench.doctor import examine, look
-        from bench.sweep import CACHE
+        from bench.measuring.doctor import examine, look
+        from bench.running.sweep import CACHE
     except ModuleNotFoundError as error:
         raise AtlasError(
             f"{error.name} is not installed", remedy='install what measuring needs: pip install -e ".[bench]"'

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from bench.choices import pick
 from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, contributor_of, shown
-from bench.exchange import export, import_, importers
-from bench.exporters import FORMATS
-from bench.profiles import COMPILE_MODES, DTYPES
-from bench.record import RESULTS
+from bench.exchange.exchange import export, import_, importers
+from bench.exchange.exporters import FORMATS
+from bench.plans.profiles import COMPILE_MODES, DTYPES
+from bench.records.record import RESULTS
 
 
 def add(commands: Commands) -> None:
@@ -60,7 +60,7 @@ def add(commands: Commands) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from bench.check import check, files
+    from bench.records.check import check, files
 
     paths = options.paths or [RESULTS]
     findings = list(check(paths))
@@ -73,7 +73,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    from bench.importers import Given
+    from bench.exchange.importers import Given
 
     names = ("device_name", "torch", "date", "title", "url", "licence")
     given = Given(

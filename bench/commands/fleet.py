@@ -18,15 +18,15 @@ from bench.choices import pick
 from bench.commands import INTERRUPTED, NOTHING_MEASURED, OK, Tell, again, contributor_of, shown
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
 from bench.errors import AtlasError
-from bench.profiles import DEVICES
+from bench.plans.profiles import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bench.cluster import Engine, Node
-    from bench.fleet import Site
-    from bench.job import Machine, Survey
-    from bench.ray_engine import RayEngine
+    from bench.fleet.cluster import Engine, Node
+    from bench.fleet.fleet import Site
+    from bench.fleet.ray_engine import RayEngine
+    from bench.plans.job import Machine, Survey
 
 LARGEST_TABLE = 200  # cells
 
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     console = Console(soft_wrap=True, highlight=False, markup=False)
     if options.cluster:
         return _forecast(_on_paper(options, console.print), budget_s, console.print)
-    from bench.ray_engine import RayEngine
+    from bench.fleet.ray_engine import RayEngine
 
     start, engine = time.monotonic(), RayEngine(options.address)
     try:
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _on_paper(options: argparse.Namespace, tell: Tell) -> list[Site]:
     """The sites of a cluster that is only described."""
-    from bench.simulation import described
+    from bench.fleet.simulation import described
 
     machines = described(options.cluster)
     chosen = _chosen(options, machines)
@@ -73,9 +73,9 @@ def _on_paper(options: argparse.Namespace, tell: Tell) -> list[Site]:
 
 def _found(options: argparse.Namespace, engine: Engine, request: Survey, tell: Tell) -> list[Site]:
     """The sites of a cluster that answers."""
-    from bench.cluster import look_around
-    from bench.fleet import PATIENCE_S
-    from bench.sweep import SURVEY_TIMEOUT_S
+    from bench.fleet.cluster import look_around
+    from bench.fleet.fleet import PATIENCE_S
+    from bench.running.sweep import SURVEY_TIMEOUT_S
 
     chosen = _chosen(options, engine.nodes())
     tell(f"Looking at {_nodes(sum(map(len, chosen.values())))} …")
@@ -87,7 +87,7 @@ def _nodes(count: int) -> str:
 
 
 def _request(options: argparse.Namespace) -> Survey:
-    from bench.sweep import survey_of
+    from bench.running.sweep import survey_of
 
     return survey_of(_device(options), recipes_of(options), profile_of(options))
 
@@ -97,7 +97,7 @@ def _device(options: argparse.Namespace) -> str | None:
 
 
 def _chosen(options: argparse.Namespace, nodes: Iterable[Node]) -> dict[str, list[Node]]:
-    from bench.cluster import choose
+    from bench.fleet.cluster import choose
 
     named = [name for text in options.accelerator or () for name in text.split(",") if name]
     return choose(nodes, named, _device(options))
@@ -113,8 +113,8 @@ def _sites(options: argparse.Namespace, found: Mapping[str, Mapping[Node, Machin
 def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, tell: Tell) -> Site:
     """What one kind of machine has to do."""
     from bench.checkout import commit
-    from bench.cluster import CPU, alike, committed
-    from bench.fleet import Site
+    from bench.fleet.cluster import CPU, alike, committed
+    from bench.fleet.fleet import Site
 
     code = commit()
 
@@ -132,8 +132,8 @@ def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespa
 
 
 def _forecast(sites: Sequence[Site], budget_s: float, tell: Tell) -> int:
-    from bench.fleet_progress import forecast_lines
-    from bench.simulation import forecast
+    from bench.fleet.fleet_progress import forecast_lines
+    from bench.fleet.simulation import forecast
 
     tell("\n".join(forecast_lines(forecast(sites, budget_s))))
     return OK
@@ -142,8 +142,8 @@ def _forecast(sites: Sequence[Site], budget_s: float, tell: Tell) -> int:
 def _measure(
     options: argparse.Namespace, engine: RayEngine, sites: Sequence[Site], deadline: float, console: Console
 ) -> int:
-    from bench.fleet import measure_on
-    from bench.fleet_progress import FleetLines
+    from bench.fleet.fleet import measure_on
+    from bench.fleet.fleet_progress import FleetLines
 
     for site in sites:
         verb = f"going on with {len(site.run_file.records)} records in" if site.run_file.records else "into"
@@ -170,8 +170,8 @@ def _measure(
 
 def _conclude(sites: Sequence[Site], options: argparse.Namespace, tell: Tell) -> int:
     """Show what was measured; of long runs only how it ended."""
-    from bench.progress import results_table
-    from bench.record import read
+    from bench.records.record import read
+    from bench.running.progress import results_table
 
     measured = False
     for site in sites:

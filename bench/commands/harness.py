@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bench.commands import FOUND_FAULTS, LARGEST_COUNT, OK, Commands, count, shown
 from bench.errors import AtlasError
-from bench.models import find
-from bench.record import RESULTS
+from bench.plans.models import find
+from bench.records.record import RESULTS
 
 
 def add(commands: Commands) -> None:
@@ -39,8 +39,8 @@ def add(commands: Commands) -> None:
 
 
 def _dynamo_tour(options: argparse.Namespace) -> int:
-    from bench import document, tour
-    from bench.executors import LocalProcesses
+    from bench.records import document, tour
+    from bench.running.executors import LocalProcesses
 
     document.check_writable(options.out)
     taken = tour.take(LocalProcesses(), tell=lambda phase: print(f"{phase} …", flush=True))
@@ -54,7 +54,8 @@ def _dynamo_tour(options: argparse.Namespace) -> int:
 def _quality(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from bench import document, quality, repeats
+    from bench.harness import repeats
+    from bench.records import document, quality
 
     document.check_writable(options.out)
     number = count("--repeats", options.repeats, LARGEST_COUNT)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 
 from bench.commands import OK, Commands
-from bench.models import MODELS
-from bench.profiles import COMPILE_MODES, DTYPES, PROFILES
+from bench.plans.models import MODELS
+from bench.plans.profiles import COMPILE_MODES, DTYPES, PROFILES
 
 
 def add(commands: Commands) -> None:

@@ -25,8 +25,8 @@ from bench.commands import (
 )
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
 from bench.errors import AtlasError
-from bench.profiles import COMPILE_MODES, DEVICES, DTYPES, PROFILES
-from bench.record import Task
+from bench.plans.profiles import COMPILE_MODES, DEVICES, DTYPES, PROFILES
+from bench.records.record import Task
 
 EXECUTORS = ("local", "ray")
 
@@ -86,11 +86,11 @@ def _run(options: argparse.Namespace) -> int:
     _refuse_options_of_fleets(options)
     from rich.console import Console
 
-    from bench.compare import replicate
-    from bench.executors import LocalProcesses
-    from bench.plan import pending
-    from bench.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table, time_is_up
-    from bench.sweep import run, survey
+    from bench.plans.plan import pending
+    from bench.running.executors import LocalProcesses
+    from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table, time_is_up
+    from bench.running.sweep import run, survey
+    from bench.statistics.compare import replicate
 
     start = time.monotonic()
     deadline = None if options.time_budget is None else start + seconds_of(options.time_budget)

@@ -16,16 +16,16 @@ import msgspec
 from bench.choices import pick
 from bench.commands import LARGEST_COUNT, MEASURED, count
 from bench.errors import AtlasError
-from bench.job import Recipe, Weights
-from bench.models import MODELS, find
-from bench.profiles import COMPILE_MODES, DTYPES, PROFILES, Profile
-from bench.record import Task
+from bench.plans.job import Recipe, Weights
+from bench.plans.models import MODELS, find
+from bench.plans.profiles import COMPILE_MODES, DTYPES, PROFILES, Profile
+from bench.records.record import Task
 
 if TYPE_CHECKING:
-    from bench.job import Machine
-    from bench.pace import Pace
-    from bench.plan import Plan
-    from bench.sweep import RunFile
+    from bench.plans.job import Machine
+    from bench.plans.pace import Pace
+    from bench.plans.plan import Plan
+    from bench.running.sweep import RunFile
 
 DYNAMIC = {"true": True, "false": False, "auto": None}
 
@@ -94,9 +94,9 @@ def _checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> R
 
 def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFile, Pace]:
     """What to measure on this machine, the run file that it goes to, and how long its processes take."""
-    from bench.pace import Pace
-    from bench.plan import make_plan
-    from bench.sweep import earlier, find_run
+    from bench.plans.pace import Pace
+    from bench.plans.plan import make_plan
+    from bench.running.sweep import earlier, find_run
 
     profile = profile_of(options)
     plan = make_plan(profile, recipes_of(options), machine.device)
@@ -113,7 +113,7 @@ def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFi
 
 def _is_ordinary(plan: Plan, machine: Machine) -> bool:
     """Whether the plan is just what the name of its profile promises."""
-    from bench.plan import make_plan
+    from bench.plans.plan import make_plan
 
     profile = PROFILES[plan.profile.name]
     return plan == make_plan(profile, _of_table(profile.models), machine.device)

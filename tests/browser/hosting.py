@@ -14,7 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from generator.policy import policy
+from generator.site.policy import policy
 
 
 class _Host(SimpleHTTPRequestHandler):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-from generator.language import LANGUAGES, load_language
+from generator.languages.language import LANGUAGES, load_language
 
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from browser.chromium import launched
 from browser.hosting import hosted
-from generator.language import LANGUAGES
+from generator.languages.language import LANGUAGES
 
 WIDTHS = (1280, 390)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")

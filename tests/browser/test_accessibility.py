@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.kinds import KINDS, PREFIXES, enter, follow
 from browser.test_kinds import TOO_WIDE
-from generator.language import LANGUAGES
+from generator.languages.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ from conftest import PREFIXES, THOROUGH, BuiltSite
 from playwright.sync_api import Browser, Page, expect
 
 from browser.kinds import enter, switch
-from generator.language import LANGUAGES
+from generator.languages.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 

@@ -14,8 +14,8 @@ from conftest import PREFIXES, THOROUGH, BuiltSite
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
 from browser.kinds import arrived, enter
-from generator.language import LANGUAGES
-from generator.load import load
+from generator.data.load import load
+from generator.languages.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 

@@ -15,10 +15,10 @@ from faults import Survived
 from hostile_values import CODE
 from playwright.sync_api import Browser
 
-from bench.record import GraphBreak, Graphs, Status, append, decode, encode
+from bench.records.record import GraphBreak, Graphs, Status, append, decode, encode
 from browser.hosting import hosted
 from browser.kinds import WITHOUT_SEARCH
-from generator.language import catalog_path
+from generator.languages.language import catalog_path
 
 pytestmark = pytest.mark.browser
 

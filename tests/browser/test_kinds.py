@@ -13,8 +13,8 @@ from playwright.sync_api import BrowserContext, Page
 
 from browser.kinds import KINDS, LISTEN, PREFIXES, enter, follow
 from browser.watching import watched
-from generator.language import LANGUAGES
-from generator.policy import policy
+from generator.languages.language import LANGUAGES
+from generator.site.policy import policy
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from browser.kinds import PREFIXES, enter, follow
 from browser.watching import watched
-from generator.language import load_language
+from generator.languages.language import load_language
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.kinds import PREFIXES, follow
 from browser.test_kinds import TOO_WIDE
-from generator import plot
+from generator.figures import plot
 
 pytestmark = pytest.mark.browser
 

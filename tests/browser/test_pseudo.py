@@ -15,9 +15,9 @@ from playwright.sync_api import Browser, Page
 from browser.hosting import hosted
 from browser.kinds import WITHOUT_SEARCH
 from browser.test_kinds import PHONE, SCREEN, TOO_WIDE
-from generator.language import PSEUDO
-from generator.material import labels_file
-from generator.pseudo import english_words
+from generator.languages.language import PSEUDO
+from generator.languages.pseudo import english_words
+from generator.site.material import labels_file
 
 pytestmark = pytest.mark.browser
 

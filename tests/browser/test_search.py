@@ -11,7 +11,7 @@ from conftest import BuiltSite
 from playwright.sync_api import Page, expect
 
 from browser.kinds import PREFIXES, arrived, follow, switch
-from generator.language import LANGUAGES
+from generator.languages.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 SEARCHES = True

@@ -19,7 +19,7 @@ import pytest
 from conftest import small_project
 from playwright.sync_api import Browser, Page, expect
 
-from bench import record
+from bench.records import record
 from browser.chromium import PATIENCE_MS
 from browser.kinds import WITHOUT_SEARCH
 

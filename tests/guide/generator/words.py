@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.language import Language
+from generator.languages.language import Language
 
 
 def words(language: Language) -> Iterator[str]:

@@ -1,6 +1,6 @@
 // The records and what is worked out from them. Pure: columns enter; rows, counts, pairs and files leave.
 
-// Rows by column, from columns as generator/explorer.py packs them. Unknown is null, never is Infinity.
+// Rows by column, from columns as generator/pages/explorer.py packs them. Unknown is null, never is Infinity.
 // A row only knows its place, and looks its values up in the columns: ten thousand rows are there at once.
 export const unpack = columns => {
   const names = Object.keys(columns)
@@ -76,7 +76,7 @@ export const PAIR_COLUMNS = ["eager_first", "eager_second", "eager_change", "com
 
 const plain = value => (value === Infinity ? "inf" : (value ?? null))
 
-// No formulas for a spreadsheet: see generator/downloads.py.
+// No formulas for a spreadsheet: see generator/pages/downloads.py.
 const field = value => {
   const told = plain(value) ?? ""
   const text = typeof told === "string" && /^[=+\-@\t\r']/.test(told) ? `'${told}` : String(told)

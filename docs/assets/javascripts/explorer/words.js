@@ -1,4 +1,4 @@
-// Figures and sentences in the language of the page, as elements and text. `texts` come from generator/explorer.py.
+// Figures and sentences in the language of the page, as elements and text. `texts` come from generator/pages/explorer.py.
 
 export const element = (name, attributes, ...children) => {
   const made = Object.assign(document.createElement(name), attributes)

@@ -1,0 +1,218 @@
+"""A comparison in words and columns: for a terminal, as Markdown for a pull request, or as JSON.
+
+python -m bench compare A B --format markdown
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bench.records.record import Cell, Status
+from bench.running.progress import describe
+from bench.statistics.compare import Change, Comparison, Totals
+from bench.statistics.statistics import Estimate, Verdict
+
+STYLES = {"faster": "green", "slower": "bold red", "same": "", "ambiguous": "yellow", "unknown": "dim"}
+
+_COORDINATES = ("batch_size", "compile_mode", "dtype", "autocast", "channels_last", "dynamic", "weights", "device")
+_FIGURES = ("A ms", "B ms", "change", "95% interval", "processes", "verdict")
+_LEFT = ("model", *_COORDINATES, "device_name", "verdict")
+_MOST_NAMED = 8  # cells in one line
+
+
+def print_report(comparison: Comparison, threshold: float, console: Console) -> None:
+    """To a terminal, in colours; elsewhere plain and as wide as it needs."""
+    if not console.is_terminal:
+        console = Console(file=console.file, width=1000, soft_wrap=True, highlight=False, markup=False)
+    for warning in warnings(comparison):
+        console.print(f"Not like for like: {warning}", style="bold yellow")
+    header, *rows = _rows(comparison)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in header:
+        table.add_column(name, justify="left" if name in _LEFT else "right", no_wrap=name != "model")
+    for row, each in zip(rows, comparison.cells, strict=True):
+        style = STYLES["slower" if each.fails_now else each.verdict]
+        table.add_row(*row[:-1], Text(row[-1], style=style))
+    console.print(table)
+    console.print()
+    for line in summary(comparison, threshold):
+        console.print(line)
+
+
+def markdown(comparison: Comparison, threshold: float) -> str:
+    """A table and a list, as GitHub shows them."""
+    header, *rows = _rows(comparison)
+    rule = ["---" if name in _LEFT else "---:" for name in header]
+    table = [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in (header, rule, *rows)]
+    loud = [f"**Not like for like:** {_escaped(warning)}" for warning in warnings(comparison)]
+    notes = [f"- {_escaped(line)}" for line in summary(comparison, threshold)]
+    return "\n\n".join([*loud, "\n".join(table), "\n".join(notes)]) + "\n"
+
+
+def as_json(comparison: Comparison, threshold: float) -> str:
+    """All of it, changes as shares (−0.05 is 5% less), what is unknown as null; the regressions by themselves."""
+    whole: dict[str, Any] = msgspec.to_builtins(comparison)
+    whole |= {"threshold": threshold, "regressions": msgspec.to_builtins(comparison.regressions(threshold))}
+    return msgspec.json.format(msgspec.json.encode(whole)).decode() + "\n"
+
+
+# ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def warnings(comparison: Comparison) -> list[str]:
+    """What moves latencies by itself, so that the runs are not comparable as they stand."""
+    return [
+        f"{each.name} is {each.before} in A and {each.after} in B ({_count(each.cells, 'cell')})"
+        for each in comparison.differences
+        if each.is_condition
+    ]
+
+
+def summary(comparison: Comparison, threshold: float) -> list[str]:
+    """Below the table: the mean, counts, what failed, what is in one run only, A/A, and what it comes to."""
+    before, after, cells = comparison.before, comparison.after, comparison.cells
+    other = "eager" if comparison.arm == "compiled" else "compiled"
+    verdicts = Counter(each.verdict for each in cells)
+    counts = ", ".join(f"{verdicts[name]} {name}" for name in get_args(Verdict) if verdicts[name])
+    versions = [f"{each.name} {each.before} → {each.after}" for each in comparison.differences if not each.is_condition]
+    return [
+        f"{comparison.arm.capitalize()} latency, A → B: {counts} (verdicts by 99.5% intervals; the same: within 1%).",
+        f"Geometric mean of the changes: {_interval(comparison.overall)}; {other}: {_interval(comparison.control)}.",
+        *_control(comparison),
+        *_lone_processes(cells),
+        f"Pass: {_passed(before)} in A, {_passed(after)} in B.",
+        *(f"Status changed: {describe(each.cell)}: {_status(each)}." for each in cells if each.has_new_status),
+        *_only("A", comparison.only_before),
+        *_only("B", comparison.only_after),
+        *([f"What else changed: {'; '.join(versions)}."] if versions else []),
+        f"A/A: {before.replication} in A; {after.replication} in B.",
+        f"A: {_side(before)}",
+        f"B: {_side(after)}",
+        _conclusion(comparison, threshold),
+    ]
+
+
+def _control(comparison: Comparison) -> list[str]:
+    """Compiling changes nothing in eager: when that changed, something else did."""
+    control = comparison.control
+    if comparison.arm == "eager" or not (control.low > 0 or control.high < 0):
+        return []
+    return ["Eager changed as well: something besides the compiler differs, in the machine, its load or the software."]
+
+
+def _lone_processes(cells: Sequence[Change]) -> list[str]:
+    lone = sum(each.before.processes == each.after.processes == 1 for each in cells)
+    if not lone:
+        return []
+    return [f"{_count(lone, 'cell')} with one process on each side: no interval. Measure with --processes 3 or more."]
+
+
+def _conclusion(comparison: Comparison, threshold: float) -> str:
+    regressions, beyond = comparison.regressions(threshold), f"slower by more than {100 * threshold:.3g}%"
+    if not regressions:
+        judged = sum(each.verdict != "unknown" for each in comparison.cells)
+        return (
+            f"No regression: of {_count(judged, 'cell')} with a verdict none is {beyond}, and none fails that worked."
+        )
+    slower = [f"{describe(each.cell)} ({_percent(each.change.value)})" for each in regressions if not each.fails_now]
+    failing = [f"{describe(each.cell)} ({each.after.status})" for each in regressions if each.fails_now]
+    named = {beyond: slower, "failing now": failing}
+    parts = [f"{what}: {', '.join(names)}" for what, names in named.items() if names]
+    return f"Regressions: {'; '.join(parts)}."
+
+
+def _side(side: Totals) -> str:
+    older = f"; the newest of several runs for {_count(side.superseded, 'cell')}" if side.superseded else ""
+    return f"{side.name}, {', '.join(side.devices)}, {_count(side.cells, 'cell')}{older}"
+
+
+def _only(side: str, cells: Sequence[Cell]) -> list[str]:
+    names = [describe(cell) for cell in cells[:_MOST_NAMED]]
+    more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
+    return [f"Only in {side}: {'; '.join(names)}{more}."] if cells else []
+
+
+def _status(change: Change) -> str:
+    reason = f" ({change.after.reason})" if change.after.reason else ""
+    return f"{change.before.status} → {change.after.status}{reason}"
+
+
+def _passed(side: Totals) -> str:
+    return f"{side.passed} of {side.cells} cells"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+# ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """The header, and a row for each cell; of its coordinates those that are not the same in all."""
+    cells = comparison.cells
+    varying = [name for name in _COORDINATES if len({getattr(each.cell, name) for each in cells}) > 1]
+    device = ["device_name"] if len({each.device_name for each in cells}) > 1 else []
+    return [
+        ("model", *varying, *device, *_FIGURES),
+        *(
+            (
+                each.cell.model,
+                *(str(getattr(each.cell, name)) for name in varying),
+                *(getattr(each, name) for name in device),
+                *_figures(each),
+            )
+            for each in cells
+        ),
+    ]
+
+
+def _figures(change: Change) -> tuple[str, ...]:
+    before, after = change.before, change.after
+    return (
+        _ms(before.latency_ms),
+        _ms(after.latency_ms),
+        _percent(change.change.value),
+        _range(change.change),
+        f"{before.processes} + {after.processes}",
+        _outcome(change),
+    )
+
+
+def _outcome(change: Change) -> str:
+    """The verdict; where there can be none, why."""
+    before, after = change.before.status, change.after.status
+    if change.verdict != "unknown" or before is after is Status.PASS:
+        return change.verdict
+    return str(after) if before is after else f"{before} → {after}"
+
+
+def _ms(latency_ms: float) -> str:
+    return "–" if math.isnan(latency_ms) else f"{latency_ms:.3f}"
+
+
+def _percent(share: float) -> str:
+    return "–" if math.isnan(share) else f"{100 * share:+.1f}%".replace("-", "−")
+
+
+def _range(estimate: Estimate) -> str:
+    return "–" if math.isnan(estimate.low) else f"{_percent(estimate.low)} to {_percent(estimate.high)}"
+
+
+def _interval(estimate: Estimate) -> str:
+    if math.isnan(estimate.value):
+        return "unknown"
+    known = "no interval" if math.isnan(estimate.low) else _range(estimate)
+    return f"{_percent(estimate.value)} ({known})"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,62 @@
+"""The newest latency of each cell, as github-action-benchmark tracks it: a list of names, values, units and ranges.
+
+Smaller is better (`tool: customSmallerIsBetter`). A name stands for the same cell in every run, so it tells no version.
+Failed cells have no latency and so no entry; `write` returns how many there are.
+
+    python -m bench export github-action-benchmark bench/results/measured --out benchmark.json
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.records.record import COMPARABLE, Arm, Record, worst
+from bench.statistics.compare import make_side
+from bench.statistics.statistics import summarize
+
+
+def write(records: Iterable[Record], path: Path) -> int:
+    """One JSON list. Returns how many cells failed, and are not in it."""
+    cells = list(make_side("records", records).cells.values())
+    working = [cell for cell in cells if worst(cell).status in COMPARABLE]
+    found = [entry for cell in working for entry in entries(cell)]
+    path.write_text(json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return len(cells) - len(working)
+
+
+def entries(cell: Sequence[Record]) -> Iterator[dict[str, Any]]:
+    """One for each arm of a cell, given its processes."""
+    one = cell[0]
+    measurements = [record.measurement for record in cell if record.measurement]
+    arms: dict[str, list[Arm]] = {
+        "eager": [each.eager for each in measurements],
+        one.cell.compile_mode: [each.compiled for each in measurements if each.compiled],
+    }
+    for arm, processes in arms.items():
+        summary = summarize(processes)
+        if not math.isfinite(summary.latency_ms):
+            continue
+        entry = {"name": _name(one, arm, processes[0]), "unit": "ms", "value": summary.latency_ms}
+        if math.isfinite(summary.low_ms) and math.isfinite(summary.high_ms):
+            entry["range"] = f"{summary.low_ms:.6g} – {summary.high_ms:.6g}"
+        yield entry | {"extra": f"torch {one.environment.torch}\nrun {one.run}\nprocesses {len(processes)}"}
+
+
+def _name(record: Record, arm: str, processes: Arm) -> str:
+    cell = record.cell
+    parts = [
+        cell.model,
+        f"batch {processes.batch_size or cell.batch_size}",
+        f"{'autocast ' if cell.autocast else ''}{cell.dtype}",
+        *([f"{cell.input_size[0]}×{cell.input_size[1]}"] if cell.input_size else []),
+        *(["channels last"] if cell.channels_last else []),
+        *([f"dynamic {cell.dynamic}".lower()] if cell.dynamic is not None else []),
+        *(["pretrained"] if cell.weights == "pretrained" else []),
+        record.environment.device_name,
+        arm if arm != "eager" else f"eager beside {cell.compile_mode}",
+    ]
+    return " · ".join(parts)

@@ -1,0 +1,75 @@
+"""Records as a table, CSV or Parquet: one row a record, every field of the schema a column, and a few figures beside.
+
+Columns are those of `bench.records.flat`, in its order; those that no record knows are left out. The last ones,
+`derived.…`,
+are what the raw samples say, for people who only want that: `python -m bench import table` passes over them.
+
+    python -m bench export csv bench/results/measured --out records.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, get_args
+
+from bench.errors import AtlasError
+from bench.records.flat import COLUMNS, flatten, is_json, to_text
+from bench.records.record import Record
+from bench.statistics.statistics import speedup, summarize
+
+DERIVED = "derived."
+"""Begins the names of columns that follow from others."""
+
+FIGURES = tuple(f"{DERIVED}{name}" for name in ("eager_ms", "compiled_ms", "speedup"))
+
+
+def write_csv(records: Iterable[Record], path: Path) -> None:
+    """UTF-8, with a header; fields that are lists are JSON."""
+    header, rows = _table(records)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows([to_text(row[name]) if name in row else "" for name in header] for row in rows)
+
+
+def write_parquet(records: Iterable[Record], path: Path) -> None:
+    """Typed columns. Raises `AtlasError` where pyarrow isn't installed."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        remedy = 'pip install -e ".[parquet]", or export csv'
+        raise AtlasError("Parquet needs pyarrow, which is not installed", where="parquet", remedy=remedy) from None
+
+    def arrow(kind: Any) -> Any:
+        if items := get_args(kind):
+            return pa.list_(arrow(items[0])) if type(items[0]) is not str else pa.string()
+        plain = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), datetime: pa.timestamp("us", tz="UTC")}
+        return plain.get(kind, pa.string())
+
+    header, rows = _table(records)
+    kinds = {
+        name: pa.string() if name in COLUMNS and is_json(name) else arrow(COLUMNS.get(name, float)) for name in header
+    }
+    columns = {name: pa.array([row.get(name) for row in rows], type=kind) for name, kind in kinds.items()}
+    pyarrow.parquet.write_table(pa.table(columns), path, compression="zstd")
+
+
+def _table(records: Iterable[Record]) -> tuple[list[str], Sequence[dict[str, Any]]]:
+    rows = [flatten(record) | dict(_derived(record)) for record in records]
+    known = {name for row in rows for name in row}
+    return [name for name in (*COLUMNS, *FIGURES) if name in known], rows
+
+
+def _derived(record: Record) -> Iterator[tuple[str, float]]:
+    if measurement := record.measurement:
+        figures = (
+            summarize([measurement.eager]).latency_ms,
+            summarize([measurement.compiled]).latency_ms if measurement.compiled else math.nan,
+            speedup([measurement]).value,
+        )
+        yield from ((name, figure) for name, figure in zip(FIGURES, figures, strict=True) if math.isfinite(figure))

@@ -1,0 +1,86 @@
+"""The 2023 Hugging Face guide: 136 pairs of mean latencies, eager and compiled, as published records.
+
+Enters `huggingface_2023.csv` beside this module, copied from the tables of the guide "Optimize inference using
+torch.compile()" (Transformers documentation, Apache-2.0); leave 136 records. The figures are kept to the digit, the
+wrong ones too: what is doubtful about them is found by the data lint (`generator.data.lint`), which sees all records.
+
+    python -m bench import huggingface-2023
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+from bench.errors import AtlasError
+from bench.exchange.importers import Given
+from bench.records.record import SCHEMA, Arm, Cell, Environment, Measurement, Record, Source, Status, Task
+
+RUN = "huggingface-2023"
+TABLE = Path(__file__).with_suffix(".csv")
+
+SOURCE = Source(
+    title="Optimize inference using torch.compile()",
+    url="https://huggingface.co/docs/transformers/v4.34.0/en/perf_torch_compile",
+    date="2023",
+    licence="Apache-2.0",
+    note="mean of 300 inferences on one image, after a warm-up",
+)
+OUT_OF_MEMORY = "OOM"
+
+# The guide's snippets load the weights without a dtype, which gives float32; it never says so in words.
+FLAGS = ("dtype-not-stated",)
+# The nightly and reduce-overhead tables say "unbatched" where the others say batch size 1.
+UNBATCHED = "batch-size-worded-unbatched"
+
+
+def read(given: Given | None = None, table: Path = TABLE) -> Iterator[Record]:
+    """One record a row, in the order of the table. Raises `AtlasError` naming the row that cannot be read."""
+    if given and given.files:
+        raise AtlasError("huggingface-2023 has its table with it", where="FILE", remedy="name no file")
+    with table.open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file), start=2):
+            try:
+                yield _record(row)
+            except (KeyError, TypeError, ValueError) as error:
+                raise AtlasError(
+                    f"not a row of the 2023 guide: {error}",
+                    where=f"{table}:{number}",
+                    remedy="restore the table from the repository's history",
+                ) from None
+
+
+def _record(row: dict[str, str]) -> Record:
+    eager, compiled = row["eager_latency_ms"], row["compiled_latency_ms"]
+    out_of_memory = OUT_OF_MEMORY in (eager, compiled)
+    return Record(
+        schema=SCHEMA,
+        run=RUN,
+        origin="published",
+        profile="paper-2023",
+        process=0,
+        status=Status.PASS if not out_of_memory else Status.EAGER_OOM if eager == OUT_OF_MEMORY else Status.OOM,
+        reason="the source prints OOM in place of a latency" if out_of_memory else None,
+        cell=Cell(
+            model=row["label"],
+            checkpoint=row["checkpoint"],
+            task=cast(Task, row["task"]),
+            device="cuda",
+            dtype="float32",
+            batch_size=int(row["batch_size"]),
+            compile_mode=row["compile_mode"],
+            weights="pretrained",
+        ),
+        environment=Environment(device_name=f"NVIDIA {row['gpu']}", torch=row["torch_version"]),
+        measurement=None
+        if out_of_memory
+        else Measurement(eager=_arm(eager), compiled=_arm(compiled), stop_reason="published"),
+        source=SOURCE,
+        flags=FLAGS + ((UNBATCHED,) if row["unbatched"] == "true" else ()),
+    )
+
+
+def _arm(latency_ms: str) -> Arm:
+    return Arm(published_mean_ms=float(latency_ms))

@@ -1,0 +1,269 @@
+"""Performance tables of PyTorch's own Dynamo benchmarks, as their `--performance --output` writes them.
+
+Enter `<backend>_<suite>_<type>_inference_<device>_performance.csv`, and beside it the `…_accuracy.csv` of the same run
+if there is one: it says why a model failed. Leave one record for each model that sees images; others are left out, and
+named. The tables say neither which GPU it was nor which torch: `--device-name` and `--torch` do. They hold a speedup
+and the compiled median, so eager is the product of both, and is flagged so.
+
+    python -m bench import pytorch-dynamo FILE --device-name "NVIDIA A100-SXM4-40GB" --torch 2.9.0 --url … --licence …
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import AtlasError
+from bench.exchange.importers import Given, Row, csv_rows
+from bench.exchange.importers.timm import FLAGS, NO_MODE, NO_TYPE
+from bench.plans.profiles import DEVICES, DTYPES
+from bench.records.record import (
+    SCHEMA,
+    Arm,
+    Cell,
+    Compilation,
+    Environment,
+    Measurement,
+    Record,
+    Source,
+    Status,
+    Task,
+    file_slug,
+)
+
+NAME = re.compile(
+    r"(?P<backend>.+)_(?P<suite>torchbench|huggingface|timm)(?:_models)?_(?P<dtype>float32|float16|bfloat16|amp)"
+    r"_(?P<mode>inference|training)_[a-z]+_(?P<kind>performance|accuracy)\.csv"
+)
+
+MODES: Mapping[str, tuple[str, bool | None]] = {
+    "inductor": ("reduce-overhead", None),
+    "inductor_with_cudagraphs": ("reduce-overhead", None),
+    "inductor_no_cudagraphs": ("default", None),
+    "inductor_dynamic": ("default", True),
+    "inductor_max_autotune": ("max-autotune", None),
+    "inductor_max_autotune_no_cudagraphs": ("max-autotune-no-cudagraphs", None),
+}
+"""Compile mode and dynamic shapes by the name of a backend. CUDA graphs are on in these benchmarks unless disabled."""
+
+ACCURACY = {
+    "pass": Status.PASS,
+    "pass_due_to_skip": Status.PASS,
+    "fail_accuracy": Status.FAIL_ACCURACY,
+    "eager_two_runs_differ": Status.EAGER_TWO_RUNS_DIFFER,
+    "eager_variation": Status.EAGER_TWO_RUNS_DIFFER,
+    "fail_to_run": Status.FAIL_TO_RUN,
+    "eager_1st_run_fail": Status.FAIL_TO_RUN,
+    "eager_2nd_run_fail": Status.FAIL_TO_RUN,
+    "eager_fail_to_run": Status.FAIL_TO_RUN,
+    "model_fail_to_load": Status.FAIL_TO_RUN,
+    "OOM": Status.OOM,
+    "eager_1st_run_OOM": Status.EAGER_OOM,
+    "eager_2nd_run_OOM": Status.EAGER_OOM,
+    "timeout": Status.TIMEOUT,
+    "infra_error": Status.CRASH,
+}
+"""Our statuses by those of the accuracy tables."""
+
+CLASSIFIERS = (
+    *("alexnet", "densenet121", "mnasnet1_0", "mobilenet_v2", "mobilenet_v3_large", "phlippe_densenet"),
+    *("phlippe_resnet", "resnet152", "resnet18", "resnet50", "resnext50_32x4d", "shufflenet_v2_x1_0"),
+    *("squeezenet1_1", "timm_efficientnet", "timm_nfnet", "timm_regnet", "timm_resnest", "timm_vision_transformer"),
+    *("timm_vision_transformer_large", "timm_vovnet", "vgg16"),
+)
+DETECTORS = (
+    *("detectron2_fasterrcnn_r_50_c4", "detectron2_fasterrcnn_r_50_dc5", "detectron2_fasterrcnn_r_50_fpn"),
+    *("detectron2_fasterrcnn_r_101_c4", "detectron2_fasterrcnn_r_101_dc5", "detectron2_fasterrcnn_r_101_fpn"),
+    *("detectron2_fcos_r_50_fpn", "timm_efficientdet", "yolov3"),
+)
+SEGMENTERS = (
+    *("detectron2_maskrcnn", "detectron2_maskrcnn_r_50_c4", "detectron2_maskrcnn_r_50_fpn"),
+    *("detectron2_maskrcnn_r_101_c4", "detectron2_maskrcnn_r_101_fpn", "pytorch_unet", "vision_maskrcnn"),
+)
+TASKS: Mapping[str, Task] = {
+    **dict.fromkeys(CLASSIFIERS, "image-classification"),
+    **dict.fromkeys(DETECTORS, "object-detection"),
+    **dict.fromkeys(SEGMENTERS, "image-segmentation"),
+}
+"""Those models of TorchBench that take images. In the timm suite all classify, in the huggingface suite all read."""
+
+COLUMNS = ("dev", "name", "batch_size", "speedup", "abs_latency")
+ACCURACY_COLUMNS = ("dev", "name", "accuracy")
+
+NO_SIZE = "input-size-not-stated"
+NO_BATCH = "batch-size-not-stated"
+NO_CACHE = "compile-cache-not-stated"
+DERIVED = "eager-latency-is-speedup-times-compiled"
+
+NOTE = "medians of repeated calls; eager is the speedup times the compiled latency"
+NO_REASON = "the source marks the model as failed and doesn't say why"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What rows have in common: what a file name says, or the command line."""
+
+    suite: str
+    dtype: str
+    autocast: bool
+    compile_mode: str
+    dynamic: bool | None
+    flags: tuple[str, ...]
+
+    def task(self, model: str) -> Task | None:
+        """None for a model that takes no images."""
+        return "image-classification" if self.suite == "timm" else TASKS.get(model)
+
+
+def read(given: Given) -> Iterator[Record]:
+    """One record a row of each performance table. Raises `AtlasError`."""
+    files = given.some_files("a table such as inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv")
+    accuracy = {path for path in files if path.name.endswith("_accuracy.csv")}
+    used = set()
+    for path in files:
+        if path in accuracy:
+            continue
+        beside = path.with_name(path.name.replace("_performance.csv", "_accuracy.csv"))
+        if beside in accuracy:
+            used.add(beside)
+        yield from _records(path, beside if beside in accuracy else None, given)
+    for path in sorted(accuracy - used):
+        raise AtlasError("has no performance table beside it", where=str(path), remedy="name that one too")
+
+
+def _records(path: Path, beside: Path | None, given: Given) -> Iterator[Record]:
+    setting = setting_of(path, given)
+    torch = given.needed("torch", "which torch was measured", "2.9.0", path)
+    device_name = given.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)
+    date, dated = given.dated(torch)
+    files = [each.name for each in (path, beside) if each]
+    source = given.source(path, title="PyTorch: Dynamo benchmarks", date=date, files=files, note=NOTE)
+    statuses = _statuses(beside) if beside else {}
+    environment = Environment(device_name=device_name, torch=torch)
+    run = file_slug(f"dynamo-{path.stem.removesuffix('_performance')}-{device_name}-torch-{torch}")
+    left_out, seen = [], dict[tuple[str, str], str]()
+    for row in csv_rows(path, COLUMNS, "a performance table of the Dynamo benchmarks"):
+        name = row.text("name")
+        key = (row.text("dev"), name)
+        if key in seen:
+            raise row.wrong("name", f"{name} is in line {seen[key]} already", "remove one of the two")
+        seen[key] = row.where.rpartition(":")[2]
+        if setting.task(name) is None:
+            left_out.append(name)
+            continue
+        yield record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
+    if left_out:
+        given.tell(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
+
+
+def setting_of(path: Path, given: Given) -> Setting:
+    """From the name of the file, or from what was given where it is not named as usual. Raises `AtlasError`."""
+    match = NAME.fullmatch(path.name)
+    if match and match["mode"] == "training":
+        raise AtlasError("is of training; the atlas is about inference", where=str(path), remedy="leave it out")
+    if not match and not (given.dtype and given.compile_mode):
+        raise AtlasError(
+            "is not named as the Dynamo benchmarks name their tables: <backend>_<suite>_<type>_inference_<device>_"
+            "performance.csv",
+            where=str(path),
+            remedy="name it so, or add --dtype and --compile-mode",
+        )
+    backend = match["backend"] if match else ""
+    if not given.compile_mode and backend not in MODES:
+        known = ", ".join(MODES)
+        raise AtlasError(
+            f"backend {backend!r} is no mode of torch.compile",
+            where=str(path),
+            remedy=f"known are {known}; for another name of the same add --compile-mode",
+        )
+    mode, dynamic = (given.compile_mode, None) if given.compile_mode else MODES[backend]
+    return setting(
+        match["suite"] if match else "torchbench", given.dtype or (match["dtype"] if match else ""), mode, dynamic
+    )
+
+
+def setting(suite: str, dtype: str, compile_mode: str | None, dynamic: bool | None = None) -> Setting:
+    """With the flags that follow from it; without a mode it is torch's own."""
+    autocast = dtype == "amp"
+    flags = (*FLAGS, NO_SIZE, DERIVED, *([NO_TYPE] if autocast else []), *([] if compile_mode else [NO_MODE]))
+    return Setting(suite, dtype, autocast, compile_mode or "default", dynamic, flags)
+
+
+def _statuses(path: Path) -> dict[tuple[str, str], str]:
+    """What the accuracy table says of each model, by device and name."""
+    found = {}
+    for row in csv_rows(path, ACCURACY_COLUMNS, "an accuracy table of the Dynamo benchmarks"):
+        if row.text("accuracy") not in ACCURACY:
+            known = ", ".join(ACCURACY)
+            raise row.wrong("accuracy", f"{row.text('accuracy')!r} is not known", f"known are {known}")
+        found[row.text("dev"), row.text("name")] = row.text("accuracy")
+    return found
+
+
+def record(
+    row: Row,
+    setting: Setting,
+    run: str,
+    environment: Environment,
+    source: Source,
+    flags: tuple[str, ...],
+    *,
+    accuracy: str | None = None,
+) -> Record:
+    """One row as a record, failed ones too: their speedup is 0."""
+    name, device = row.text("name"), row.text("dev")
+    if device not in DEVICES:
+        raise row.wrong("dev", f"{device!r} is no device of torch that is known", f"known are {', '.join(DEVICES)}")
+    on_cpu, task = device == "cpu", setting.task(name)
+    assert task is not None
+    dtype = setting.dtype if not setting.autocast else "bfloat16" if on_cpu else "float16"  # torch's own
+    if dtype not in DTYPES:
+        raise row.wrong("dtype", f"{dtype!r} is not known", f"known are {', '.join(DTYPES)}, amp")
+    batch_size, ratio = row.count("batch_size", zero=True), row.number("speedup", zero=True)
+    status = ACCURACY[accuracy] if accuracy else Status.PASS if ratio else Status.FAIL_TO_RUN
+    if not ratio and status is Status.PASS:  # accuracy is checked with another batch
+        status = Status.FAIL_TO_RUN
+    stated = f"the source says {accuracy}" if accuracy and ACCURACY[accuracy] is not Status.PASS else NO_REASON
+    return Record(
+        schema=SCHEMA,
+        run=run,
+        origin="published",
+        profile="pytorch-dynamo",
+        process=0,
+        status=status,
+        reason=None if status is Status.PASS else stated,
+        cell=Cell(
+            model=name,
+            checkpoint=f"{setting.suite}/{name}",
+            task=task,
+            device=device,
+            dtype=dtype,
+            batch_size=batch_size,
+            compile_mode="default" if on_cpu and setting.compile_mode == "reduce-overhead" else setting.compile_mode,
+            dynamic=setting.dynamic,
+            autocast=setting.autocast,
+        ),
+        environment=environment,
+        measurement=_measurement(row, ratio) if ratio else None,
+        source=source,
+        flags=(
+            *setting.flags,
+            *flags,
+            *([NO_CACHE] if ratio and row.known("compilation_latency", zero=True) else []),
+            *([NO_BATCH] if not batch_size else []),
+        ),
+    )
+
+
+def _measurement(row: Row, ratio: float) -> Measurement:
+    compiled_ms, seconds = row.number("abs_latency"), row.known("compilation_latency", zero=True)
+    return Measurement(
+        eager=Arm(
+            published_median_ms=ratio * compiled_ms, peak_memory_gb=row.known("eager_peak_mem", zero=True) or None
+        ),
+        compiled=Arm(published_median_ms=compiled_ms, peak_memory_gb=row.known("dynamo_peak_mem", zero=True) or None),
+        compilation=Compilation(cold_s=seconds) if seconds else None,
+        stop_reason="published",
+    )

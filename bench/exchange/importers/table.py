@@ -1,0 +1,59 @@
+"""Records from a table that `python -m bench export` wrote: CSV or Parquet.
+
+Columns are fields of records; those that begin with `derived.` follow from others, and are passed over.
+
+    python -m bench import table records.csv --out records
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.errors import AtlasError
+from bench.exchange.exporters.tables import DERIVED
+from bench.exchange.importers import MAX_BYTES, Given, csv_rows, refuse_large
+from bench.records.flat import from_text, unflatten
+from bench.records.record import Record
+
+MAX_ROWS = 1_000_000
+"""Of a Parquet file, whose rows may take next to no space until they are unpacked."""
+
+
+def read(given: Given) -> Iterator[Record]:
+    """One record a row. Raises `AtlasError`."""
+    for path in given.some_files("a .csv or .parquet file"):
+        yield from _from_parquet(path) if path.suffix == ".parquet" else _from_csv(path)
+
+
+def _from_csv(path: Path) -> Iterator[Record]:
+    for row in csv_rows(path, ("run", "cell.model", "environment.device_name"), "a table of records"):
+        known = {name: text for name, text in row.cells.items() if text and not name.startswith(DERIVED)}
+        yield unflatten({name: from_text(name, text, row.where) for name, text in known.items()}, row.where)
+
+
+def _from_parquet(path: Path) -> Iterator[Record]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        remedy = 'pip install -e ".[parquet]", or export csv'
+        raise AtlasError("Parquet needs pyarrow, which is not installed", where=str(path), remedy=remedy) from None
+    try:
+        refuse_large(path)
+        file = pyarrow.parquet.ParquetFile(path)
+        unpacked = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
+        if file.metadata.num_rows > MAX_ROWS or unpacked > MAX_BYTES:
+            what = f"would unpack to {file.metadata.num_rows:,} rows of {unpacked:,} bytes together"
+            raise AtlasError(what, where=str(path), remedy="import it in parts")
+        rows = (row for batch in file.iter_batches(1000) for row in batch.to_pylist())
+        yield from _of_rows(rows, path)
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise AtlasError(f"cannot be read: {error}", where=str(path), remedy="export it again") from None
+
+
+def _of_rows(rows: Iterator[dict[str, Any]], path: Path) -> Iterator[Record]:
+    for number, row in enumerate(rows, start=1):
+        known = {name: value for name, value in row.items() if value is not None and not name.startswith(DERIVED)}
+        yield unflatten(known, f"{path}: row {number}")

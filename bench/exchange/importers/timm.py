@@ -1,0 +1,218 @@
+"""Inference benchmarks of pytorch-image-models: CSV files whose names say what they were measured on.
+
+Enter `benchmark-infer-<type>-<layout>-pt<torch>-<cuda>-<device>[-dynamo].csv`, as in the folder `results` of
+https://github.com/huggingface/pytorch-image-models (Apache-2.0); leave one record for each model and image size. A file
+with `-dynamo` is the compiled arm of the one that is named likewise without. Its author let each run take the largest
+batch that fits, so most models have arms of different batch sizes: those are flagged, and have no speedup.
+
+    python -m bench import timm benchmark-infer-amp-nchw-pt240-cu124-rtx4090*.csv --out records
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import AtlasError
+from bench.exchange.importers import NOT_INTERLEAVED, ONE_ARM, Given, Row, csv_rows
+from bench.records.record import (
+    SCHEMA,
+    UNEQUAL_BATCHES,
+    Arm,
+    Cell,
+    Environment,
+    Measurement,
+    Record,
+    Source,
+    Status,
+    Work,
+)
+
+URL = "https://github.com/huggingface/pytorch-image-models/tree/main/results"
+
+NAME = re.compile(
+    r"benchmark-(?P<bench>infer|train)-(?P<precision>[a-z0-9_]+)-(?P<layout>nchw|nhwc)"
+    r"-pt(?P<torch>\d{3,4})-(?P<accelerator>cu\d{3}|cpu)-(?P<device>.+?)(?P<compiled>-dynamo)?\.csv"
+)
+EXAMPLE = "benchmark-infer-amp-nchw-pt240-cu124-rtx4090-dynamo.csv"
+
+PRECISIONS = {
+    "fp32": ("float32", False),
+    "fp16": ("float16", False),
+    "bf16": ("bfloat16", False),
+    "amp": ("float16", True),
+    "amp_fp16": ("float16", True),
+    "amp_bf16": ("bfloat16", True),
+}
+"""Data type and whether operations choose it under autocast. `amp` doesn't say its type: torch's own is float16."""
+
+COLUMNS = ("model", "infer_img_size", "infer_samples_per_sec", "infer_step_time", "infer_batch_size")
+MACS = "infer_gmacs"  # in 1e9 multiply-accumulates an image, where they were counted
+
+NOTE = "mean over consecutive calls with one batch, after a warm-up; throughput includes the loop around them"
+
+FLAGS = ("weights-not-stated",)  # its script makes random ones, unless it is asked for others
+NO_TYPE = "autocast-type-not-stated"
+NO_MODE = "compile-mode-not-stated"  # its script takes that of torch, unless it is asked for another
+NO_DEVICE = "device-as-the-file-is-named"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a file name says, apart from the arm."""
+
+    precision: str
+    layout: str
+    torch: str
+    accelerator: str
+    device: str
+
+    @property
+    def run(self) -> str:
+        return f"timm-{self.device}-torch-{self.torch}-{self.precision}-{self.layout}".lower()
+
+    @property
+    def device_name(self) -> str:
+        """The product that is meant, or the name as it is."""
+        if match := re.fullmatch(r"(?:rtx_?)?([2345]0\d0)(_?ti)?", self.device):
+            return f"NVIDIA GeForce RTX {match[1]}{' Ti' if match[2] else ''}"
+        if match := re.fullmatch(r"i(\d)_(\d+\w*)", self.device):
+            return f"Intel Core i{match[1]}-{match[2].upper()}"
+        return {"pro6000maxq": "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"}.get(self.device, self.device)
+
+
+Figures = Mapping[tuple[str, int], Row]
+"""Rows by model and image size."""
+
+
+def read(given: Given) -> Iterator[Record]:
+    """One record for each model and image size of each setup, in the order of its eager file. Raises `AtlasError`."""
+    arms: dict[Setup, dict[str, Path]] = {}
+    for path in given.some_files(f"files such as {EXAMPLE}"):
+        setup, arm = parse(path)
+        if arm in arms.setdefault(setup, {}):
+            raise AtlasError(
+                f"are the {arm} figures that {arms[setup][arm]} has already", where=str(path), remedy="name one of them"
+            )
+        arms[setup][arm] = path
+    if given.device_name and len({setup.device for setup in arms}) > 1:
+        raise AtlasError("the files are of several devices", where="--device-name", remedy="import them one by one")
+    for setup, files in arms.items():
+        yield from _records(setup, files, given)
+
+
+def parse(path: Path) -> tuple[Setup, str]:
+    """The setup and the arm that a file name stands for. Raises `AtlasError` for another name."""
+    match = NAME.fullmatch(path.name)
+    if match is None:
+        raise AtlasError("is not named as timm names its results", where=str(path), remedy=f"name it as {EXAMPLE}")
+    if match["bench"] == "train":
+        raise AtlasError("is of training; the atlas is about inference", where=str(path), remedy="leave it out")
+    if match["precision"] not in PRECISIONS:
+        known = ", ".join(PRECISIONS)
+        raise AtlasError(f"{match['precision']!r} is no known type", where=str(path), remedy=f"known are {known}")
+    digits = match["torch"]  # 240 is 2.4.0 and 2100 is 2.10.0, but 113 is 1.13
+    torch = f"1.{digits[1:]}" if digits[0] == "1" else f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"
+    setup = Setup(match["precision"], match["layout"], torch, match["accelerator"], match["device"])
+    return setup, "compiled" if match["compiled"] else "eager"
+
+
+def _records(setup: Setup, files: Mapping[str, Path], given: Given) -> Iterator[Record]:
+    eager, compiled = (_figures(files[arm]) if arm in files else {} for arm in ("eager", "compiled"))
+    date, dated = given.dated(setup.torch)
+    source = Source(
+        title=given.title or "pytorch-image-models: inference benchmarks",
+        url=given.url or URL,
+        date=date,
+        licence=given.licence or "Apache-2.0",
+        note=NOTE,
+        files=tuple(sorted(path.name for path in files.values())),
+    )
+    device_name = given.device_name or setup.device_name
+    environment = Environment(
+        device_name=device_name,
+        torch=setup.torch,
+        accelerator=f"CUDA {setup.accelerator[2:4]}.{setup.accelerator[4:]}" if setup.accelerator != "cpu" else None,
+    )
+    flags = (
+        *FLAGS,
+        *dated,
+        *([NO_TYPE] if setup.precision == "amp" else []),
+        *([NO_MODE] if compiled else []),
+        *([NO_DEVICE] if device_name == setup.device else []),
+    )
+    for key in {**eager, **compiled}:
+        yield _record(setup, eager.get(key), compiled.get(key), environment, source, flags)
+
+
+def _figures(path: Path) -> Figures:
+    found: dict[tuple[str, int], Row] = {}
+    for row in csv_rows(path, COLUMNS, "a result file of timm"):
+        key = (row.text("model"), row.count("infer_img_size"))
+        if key in found:
+            first = found[key].where.rpartition(":")[2]
+            raise row.wrong("model", f"{key[0]} at {key[1]} pixels is in line {first} already", "remove one of the two")
+        found[key] = row
+    return found
+
+
+def _record(
+    setup: Setup,
+    eager: Row | None,
+    compiled: Row | None,
+    environment: Environment,
+    source: Source,
+    flags: tuple[str, ...],
+) -> Record:
+    row = eager or compiled
+    assert row is not None
+    pixels, batch_size = row.count("infer_img_size"), row.count("infer_batch_size")
+    dtype, autocast = PRECISIONS[setup.precision]
+    gmacs = row.known(MACS, zero=True)
+    arms = [_arm(each, batch_size) for each in (eager, compiled)]
+    is_pair = bool(eager and compiled)
+    own = [UNEQUAL_BATCHES] if is_pair and arms[1].batch_size else []
+    return Record(
+        schema=SCHEMA,
+        run=setup.run,
+        origin="published",
+        profile="timm",
+        process=0,
+        status=Status.PASS if is_pair else Status.SKIPPED,
+        reason=None if is_pair else ONE_ARM.format("compiled" if eager else "eager"),
+        cell=Cell(
+            model=row.text("model"),
+            checkpoint=f"timm/{row.text('model')}",
+            task="image-classification",
+            device="cpu" if setup.accelerator == "cpu" else "cuda",
+            dtype=dtype,
+            batch_size=batch_size,
+            compile_mode="default",
+            input_size=(pixels, pixels),
+            autocast=autocast,
+            channels_last=setup.layout == "nhwc",
+        ),
+        environment=environment,
+        measurement=Measurement(
+            eager=arms[0],
+            compiled=arms[1] if compiled else None,
+            stop_reason="published",
+            work=Work(flop=2e9 * gmacs * batch_size) if gmacs else None,
+        ),
+        source=source,
+        flags=(*flags, *([NOT_INTERLEAVED] if is_pair else []), *own),
+    )
+
+
+def _arm(row: Row | None, cell_batch_size: int) -> Arm:
+    """What the row says; nothing for none."""
+    if row is None:
+        return Arm()
+    batch_size = row.count("infer_batch_size")
+    return Arm(
+        published_mean_ms=row.number("infer_step_time"),
+        published_images_s=row.number("infer_samples_per_sec"),
+        batch_size=None if batch_size == cell_batch_size else batch_size,
+    )

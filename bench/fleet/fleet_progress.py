@@ -1,0 +1,115 @@
+"""Tell a person how a fleet gets on: a line as each process ends, on a terminal also what every node is at; and what a
+forecast says.
+
+    python -m bench run --executor ray --cluster recipes/cluster.toml --dry-run
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from bench.fleet.cluster import CPU, Node
+from bench.fleet.fleet import Site
+from bench.fleet.simulation import Forecast
+from bench.plans.plan import Step
+from bench.records.record import Record
+from bench.running.progress import Drawn, describe, duration, outcome
+
+MOST_ROWS = 12
+"""Nodes shown at once on a terminal: of more, the first of them."""
+
+
+@dataclass
+class FleetLines(Drawn):
+    """See `FleetReporter`. Nothing is drawn but when something happens."""
+
+    console: Console
+    sites: Sequence[Site]
+    _rows: dict[str, TaskID] = field(default_factory=dict)
+    _ended: Counter[str] = field(default_factory=Counter)  # processes, by node
+    _seconds: Counter[str] = field(default_factory=Counter)
+    _at_work: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._bar = Progress(
+            BarColumn(bar_width=16),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            console=self.console,
+            auto_refresh=False,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self._all = self._bar.add_task("starting", total=self._left)
+
+    @property
+    def _left(self) -> int:
+        return sum(site.agenda.left for site in self.sites)
+
+    def begin(self, site: Site, node: Node, step: Step) -> None:
+        """See `FleetReporter.begin`."""
+        self._at_work[node.name] += 1
+        if node.name not in self._rows and len(self._rows) < MOST_ROWS:
+            self._rows[node.name] = self._bar.add_task("", total=None)
+        if node.name in self._rows:
+            text = f"{node.name} ({site.name}): {describe(step.planned.cell)}, process {step.process + 1}"
+            self._bar.update(self._rows[node.name], description=text)
+        self._draw()
+
+    def end(self, site: Site, node: Node, record: Record, seconds: float) -> None:
+        """See `FleetReporter.end`."""
+        self.drop(site, node, None)
+        self._ended[node.name] += 1
+        self._seconds[node.name] += round(seconds)
+        done = self._ended.total()
+        text = f"{describe(record.cell)}, process {record.process + 1}: {outcome(record)} ({seconds:.0f} s)"
+        self.console.print(f"[{done}/{done + self._left}] {node.name} ({site.name}): {text}")
+        self._draw()
+
+    def drop(self, _site: Site, node: Node, _step: Step | None) -> None:
+        """See `FleetReporter.drop`."""
+        self._at_work[node.name] -= 1
+        if self._at_work[node.name] <= 0 and (row := self._rows.pop(node.name, None)) is not None:
+            self._bar.remove_task(row)
+
+    def say(self, text: str) -> None:
+        """See `FleetReporter.say`."""
+        self.console.print(text)
+
+    def _draw(self) -> None:
+        done, nodes, slots = self._ended.total(), len(+self._at_work), sum(site.slots for site in self.sites)
+        text = f"{nodes} node{'s measure' if nodes != 1 else ' measures'}"
+        if done and slots:
+            text += f" · about {duration(self._seconds.total() / done * self._left / slots)} left"
+        self._bar.update(self._all, completed=done, total=done + self._left, description=text)
+        self._bar.refresh()
+
+    def by_node(self) -> list[str]:
+        """What each node has done, a line each."""
+        return [
+            f"{node}: {count} process{'es' if count != 1 else ''}, {duration(self._seconds[node])}"
+            for node, count in sorted(self._ended.items())
+        ]
+
+
+def forecast_lines(forecast: Forecast) -> list[str]:
+    """Makespan and hours, a line for each site and one for all."""
+    lines = []
+    for site, hours in zip(forecast.sites, forecast.hours, strict=True):
+        left, cells = site.agenda.left, len(site.plan.planned)
+        basis = "by earlier records" if site.pace.seconds else "a guess: no record tells"
+        unit = "node-hours" if site.name == CPU else "GPU-hours"
+        lines.append(
+            f"{site.name}: {left} processes of {cells} cells on {site.slots} "
+            f"{'node' if site.name == CPU else 'GPU'}{'s' if site.slots != 1 else ''} of {len(site.nodes)} "
+            f"machine{'s' if len(site.nodes) != 1 else ''}, {hours:.1f} {unit} ({basis})"
+        )
+    whole = f"all of it takes about {duration(forecast.makespan_s)}"
+    if forecast.left:
+        whole = f"the time budget ends with {forecast.left} processes to go"
+    return [*lines, f"{whole}, {sum(forecast.hours):.1f} hours of devices, {forecast.use:.0%} of the time in use"]

@@ -1,0 +1,149 @@
+"""What other ways of timing report about one model: the mean of 300 calls, and two ways of torch's Timer.
+
+One process, one model: the line of JSON on standard output has for each way the latency of both arms in ms and the
+seconds it spent calling them, and how ours compare with the Timer in short turns. `bench.harness.repeats` sets these
+beside
+what this harness reports. Imports torch.
+
+    python -m bench.harness.rivals ResNet
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+import torch
+from torch.utils.benchmark import Timer
+
+from bench.measuring.measure import Subject, sample, warm_up
+from bench.measuring.neighbours import Neighbours
+from bench.measuring.trial import Arms
+from bench.plans.job import Job, Recipe
+from bench.plans.models import find
+from bench.plans.plan import make_plan
+from bench.plans.profiles import STANDARD, Sampling
+from bench.records.quality import ALONE, IN_TURN
+
+CALLS = 300
+"""Of the 2023 guide: the mean of so many calls, one arm after the other."""
+
+TIMER = "timer"
+"""What our rounds are held against."""
+
+TURNS, TURN_S = 12, 0.2
+"""How often, and how long each arm is timed before another has its turn: the machine changes within seconds."""
+
+Way = Callable[[Subject], float]
+"""Times one arm and gives its latency in ms."""
+
+Latencies = tuple[float, float]
+"""Of eager and of compiled, in ms."""
+
+
+def mean_of_300(subject: Subject) -> float:
+    """The mean of 300 calls on the wall clock."""
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        subject.call(0)
+    return (time.perf_counter() - start) / CALLS * 1e3
+
+
+def blocked_autorange(subject: Subject) -> float:
+    """The median that torch's Timer gives for blocks of calls, with the threads of this process."""
+    return _timer(subject).blocked_autorange(min_run_time=2.0).median * 1e3
+
+
+def adaptive_autorange(subject: Subject) -> float:
+    """The median that torch's Timer gives when it stops by its own precision."""
+    return _timer(subject).adaptive_autorange(min_run_time=0.5).median * 1e3
+
+
+def _timer(subject: Subject) -> Timer:
+    return Timer("call(0)", globals={"call": subject.call}, num_threads=torch.get_num_threads())
+
+
+def interleaved(eager: Subject, compiled: Subject) -> Latencies:
+    """The medians of our rounds of both arms in turn, in a single process."""
+    neighbours = Neighbours(torch.get_num_threads())
+    eager_ms, compiled_ms = _sampled([eager, compiled], STANDARD.sampling, is_disturbed=neighbours.is_disturbed)
+    return eager_ms, compiled_ms
+
+
+def _sampled(subjects: Sequence[Subject], sampling: Sampling, **options: Any) -> list[float]:
+    for subject in subjects:
+        subject.forget_rounds()
+    for _ in sample(subjects, sampling, rng=random.Random(), **options):
+        pass
+    return [statistics.median(subject.medians_ms()) for subject in subjects]
+
+
+def _one_by_one(way: Way) -> Callable[[Subject, Subject], Latencies]:
+    return lambda eager, compiled: (way(eager), way(compiled))
+
+
+WAYS: dict[str, Callable[[Subject, Subject], Latencies]] = {
+    **{way.__name__: _one_by_one(way) for way in (mean_of_300, blocked_autorange, adaptive_autorange)},
+    "interleaved": interleaved,
+}
+
+
+@torch.no_grad()
+def measure(label: str) -> dict[str, Any]:
+    """Both arms of one model at batch size 1 by every way, in random order, after the same warm-up; then in turns."""
+    spec = find(label)
+    [planned] = make_plan(STANDARD, [Recipe(model=spec.label, task=spec.task)], "cpu").planned
+    arms = Arms(Job(cell=planned.cell, recipe=planned.recipe, sampling=STANDARD.sampling))
+    warm_up(arms.eager, STANDARD.sampling)
+    arms.compile()
+    arms.warm_up_compiled()
+    found = {}
+    for name in random.sample(list(WAYS), len(WAYS)):
+        start = time.perf_counter()
+        eager_ms, compiled_ms = WAYS[name](arms.eager, arms.compiled)
+        seconds = time.perf_counter() - start
+        found[name] = {"eager_ms": eager_ms, "compiled_ms": compiled_ms, "seconds": seconds}
+        if name == "interleaved":
+            in_calls = sum(arm.seconds + arm.repeated_s for arm in (arms.eager, arms.compiled))
+            found[name]["overhead"] = 1 - in_calls / seconds
+    return {"ways": found, "agreements": list(agreements(arms.eager, arms.compiled))}
+
+
+def agreements(eager: Subject, compiled: Subject) -> Iterator[dict[str, Any]]:
+    """How our timing of each arm alone compares with torch's Timer, and both arms in turn with each alone.
+
+    Gives the medians of the ratios over `TURNS`, in each of which all have theirs in random order.
+    """
+    arms = {"eager": eager, "compiled": compiled}
+    steps = [*((way, (arm,)) for way in (TIMER, ALONE) for arm in arms), (IN_TURN, tuple(arms))]
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for _ in range(TURNS):
+        found: dict[tuple[str, str], float] = {}
+        for way, names in random.sample(steps, len(steps)):
+            latencies = _turn(way, [arms[name] for name in names])
+            found.update({(way, name): latency for name, latency in zip(names, latencies, strict=True)})
+        for way, other in ((ALONE, TIMER), (IN_TURN, ALONE)):
+            for arm in arms:
+                ratios.setdefault((way, arm), []).append(found[way, arm] / found[other, arm])
+    for (way, arm), values in ratios.items():
+        yield {"way": way, "arm": arm, "ratio": statistics.median(values)}
+
+
+def _turn(way: str, subjects: Sequence[Subject]) -> list[float]:
+    """The latency of each in ms, after a call that finds the caches as the turn before has left them."""
+    for subject in subjects:
+        subject.call(0)
+    if way == TIMER:
+        return [_timer(subject).blocked_autorange(min_run_time=TURN_S).median * 1e3 for subject in subjects]
+    short = msgspec.structs.replace(STANDARD.sampling, max_s=TURN_S * len(subjects), floor_rounds=1)
+    return _sampled(subjects, short)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(sys.argv[1])) + "\n")

@@ -1,0 +1,179 @@
+"""Make a model and its inputs: from the model table, offline and with random weights, or from any checkpoint.
+
+Enter a `Recipe`; leave a `Loaded`: the module in inference mode and a few batches made of the bundled image. Imports
+torch, so only workers import this module. Code that comes with a checkpoint is never run (`trust_remote_code` is
+off), and weights are read from safetensors alone.
+
+    python -m bench run --model ViT --weights pretrained
+    python -m bench run --checkpoint microsoft/resnet-18 --task image-classification
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from PIL import Image
+
+from bench.errors import AtlasError
+from bench.plans.checkpoints import refuse_unsafe
+from bench.plans.job import Recipe
+from bench.plans.models import ModelSpec
+from bench.records.record import Task
+from bench.records.scrub import one_line
+
+IMAGE = Path(__file__).resolve().parent.parent / "assets" / "scene.png"
+
+QUERIES = ("a photo of a house", "a photo of a tree")
+QUERY_IDS = ((49406, 320, 1125, 539, 320, 1212, 49407), (49406, 320, 1125, 539, 320, 2677, 49407))
+"""The same queries as the token ids of CLIP's vocabulary, so that the table's models need no tokenizer files."""
+QUERY_LENGTH = 16
+
+SEED = 20
+"""Of the random weights: every process of a cell builds the same ones."""
+
+AUTO_CLASSES: dict[Task, tuple[str, ...]] = {
+    "image-classification": ("AutoModelForImageClassification",),
+    "object-detection": ("AutoModelForObjectDetection", "AutoModelForZeroShotObjectDetection"),
+    "image-segmentation": (
+        "AutoModelForUniversalSegmentation",
+        "AutoModelForInstanceSegmentation",
+        "AutoModelForSemanticSegmentation",
+        "AutoModelForImageSegmentation",
+    ),
+}
+
+Inputs = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A module ready for inference, and batches of equal shape to call it with in turn."""
+
+    module: torch.nn.Module
+    batches: tuple[Inputs, ...]
+
+    @property
+    def input_size(self) -> tuple[int, int]:
+        """Height and width in pixels, after the processor."""
+        height, width = self.batches[0]["pixel_values"].shape[-2:]
+        return int(height), int(width)
+
+
+def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, device: torch.device) -> Loaded:
+    """The module and its batches on `device`. Raises what the library raises: `OSError` for a missing checkpoint."""
+    spec = recipe.spec
+    torch.manual_seed(SEED)
+    module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
+    module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
+    made = [_inputs(recipe, module, _images(batch_size, first)) for first in range(batches)]
+    return Loaded(module, tuple({name: _place(value, dtype, device) for name, value in each.items()} for each in made))
+
+
+def architecture(recipe: Recipe) -> str:
+    """The class that a checkpoint's configuration names for the task: reads the configuration and nothing else.
+
+    Raises `AtlasError` when there is no such checkpoint, or its architecture does not serve the task.
+    """
+    where = f"--weights pretrained: {recipe.source}" if recipe.model else f"--checkpoint {recipe.source}"
+    try:
+        config = _config(recipe.source)
+    except AtlasError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the library promises no class, and a configuration may hold anything
+        raise AtlasError(
+            f"its configuration cannot be read: {one_line(error)}",
+            where=where,
+            remedy="give a hub id, within reach or in the cache, or a directory with config.json and safetensors",
+        ) from None
+    auto = _auto_class(recipe.task, config)
+    if auto is None:
+        raise AtlasError(
+            f"{config.model_type} has no model for {recipe.task}",
+            where=where,
+            remedy=f"choose another --task: {', '.join(AUTO_CLASSES)}",
+        )
+    return str(auto._model_mapping[type(config)].__name__)  # noqa: SLF001 - the library has no public way to ask
+
+
+def _config(source: str) -> Any:
+    if (directory := Path(source)).is_dir():
+        refuse_unsafe(directory)
+    config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+    if "/" in str(config._attn_implementation):  # noqa: SLF001 - a kernel of the hub, which is code
+        config._attn_implementation = None  # noqa: SLF001
+    return config
+
+
+def _auto_class(task: Task, config: Any) -> Any | None:
+    classes = (getattr(transformers, name) for name in AUTO_CLASSES[task])
+    return next((each for each in classes if type(config) in each._model_mapping), None)  # noqa: SLF001 - as above
+
+
+# ── Modules ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _from_table(spec: ModelSpec) -> torch.nn.Module:
+    model_class = getattr(transformers, spec.architecture)
+    module: torch.nn.Module = model_class(model_class.config_class(**spec.config))
+    return module
+
+
+def _from_checkpoint(recipe: Recipe) -> torch.nn.Module:
+    config = _config(recipe.source)
+    spec, auto = recipe.spec, _auto_class(recipe.task, config)
+    model_class: Any = getattr(transformers, spec.architecture) if spec else auto
+    if recipe.weights == "random":
+        module: torch.nn.Module = model_class.from_config(config)
+    else:
+        module = model_class.from_pretrained(recipe.source, config=config, use_safetensors=True)
+    return module
+
+
+# ── Inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _images(count: int, first: int) -> list[Image.Image]:
+    """`count` pictures: the bundled image and its reflections in turn, beginning with another one for each batch."""
+    scene = Image.open(IMAGE).convert("RGB")
+    flips = (Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM, Image.Transpose.ROTATE_180)
+    scenes = [scene, *(scene.transpose(flip) for flip in flips)]
+    return [scenes[(first + index) % len(scenes)] for index in range(count)]
+
+
+def _inputs(recipe: Recipe, module: torch.nn.Module, images: Sequence[Image.Image]) -> Inputs:
+    spec = recipe.spec
+    if spec:
+        processor = getattr(transformers, spec.processor_class)(**spec.processor)
+    else:
+        processor = transformers.AutoImageProcessor.from_pretrained(
+            recipe.source, backend="pil", trust_remote_code=False
+        )
+    inputs = dict(processor(images=list(images), return_tensors="pt"))
+    accepted = inspect.signature(module.forward).parameters
+    inputs = {name: value for name, value in inputs.items() if name in accepted and isinstance(value, torch.Tensor)}
+    if "input_ids" in accepted:
+        inputs |= _queries(len(images)) if spec else _tokenized(recipe, len(images))
+    return inputs
+
+
+def _queries(images: int) -> Inputs:
+    """Token ids and mask, both of shape (images × queries, 16): every image is searched for every query."""
+    rows = [(*ids, *[0] * (QUERY_LENGTH - len(ids))) for ids in QUERY_IDS]
+    ids = torch.tensor(rows).repeat(images, 1)
+    return {"input_ids": ids, "attention_mask": (torch.arange(QUERY_LENGTH) < len(QUERY_IDS[0])).long().expand_as(ids)}
+
+
+def _tokenized(recipe: Recipe, images: int) -> Inputs:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(recipe.source, trust_remote_code=False)
+    text = tokenizer([*QUERIES] * images, padding="max_length", max_length=QUERY_LENGTH, return_tensors="pt")
+    return {"input_ids": text["input_ids"], "attention_mask": text["attention_mask"]}
+
+
+def _place(value: torch.Tensor, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    return value.to(device, dtype if value.is_floating_point() else None).contiguous()

@@ -1,0 +1,415 @@
+"""A tour through TorchDynamo: what it makes of a function, and of a step of training. Imports torch: workers only.
+
+A custom backend prints each graph that Dynamo captures, and so do compilers for the forward and backward graphs behind
+it. Then a network of three layers is trained on synthetic data, eager and compiled, from the same start. Everything
+leaves as one `Tour`; the page docs/dynamo.md shows it.
+
+    python -m bench dynamo-tour
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import io
+import logging
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import CodeType
+from typing import Any
+
+import numpy as np
+import torch
+import torch._dynamo as dynamo
+from torch import Tensor, nn
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.convert_frame import register_bytecode_hook
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+from torch._dynamo.utils import clear_compilation_metrics, get_compilation_metrics
+from torch._functorch._aot_autograd.utils import make_boxed_func
+from torch._guards import CompileContext
+from torch._inductor import metrics as inductor_metrics
+
+from bench.measuring.environment import describe
+from bench.plans.job import Phase, Tell
+from bench.records import tour
+from bench.records.scrub import anonymous, one_line
+from bench.records.tour import Break, Example, FunctionTour, Graph, Score, StepTour, Tour, Training
+
+SEED = 0
+SAMPLES, HELD_OUT, FEATURES, FOLDS = 1200, 240, 8, 5
+EPOCHS, BATCH_SIZE, LEARNING_RATE = 30, 64, 1e-2
+"""The sizes of every training set are multiples of the batch size: another shape would be compiled once more."""
+
+TOLERANCE = 1e-6
+"""On the relative difference between the losses of both arms. Training magnifies the smallest difference from step to
+step: in float32, losses of the last epochs differ by a tenth and more."""
+
+LONGEST_LISTING = 20
+"""Operations of a graph that a person still reads."""
+
+LONGEST_GUARD = 160
+"""Characters."""
+
+
+def run(tell: Tell) -> Tour:
+    """Take the tour on the CPU, which every machine has, with one thread: its matrices are small."""
+    start = time.perf_counter()
+    torch.set_num_threads(1)
+    tell(Phase(name="a small function"))
+    function = _function()
+    tell(Phase(name="a step of training"))
+    graphs, breaks, lowered = _traced_step()
+    tell(Phase(name="training, eager"))
+    eager, _ = _train(compiled=False)
+    tell(Phase(name="training, compiled"))
+    compiled, kernels = _train(compiled=True)
+    step = StepTour(
+        source=_source(train_step),
+        graphs=graphs,
+        breaks=breaks,
+        forward=lowered["forward"],
+        backward=lowered["backward"],
+        inductor_nodes=kernels[0],
+        kernels=kernels[1],
+    )
+    taken_at, environment = datetime.now(UTC), describe(torch.device("cpu"))
+    return Tour(
+        schema=tour.SCHEMA,
+        name=tour.name(environment, taken_at),
+        taken_at=taken_at,
+        command="python -m bench dynamo-tour",
+        seconds=round(time.perf_counter() - start, 1),
+        environment=environment,
+        function=function,
+        example=_example(step, eager, compiled),
+    )
+
+
+# ── What Dynamo says ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def print_graph(graph_module: torch.fx.GraphModule, _example_inputs: Sequence[Any]) -> Callable[..., Any]:
+    graph_module.print_readable(include_stride=False, include_device=False)
+    return graph_module.forward  # compile nothing: run the graph as it is
+
+
+@dataclass
+class _Recorder:
+    """The backend `print_graph`, with what it prints of each graph kept; `then` may compile the graph after all.
+
+    Dynamo may start a frame anew after its backend was called: only the last attempt counts.
+    """
+
+    then: Callable[..., Any] | None = None
+    by_compilation: dict[str, Graph] = field(default_factory=dict)
+
+    @property
+    def graphs(self) -> tuple[Graph, ...]:
+        """In the order in which their frames were compiled first."""
+        return tuple(self.by_compilation.values())
+
+    def __call__(self, module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
+        with redirect_stdout(io.StringIO()) as printed:
+            runnable = print_graph(module, inputs)
+        calls = [node for node in module.graph.nodes if node.op.startswith("call_")]
+        code = _listing(printed.getvalue()) if len(calls) <= LONGEST_LISTING else None
+        graph = Graph(function=_function_of(calls[0]), operations=len(calls), code=code)
+        self.by_compilation[str(CompileContext.current_compile_id())] = graph
+        return self.then(module, inputs) if self.then else runnable
+
+
+def _function_of(node: torch.fx.Node) -> str:
+    """The function whose frame Dynamo was compiling when it captured the node: the outermost of its stack."""
+    match = re.search(r"line \d+, in (\w+)", node.stack_trace or "")
+    return match[1] if match else "?"
+
+
+def _listing(code: str) -> str:
+    return anonymous("\n".join(line.rstrip() for line in code.splitlines() if line.strip()))
+
+
+@contextmanager
+def _breaks() -> Iterator[list[Break]]:
+    """The graph breaks within, as ``TORCH_LOGS=graph_breaks`` tells them."""
+    found: list[Break] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if parsed := _parse_break(record.getMessage()):
+                found.append(parsed)
+
+    logger = logging.getLogger("torch._dynamo.symbolic_convert.__graph_breaks")
+    handler, before = Handler(), (logger.level, logger.propagate)
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    try:
+        yield found
+    finally:
+        logger.removeHandler(handler)
+        logger.level, logger.propagate = before
+
+
+_BREAK = re.compile(
+    r"in user code at (?P<location>[^\n]+:\d+)\n(?:.*\n)?(?:Graph Break Reason: )?(?P<reason>[^\n]+)\n"
+    r"  Explanation: (?P<explanation>[^\n]+)",
+    re.DOTALL,
+)
+
+
+def _parse_break(message: str) -> Break | None:
+    match = _BREAK.search(message)
+    return Break(**{name: one_line(text) for name, text in match.groupdict().items()}) if match else None
+
+
+@contextmanager
+def _float64() -> Iterator[None]:
+    """Double precision by default, and so for Adam's step counter as well: a compiled step computes its bias correction
+    from that tensor, where eager uses Python floats."""
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@contextmanager
+def _forgotten() -> Iterator[None]:
+    """Without what was compiled before, and leaving nothing behind."""
+    dynamo.reset()
+    clear_compilation_metrics()
+    inductor_metrics.reset()
+    try:
+        yield
+    finally:
+        dynamo.reset()
+
+
+def _recompile_reasons() -> tuple[str, ...]:
+    """Distinct reasons, without the numbers of the cache entries that they begin with."""
+    reasons = (each.recompile_reason for each in get_compilation_metrics() if each.recompile_reason)
+    return tuple(dict.fromkeys(one_line(re.sub(r"^\d+/\d+: ", "", reason)) for reason in reasons))
+
+
+def _source(*functions: Callable[..., Any]) -> str:
+    return "\n\n".join(inspect.getsource(function).rstrip() for function in functions)
+
+
+# ── A small function ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def soften(x: Tensor, limit: float) -> Tensor:
+    y = torch.sin(x) * limit
+    if y.sum() > 0:
+        y = torch.relu(y)
+    return y + 1
+
+
+def _function() -> FunctionTour:
+    codes: list[CodeType] = []
+    recorder = _Recorder()
+    with _forgotten(), _breaks() as breaks:
+        hook = register_bytecode_hook(lambda _, new: codes.append(new))
+        compiled = torch.compile(soften, backend=recorder)
+        compiled(torch.linspace(0, 1, 8), 2.0)
+        hook.remove()
+        graphs, guards, found = recorder.graphs, _guards(soften), tuple(breaks)
+        compiled(torch.linspace(0, 1, 12), 2.0)
+        return FunctionTour(
+            backend=_source(print_graph),
+            source=_source(soften),
+            bytecode=_bytecode(soften),
+            rewritten=_rewritten(codes[0]),
+            graphs=graphs,
+            breaks=found,
+            guards=guards,
+            recompile_reasons=_recompile_reasons(),
+            recompiled=recorder.graphs[len(graphs) :],
+        )
+
+
+def _bytecode(function: Callable[..., Any]) -> str:
+    out = io.StringIO()
+    dis.dis(function, file=out)
+    return _without_margin(out.getvalue())
+
+
+def _rewritten(code: CodeType) -> str:
+    """The instructions that say what Dynamo did: loads of what it has made, jumps, and returns."""
+    kept = (
+        instruction
+        for instruction in dis.get_instructions(code)
+        if "JUMP" in instruction.opname
+        or "RETURN" in instruction.opname
+        or str(instruction.argval).startswith(("__compiled_fn", "__resume_at"))
+    )
+    lines = (f"{each.offset:>5} {each.opname:<28} {each.argrepr}".rstrip() for each in kept)
+    return _UNIQUE.sub(r"\1", "\n".join(lines))
+
+
+_UNIQUE = re.compile(r"(__compiled_fn_\d+)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}")
+
+
+def _without_margin(text: str) -> str:
+    lines = [line.rstrip() for line in text.strip("\n").splitlines()]
+    margin = min(len(line) - len(line.lstrip()) for line in lines if line)
+    return "\n".join(line[margin:] for line in lines)
+
+
+def _guards(function: Callable[..., Any]) -> tuple[str, ...]:
+    """What is checked before the compiled code may run, without the identities of objects."""
+    parts = _debug_get_cache_entry_list(function)[0].guard_manager.code_parts
+    lines = (re.sub(r"\d{9,}", "…", one_line(part)) for part in parts)
+    return tuple(line if len(line) <= LONGEST_GUARD else f"{line[: LONGEST_GUARD - 1]}…" for line in lines)
+
+
+# ── The worked example ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def network() -> nn.Module:
+    layers = [
+        nn.Linear(FEATURES, 64),
+        nn.ReLU(),
+        nn.Linear(64, 32),
+        nn.ReLU(),
+        nn.Linear(32, 1),
+    ]
+    return nn.Sequential(*layers)
+
+
+def train_step(model: nn.Module, optimizer: torch.optim.Optimizer, x: Tensor, y: Tensor) -> Tensor:
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
+
+
+def synthetic(samples: int) -> tuple[Tensor, Tensor]:
+    rng = np.random.default_rng(SEED)
+    z = rng.normal(size=(samples, FEATURES))
+    y = np.sin(2 * z[:, 0]) + z[:, 1] * z[:, 2] + 0.5 * z[:, 3] ** 2 + 0.1 * rng.normal(size=samples)
+    x = z * np.logspace(-2, 3, FEATURES) + np.arange(FEATURES)  # features of very different sizes
+    return torch.from_numpy(x), torch.from_numpy(y).unsqueeze(1)
+
+
+def scaled(train: Tensor, *others: Tensor) -> list[Tensor]:
+    mean, deviation = train.mean(0), train.std(0)  # of the training set alone
+    return [(x - mean) / deviation for x in (train, *others)]
+
+
+def k_fold(samples: int, folds: int) -> Iterator[tuple[Tensor, Tensor]]:
+    parts = torch.randperm(samples, generator=torch.Generator().manual_seed(SEED)).chunk(folds)
+    for i, validation in enumerate(parts):
+        yield torch.cat([part for j, part in enumerate(parts) if j != i]), validation
+
+
+def r2(prediction: Tensor, y: Tensor) -> float:
+    return float(1 - (y - prediction).square().sum() / (y - y.mean()).square().sum())
+
+
+Step = Callable[[nn.Module, torch.optim.Optimizer, Tensor, Tensor], Tensor]
+
+
+def _fit(step: Step, x: Tensor, y: Tensor, x_new: Tensor, y_new: Tensor) -> tuple[Score, list[float], list[float]]:
+    """Train a new network; its score on new data, and the losses of both sets after each epoch."""
+    torch.manual_seed(SEED)
+    model = network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    train_losses, new_losses = [], []
+    for _ in range(EPOCHS):
+        batches = torch.randperm(len(x)).split(BATCH_SIZE)
+        losses = [step(model, optimizer, x[batch], y[batch]) for batch in batches]
+        with torch.no_grad():
+            prediction = model(x_new)
+        train_losses.append(float(torch.stack(losses).mean()))
+        new_losses.append(float(nn.functional.mse_loss(prediction, y_new)))
+    return Score(mse=new_losses[-1], r2=r2(prediction, y_new)), train_losses, new_losses
+
+
+@_float64()
+def _train(*, compiled: bool) -> tuple[Training, tuple[int, int]]:
+    """Cross-validation, then a network on all that is not held out; and what Inductor made of the first step."""
+    x, y = synthetic(SAMPLES)
+    rest = SAMPLES - HELD_OUT
+    start = time.perf_counter()
+    with _forgotten():
+        step: Step = torch.compile(train_step) if compiled else train_step
+        model = network()
+        step(model, torch.optim.Adam(model.parameters(), lr=LEARNING_RATE), *(each[:BATCH_SIZE] for each in (x, y)))
+        first_step_s = time.perf_counter() - start
+        kernels = inductor_metrics.ir_nodes_pre_fusion, inductor_metrics.generated_kernel_count
+        folds = []
+        for train, validation in k_fold(rest, FOLDS):
+            x_train, x_validation = scaled(x[train], x[validation])
+            folds.append(_fit(step, x_train, y[train], x_validation, y[validation])[0])
+        x_rest, x_new = scaled(x[:rest], x[rest:])
+        held_out, train_losses, held_out_losses = _fit(step, x_rest, y[:rest], x_new, y[rest:])
+        reasons = _recompile_reasons()
+    training = Training(
+        folds=tuple(folds),
+        held_out=held_out,
+        train_losses=tuple(train_losses),
+        held_out_losses=tuple(held_out_losses),
+        first_step_s=round(first_step_s, 3),
+        total_s=round(time.perf_counter() - start, 3),
+        recompile_reasons=reasons,
+    )
+    return training, kernels
+
+
+@_float64()
+def _traced_step() -> tuple[tuple[Graph, ...], tuple[Break, ...], dict[str, str]]:
+    """One step through printing compilers: Dynamo's graphs, its breaks, and the ATen graphs of the network."""
+    lowered: dict[str, str] = {}
+
+    def keep(name: str) -> Callable[[torch.fx.GraphModule, Any], Any]:
+        def compiler(module: torch.fx.GraphModule, _: Any) -> Any:
+            code = module.print_readable(print_output=False, include_stride=False, include_device=False)
+            lowered.setdefault(name, _listing(code))
+            return make_boxed_func(module.forward)
+
+        return compiler
+
+    def run_as_it_is(module: torch.fx.GraphModule, _: Any) -> Any:  # what needs no gradient: the optimizer's step
+        return make_boxed_func(module.forward)
+
+    recorder = _Recorder(
+        then=aot_autograd(fw_compiler=keep("forward"), bw_compiler=keep("backward"), inference_compiler=run_as_it_is)
+    )
+    x, y = synthetic(BATCH_SIZE)
+    model = network()
+    with _forgotten(), _breaks() as breaks:
+        torch.compile(train_step, backend=recorder)(model, torch.optim.Adam(model.parameters()), x, y)
+    return recorder.graphs, tuple(breaks), lowered
+
+
+def _example(step: StepTour, eager: Training, compiled: Training) -> Example:
+    return Example(
+        source=_source(network, synthetic, scaled, k_fold, r2),
+        samples=SAMPLES,
+        held_out=HELD_OUT,
+        features=FEATURES,
+        folds=FOLDS,
+        epochs=EPOCHS,
+        batch_size=BATCH_SIZE,
+        learning_rate=LEARNING_RATE,
+        step=step,
+        eager=eager,
+        compiled=compiled,
+        tolerance=TOLERANCE,
+        difference=max(_differences(_losses(eager), _losses(compiled))),
+    )
+
+
+def _losses(training: Training) -> Sequence[float]:
+    return [*training.train_losses, *training.held_out_losses, *(fold.mse for fold in training.folds)]
+
+
+def _differences(eager: Iterable[float], compiled: Iterable[float]) -> Iterator[float]:
+    return (abs(a - b) / abs(a) for a, b in zip(eager, compiled, strict=True))

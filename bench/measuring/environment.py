@@ -1,0 +1,184 @@
+"""What a record was measured on, and what the process is doing meanwhile. Imports torch: workers only.
+
+Enter a device; leave an `Environment` without host name, user name, path or serial number. What a machine does not
+tell (no driver, no /proc) is None, never guessed.
+
+    python -m bench run --dry-run
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+from pathlib import Path
+from typing import Self
+
+import torch
+
+from bench import machine
+from bench.checkout import commit
+from bench.errors import AtlasError
+from bench.measuring.sensors import Sensors
+from bench.plans.profiles import DEVICES
+from bench.records.record import Environment, as_name
+from bench.records.scrub import one_line
+
+ALLOCATOR_VARIABLES = (
+    "MALLOC_",
+    "GLIBC_TUNABLES",
+    "LD_PRELOAD",
+    "PYTORCH_",
+    "OMP_",
+    "KMP_",
+    "MKL_",
+    "GOMP_",
+    "TORCHINDUCTOR_",
+    "NVIDIA_TF32_OVERRIDE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUBLAS",
+    "CUDNN_",
+    "TORCH_CUDNN_",
+)
+"""Environment variables, by prefix, that move a latency; recorded without directories. Not all of CUDA_: in
+CUDA_VISIBLE_DEVICES may stand which of several equal devices it was."""
+
+PRIVATE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR",)
+
+
+def choose_device(wanted: str | None) -> torch.device:
+    """The wanted device, or the best present. Raises `AtlasError` when it is not there."""
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    present = [accelerator.type, "cpu"] if accelerator else ["cpu"]
+    if wanted is None:
+        return torch.device(next((device for device in DEVICES if device in present), "cpu"))
+    if wanted not in present:
+        raise AtlasError(
+            f"torch {torch.__version__} finds no {wanted} device here",
+            where="--device",
+            remedy=f"present: {', '.join(present)}; for another, install the build of torch that serves it",
+        )
+    return torch.device(wanted)
+
+
+def describe(device: torch.device) -> Environment:
+    """The environment of a measurement on `device`, in this process."""
+    return Environment(
+        device_name=as_name(_device_name(device)),
+        torch=str(torch.__version__),
+        transformers=machine.version("transformers"),
+        python=platform.python_version(),
+        platform=machine.system(),
+        memory_gb=_memory_gb(device),
+        cores=machine.cores(),
+        threads=torch.get_num_threads(),
+        accelerator=_accelerator(device),
+        driver=Sensors(device).read("driver"),
+        triton=machine.version("triton"),
+        commit=commit(),
+        settings=_settings(device),
+    )
+
+
+def _device_name(device: torch.device) -> str:
+    if device.type == "cpu":
+        return machine.cpu_name()
+    if device.type in ("cuda", "xpu"):
+        return str(getattr(torch, device.type).get_device_name(device))
+    return f"{machine.cpu_name()} ({device.type})"
+
+
+def _memory_gb(device: torch.device) -> float | None:
+    if device.type in ("cuda", "xpu"):
+        return round(int(getattr(torch, device.type).mem_get_info(device)[1]) / 1e9, 1)
+    return machine.memory_gb()
+
+
+def _accelerator(device: torch.device) -> str | None:
+    if device.type == "cuda":
+        return f"ROCm {torch.version.hip}" if torch.version.hip else f"CUDA {torch.version.cuda}"
+    return {"xpu": f"XPU {torch.version.xpu}", "mps": f"MPS, macOS {platform.mac_ver()[0]}"}.get(device.type)
+
+
+def _settings(device: torch.device) -> dict[str, str]:
+    settings = {
+        "float32_matmul_precision": torch.get_float32_matmul_precision(),
+        "interop_threads": str(torch.get_num_interop_threads()),
+        **{
+            one_line(name): one_line(":".join(Path(part).name for part in value.split(":")))
+            for name, value in sorted(os.environ.items())
+            if name.startswith(ALLOCATOR_VARIABLES) and name not in PRIVATE_VARIABLES
+        },
+    }
+    huge_pages = "".join(machine.lines(Path("/sys/kernel/mm/transparent_hugepage/enabled")))
+    if "[" in huge_pages:
+        settings["transparent_hugepage"] = huge_pages.partition("[")[2].partition("]")[0]
+    if device.type == "cpu":
+        settings["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+        settings["libc"] = " ".join(platform.libc_ver()).strip() or "unknown"
+    if device.type == "cuda":
+        settings["cuda_matmul_allow_tf32"] = str(torch.backends.cuda.matmul.allow_tf32)
+        settings["cudnn_allow_tf32"] = str(torch.backends.cudnn.allow_tf32)
+        settings["cudnn_benchmark"] = str(torch.backends.cudnn.benchmark)
+        settings["cudnn"] = str(torch.backends.cudnn.version())  # type: ignore[no-untyped-call]
+    return settings
+
+
+# ── While measuring ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def minor_faults() -> int:
+    """Page faults of this process, all threads, that needed no disk."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def load_average() -> float | None:
+    """Of the last minute."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (AttributeError, OSError):
+        return None
+
+
+class PeakMemory:
+    """Peak memory of what runs in the `with` block, in GB: `allocated_gb` (resident on a CPU) and `reserved_gb`."""
+
+    allocated_gb: float | None = None
+    reserved_gb: float | None = None
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+
+    def __enter__(self) -> Self:
+        if self.device.type == "cpu":
+            self._resettable = _reset_peak_resident()
+        elif self.device.type in ("cuda", "xpu"):
+            torch.accelerator.empty_cache()
+            torch.accelerator.reset_peak_memory_stats(self.device)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.device.type == "cpu" and self._resettable:
+            self.allocated_gb = _peak_resident_gb()
+        elif self.device.type in ("cuda", "xpu"):
+            self.allocated_gb = torch.accelerator.max_memory_allocated(self.device) / 1e9
+            self.reserved_gb = torch.accelerator.max_memory_reserved(self.device) / 1e9
+
+
+def _reset_peak_resident() -> bool:
+    """Give freed memory back to the kernel, then start VmHWM anew. False where the system has no such thing."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def _peak_resident_gb() -> float | None:
+    peaks = [line.split() for line in machine.lines(Path("/proc/self/status")) if line.startswith("VmHWM")]
+    return int(peaks[0][1]) * 1024 / 1e9 if peaks else None

@@ -1,0 +1,37 @@
+"""Before a sweep: which device, what machine, who else uses it, and can the checkpoints be read? Imports torch: workers
+only."""
+
+from __future__ import annotations
+
+import torch
+
+from bench.errors import AtlasError
+from bench.measuring.environment import choose_device, describe
+from bench.measuring.sensors import Sensors
+from bench.plans.job import Machine, Survey
+
+
+def survey(request: Survey) -> Machine:
+    """The machine that would be measured. Raises `AtlasError` for a device that is missing or busy, and for an
+    unreadable checkpoint."""
+    device = choose_device(request.device)
+    if not request.allow_busy:
+        _refuse_strangers(device)
+    if request.recipes:
+        from bench.measuring.build import architecture  # noqa: PLC0415 - seconds, which only a checkpoint needs
+
+        for recipe in request.recipes:
+            architecture(recipe)
+    return Machine(device=device.type, environment=describe(device))
+
+
+def _refuse_strangers(device: torch.device) -> None:
+    strangers = () if device.type == "cpu" else Sensors(device).strangers()
+    if strangers:
+        who = f"process {strangers[0]} is" if len(strangers) == 1 else f"processes {', '.join(map(str, strangers))} are"
+        raise AtlasError(
+            f"{who} computing on this {device.type} device: no latency measured meanwhile means anything",
+            where=f"--device {device.type}",
+            remedy="wait, end what runs there, or choose another GPU with CUDA_VISIBLE_DEVICES; --allow-busy measures "
+            "nevertheless, and calls the result unstable",
+        )

@@ -1,0 +1,77 @@
+"""One request in one process: it comes in on standard input, phases and an answer leave on standard output.
+
+This module speaks with the parent and imports no torch; `bench.measuring.trial` measures. Whatever fails there is an
+answer with
+its reason; only the death of the process is left to the parent to name. When standard input ends, the parent is gone,
+and the worker ends with everything it started.
+
+    python -m bench run --model ViT
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from bench.errors import AtlasError
+from bench.plans.job import Answer, Message, Refusal, Request, Survey, TakeTour, Tell, Toured
+
+
+def main() -> None:
+    """Serve one request, then end."""
+    channel = _claim_stdout()
+    request: Request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(OSError):  # where memory runs out, the kernel shall take this process, not the sweep
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+    def tell(message: Message) -> None:
+        channel.write(msgspec.json.encode(message) + b"\n")
+        channel.flush()
+
+    tell(_answer(request, tell))
+    os._exit(0)  # tearing torch down takes seconds and may still crash
+
+
+def _claim_stdout() -> BinaryIO:
+    """Keep standard output for messages; what models and libraries print goes to standard error."""
+    channel = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return channel
+
+
+def _end_with_parent() -> None:
+    """Block until the pipe from the parent closes, then kill the process group, compile workers included."""
+    while os.read(0, 4096):
+        pass
+    if os.getpgid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def _answer(request: Request, tell: Tell) -> Answer:
+    try:
+        if isinstance(request, Survey):
+            from bench.measuring.survey import survey  # noqa: PLC0415 - torch, which takes seconds
+
+            return survey(request)
+        if isinstance(request, TakeTour):
+            from bench.measuring import dynamo_tour  # noqa: PLC0415 - as above
+
+            return Toured(tour=dynamo_tour.run(tell))
+        from bench.measuring.trial import run  # noqa: PLC0415 - as above
+
+        return run(request, tell)
+    except AtlasError as error:
+        return Refusal(what=error.what, where=error.where, remedy=error.remedy)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""What a checkpoint from strangers may be made of: files of the given directory, with weights in safetensors.
+
+A directory enters; nothing leaves, or an `AtlasError`. Transformers would follow a link or a shard's path to anywhere,
+an adapter's configuration to another checkpoint, and read whatever it finds there. Pickles and code are left alone by
+`bench.measuring.build`; nothing here imports torch.
+
+    python -m bench run --checkpoint ./my-model --task image-classification
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+from bench.errors import AtlasError
+
+MAX_JSON_BYTES = 64 * 1024 * 1024
+"""Of a configuration or a tokenizer: the largest known ones have a third."""
+
+INDEX = ".safetensors.index.json"
+ADAPTER = "adapter_config.json"
+
+
+def refuse_unsafe(directory: Path) -> None:
+    """Raises `AtlasError` for the first file that leads out of the directory, or can't be what it is named after."""
+    root = directory.resolve()
+    for path in sorted(directory.rglob("*")):
+        _refuse_other_places(path, root)
+        if path.suffix == ".json" and path.is_file():
+            content = _json(path)
+            if path.name.endswith(INDEX):
+                _refuse_other_shards(path, content)
+        if path.name == ADAPTER:
+            raise _unsafe(path, "is of an adapter, which names another checkpoint", "merge it into its model")
+
+
+def _refuse_other_places(path: Path, root: Path) -> None:
+    try:
+        target = path.resolve(strict=True)
+        mode = target.stat().st_mode
+    except (OSError, RuntimeError) as error:  # nowhere, or in a circle
+        raise _unsafe(path, f"cannot be read: {error}", "remove it, or put the file in its place") from None
+    if not target.is_relative_to(root):
+        remedy = "copy the checkpoint with the files that it links to (cp -rL), or give its hub id"
+        raise _unsafe(path, "is a link to a file outside of the directory, which is not followed", remedy)
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise _unsafe(path, "is no plain file", "remove it")
+
+
+def _refuse_other_shards(index: Path, content: Any) -> None:
+    shards = content.get("weight_map") if isinstance(content, dict) else None
+    if not isinstance(shards, dict):
+        raise _unsafe(index, "has no weight_map", "save the checkpoint again")
+    for name in shards.values():
+        if not isinstance(name, str) or name != Path(name).name or not name.endswith(".safetensors"):
+            what = f"names {name!r:.100} for a part of the weights, which is no safetensors file beside it"
+            raise _unsafe(index, what, "save the checkpoint again")
+
+
+def _json(path: Path) -> Any:
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise _unsafe(path, f"has more than {MAX_JSON_BYTES:,} bytes", "save the checkpoint again")
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise _unsafe(path, f"is no JSON: {error}", "save the checkpoint again") from None
+
+
+def _unsafe(path: Path, what: str, remedy: str) -> AtlasError:
+    return AtlasError(what, where=f"--checkpoint: {path}", remedy=remedy)

@@ -1,0 +1,278 @@
+"""Is what the record files say plausible? Every finding is listed, with file and line, field and remedy.
+
+Enter paths; leave `Finding`s, none when all is well. It is what decides on a pull request that brings records: their
+schema, whether they could have been measured (`bench.records.plausibility`), whether the atlas has them already, and
+whether
+they tell more about a machine than its make.
+
+    python -m bench check
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from bench.choices import existing
+from bench.errors import AtlasError
+from bench.plans.models import BY_LABEL
+from bench.plans.profiles import COMPILE_MODES, DEVICES, DTYPES
+from bench.records import faults, performance, plausibility, quality, tour
+from bench.records.faults import FAULTS
+from bench.records.performance import PERFORMANCE
+from bench.records.plausibility import Fault
+from bench.records.quality import QUALITY
+from bench.records.record import RESULTS, Measurement, Record, Status, decode, lines, run_files
+from bench.records.scrub import anonymous, identifying
+from bench.records.tour import TOURS
+
+LONGEST_NAME = 80
+"""Of a contributor: a line of a table."""
+
+VERSIONS = frozenset({"torch", "transformers", "python", "accelerator", "driver", "triton"})
+"""Fields of an environment that hold versions."""
+
+READERS: Mapping[str, Callable[[Path], object]] = {
+    TOURS.name: tour.read,
+    QUALITY.name: quality.read,
+    FAULTS.name: faults.read,
+    PERFORMANCE.name: performance.read,
+}
+"""How to read a document, by the name of its folder."""
+
+_MEASURE_AGAIN = "remove the line and measure the cell again: python -m bench run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: what, in which field, where, and what to do; or a note, which is no fault."""
+
+    where: str
+    field: str
+    what: str
+    remedy: str
+    is_note: bool = False
+
+    def __str__(self) -> str:
+        place = f"{self.where}: {self.field}" if self.field else self.where
+        return f"{place}: {self.what}\n  remedy: {self.remedy}"
+
+
+def check(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Finding]:
+    """All that is wrong in the run files at or below `paths`, on their own and beside what is in the `atlas` already.
+    Raises `AtlasError` for a path that isn't there."""
+    paths = list(paths)
+    for path in paths:
+        existing(path)
+    checked = [file for path in paths for file in files(path)]
+    known = _Known.of([*run_files(atlas), *(file for file in checked if file.parent.name not in READERS)])
+    for file in checked:
+        yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known)
+
+
+def files(path: Path) -> list[Path]:
+    """The run files at or below `path`, then the documents."""
+    if path.is_file():
+        return [path]
+    return run_files(path) + [file for file in sorted(path.rglob("*.json")) if file.parent.name in READERS]
+
+
+def _check_document(path: Path) -> Iterator[Finding]:
+    try:
+        READERS[path.parent.name](path)
+    except AtlasError as error:
+        yield Finding(error.where, "", error.what, error.remedy)
+
+
+def _check_file(path: Path, known: _Known) -> Iterator[Finding]:
+    try:
+        yield from _check_lines(path, known)
+    except AtlasError as error:  # no line after it can be read
+        yield Finding(error.where, "", error.what, error.remedy)
+
+
+def _check_lines(path: Path, known: _Known) -> Iterator[Finding]:
+    seen: dict[tuple[Any, ...], int] = {}
+    for number, line in lines(path):
+        where = f"{path}:{number}"
+        if not line.endswith(b"\n"):
+            what = "the last line is torn: a run was interrupted while it wrote"
+            remedy = "run the same command again: it resumes, and measures that cell again"
+            yield Finding(where, "", what, remedy, is_note=True)
+            return
+        try:
+            record = decode(line, where)
+        except AtlasError as error:
+            yield Finding(error.where, "", error.what, error.remedy)
+            continue
+        first = seen.setdefault(record.key, number)
+        if first != number:
+            yield Finding(where, "cell", f"says again what line {first} says", "remove one of the two lines")
+        for field, what, remedy in (*_faults(record, path), *known.faults(record, path, number)):
+            yield Finding(where, field, what, remedy)
+
+
+# ── Beside what is known ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the atlas and the checked files hold: whose a run is, who said what first, and how long everything took."""
+
+    owners: Mapping[str, Path]
+    first: Mapping[bytes, tuple[Path, int]]
+    sightings: plausibility.Sightings
+
+    @classmethod
+    def of(cls, paths: Iterable[Path]) -> Self:
+        """Of files that come first, those of the atlas, is what others say again."""
+        owners: dict[str, Path] = {}
+        first: dict[bytes, tuple[Path, int]] = {}
+        sightings: dict[plausibility.Family, list[plausibility.Sighting]] = {}
+        for path in dict.fromkeys(each.resolve() for each in paths):
+            for number, record in _readable(path):
+                owners.setdefault(record.run, path)
+                first.setdefault(_fingerprint(record), (path, number))
+                for family, sighting in plausibility.sightings(record, str(path), number):
+                    sightings.setdefault(family, []).append(sighting)
+        return cls(owners, first, sightings)
+
+    def faults(self, record: Record, path: Path, line: int) -> Iterator[Fault]:
+        """What is wrong with a record beside others."""
+        path = path.resolve()
+        owner = self.owners.get(record.run, path)
+        if owner != path and record.run == path.stem:
+            yield "run", f"{record.run!r} is already the run of {_shown(owner)}", "give the records another run"
+        source, number = self.first.get(_fingerprint(record), (path, line))
+        if source != path:
+            what = f"says again what {_shown(source)}:{number} says"
+            yield "cell", what, "remove the line: the atlas has it already"
+        yield from plausibility.faults(record, self.sightings, str(path), line)
+
+
+def _readable(path: Path) -> Iterator[tuple[int, Record]]:
+    with suppress(AtlasError):  # told where the file itself is checked
+        for number, line in lines(path):
+            if line.endswith(b"\n"):
+                with suppress(AtlasError):  # likewise
+                    yield number, decode(line, f"{path}:{number}")
+
+
+def _fingerprint(record: Record) -> bytes:
+    """The same for records that say the same, whatever their run is called: the same calls, or the same published cell.
+    Without figures: the same process at the same time."""
+    if record.origin == "published":
+        told: Any = (record.source.url if record.source else None, record.process)
+    else:
+        told = (record.measured_at, record.process, record.measurement)
+    environment = (record.environment.device_name, record.environment.torch)
+    return hashlib.sha256(msgspec.json.encode((record.cell, environment, told))).digest()
+
+
+def _shown(path: Path) -> str:
+    root = RESULTS.parents[1]
+    return str(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+# ── One record ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _faults(record: Record, path: Path) -> Iterator[Fault]:
+    yield from _provenance(record, path)
+    yield from _coordinates(record)
+    yield from _identity(record)
+    if record.status is not Status.PASS and not record.reason:
+        yield "reason", f"missing, although the status is {record.status}", "say in one line what happened"
+    if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
+        yield "measurement", "a passing cell has latencies of both arms", _MEASURE_AGAIN
+    if record.measurement:
+        yield from _samples(record.measurement, record)
+
+
+def _provenance(record: Record, path: Path) -> Iterator[Fault]:
+    if record.run != path.stem:
+        yield "run", f"is {record.run!r} in the file of run {path.stem!r}", "move the line to its own file"
+    if record.origin == "published" and record.source is None:
+        yield "source", "missing: a published figure says where it comes from", "add title, url, date and licence"
+    if record.origin == "measured":
+        if record.measured_at is None:
+            yield "measured_at", "missing", _MEASURE_AGAIN
+        elif record.measured_at > datetime.now(UTC) + timedelta(days=1):
+            yield "measured_at", f"{record.measured_at:%Y-%m-%d} is in the future", "set the clock, and measure again"
+    if fault := name_fault(record.contributor):
+        yield "contributor", fault, "write a name, or leave it out"
+
+
+def name_fault(contributor: str | None) -> str | None:
+    """What is wrong with the name of a contributor; None for a good one, or none."""
+    if contributor is None:
+        return None
+    if not contributor.strip() or not contributor.isprintable():
+        return f"{contributor!r} is no name in one line"
+    return f"is longer than {LONGEST_NAME} characters" if len(contributor) > LONGEST_NAME else None
+
+
+def _coordinates(record: Record) -> Iterator[Fault]:
+    cell = record.cell
+    for field, value, known in (
+        ("device", cell.device, DEVICES),
+        ("dtype", cell.dtype, DTYPES),
+        ("compile_mode", cell.compile_mode, COMPILE_MODES),
+    ):
+        if value not in known:
+            yield f"cell.{field}", f"{value!r} is not known", f"one of {', '.join(known)}"
+    is_unknown = cell.batch_size == 0 and record.origin == "published" and record.measurement is None
+    if cell.batch_size < 1 and not is_unknown:
+        yield "cell.batch_size", f"{cell.batch_size} is not positive", _MEASURE_AGAIN
+    if record.process < 0:
+        yield "process", f"{record.process} is negative", "count processes from 0"
+    spec = BY_LABEL.get(cell.model)
+    if spec and spec.checkpoint != cell.checkpoint:
+        yield "cell.checkpoint", f"{cell.checkpoint!r} is not what {cell.model} stands for", f"it is {spec.checkpoint}"
+
+
+def _identity(record: Record) -> Iterator[Fault]:
+    """What would tell who or which machine it was, beyond what a contributor chose to say."""
+    shown = msgspec.structs.replace(record, contributor=None, source=None)
+    for field, text in _texts(msgspec.to_builtins(shown)):
+        is_version = field.startswith("environment.") and field.rpartition(".")[2] in VERSIONS
+        if found := identifying(text, is_version=is_version):
+            what, words = found
+            yield field, f"holds a {what}: {words!r}", f"write {anonymous(text)!r} in its place"
+
+
+def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Every text below `value` with its field, names of settings among them."""
+    if isinstance(value, str):
+        yield field, value
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _texts(each, f"{field}.{name}" if field else name)
+    elif isinstance(value, list | tuple) and not (value and isinstance(value[0], int | float)):
+        for each in value:
+            yield from _texts(each, field)
+
+
+def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
+    """Latencies are there where the status says so, raw ones where we measured, and pairs are pairs."""
+    one_is_enough = record.origin == "published" and record.status is Status.SKIPPED
+    arms = [("eager", measurement.eager), *([("compiled", measurement.compiled)] if measurement.compiled else [])]
+    for name, arm in arms:
+        if not plausibility.calls(arm) and not (one_is_enough and any(plausibility.calls(each) for _, each in arms)):
+            yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
+        elif record.origin == "measured" and not arm.rounds_ms:
+            yield f"measurement.{name}.rounds_ms", "missing: raw samples are kept", _MEASURE_AGAIN
+    eager, compiled, cost = measurement.eager, measurement.compiled, measurement.compilation
+    if compiled and len(compiled.rounds_ms) != len(eager.rounds_ms) and not one_is_enough:
+        yield "measurement.compiled.rounds_ms", "has not as many rounds as eager: they are pairs", _MEASURE_AGAIN
+    for name, seconds in (("cold_s", cost.cold_s), ("warm_s", cost.warm_s)) if cost else ():
+        if seconds is not None and not 0 <= seconds < math.inf:
+            yield f"measurement.compilation.{name}", f"{seconds:g} s is no duration", _MEASURE_AGAIN

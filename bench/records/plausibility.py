@@ -1,0 +1,194 @@
+"""Could this have been measured? What no device can do, or none would, is refused by name and reason.
+
+Enter a record and what else is known of its model; leave faults: the field, what is wrong, and what to do. Limits are
+wide: they find a unit, a batch size or an arm that was taken for another, and let every honest surprise pass. What is
+merely strange is for the data lint (`generator.data.lint`), which doubts and refuses nothing.
+
+    python -m bench check
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.records.record import Arm, Record
+
+Fault = tuple[str, str, str]
+"""The field, what is wrong with it, and the remedy."""
+
+LONGEST_CALL_MS = 3.6e6
+"""An hour: a longer call is a unit taken for another."""
+
+SHORTEST_CALL_MS = 1e-3
+"""A microsecond: less than it takes to call a function."""
+
+LARGEST_RATIO = 100.0
+"""Between eager and compiled: what lies beyond is one arm measured wrongly."""
+
+ALGORITHMS = 4.0
+"""By how much fewer operations than are counted an algorithm may do: Winograd's F(4×4, 3×3) needs a quarter."""
+
+TF32 = 8.0
+"""By how much convolutions in float32 on a GPU may beat a matrix product: they use TF32 unless told otherwise."""
+
+CACHES = 20.0
+"""By how much caches are faster than memory: traffic is counted as if there were none."""
+
+FAMILY = 1000.0
+"""Slower than the other records of its model by more is no measurement of that model."""
+
+CONTRADICTION = 2.0
+"""Between a throughput and the latency printed beside it."""
+
+_CHECK_UNIT = "check the unit (milliseconds for one call of the whole batch) and the batch size"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What a product can do at most, by its data sheet: dense, at boost clock, its largest variant."""
+
+    half_flop_s: float  # float16 and bfloat16, tensor cores
+    single_flop_s: float  # float32, with TF32 where there is one
+    memory_bytes_s: float
+
+
+CEILINGS: Mapping[str, Ceiling] = {
+    "B200": Ceiling(2250e12, 1120e12, 8000e9),  # NVIDIA Blackwell architecture technical brief (HGX B200)
+    "H200": Ceiling(989.5e12, 494.5e12, 4800e9),  # NVIDIA H200 Tensor Core GPU data sheet
+    "H100": Ceiling(989.5e12, 494.5e12, 3350e9),  # NVIDIA H100 Tensor Core GPU data sheet, SXM
+    "L40S": Ceiling(362.1e12, 183e12, 864e9),  # NVIDIA L40S data sheet
+    "A100": Ceiling(312e12, 156e12, 2039e9),  # NVIDIA A100 Tensor Core GPU data sheet, 80 GB SXM
+    "V100": Ceiling(130e12, 16.4e12, 1134e9),  # NVIDIA V100 and V100S data sheets
+    "A10G": Ceiling(70e12, 35e12, 600e9),  # NVIDIA A10G data sheet
+    "A10": Ceiling(125e12, 62.5e12, 600e9),  # NVIDIA A10 data sheet
+    "L4": Ceiling(121e12, 60e12, 300e9),  # NVIDIA L4 data sheet
+    "T4": Ceiling(65e12, 8.1e12, 320e9),  # NVIDIA T4 data sheet
+    "RTX 5090": Ceiling(419e12, 104.8e12, 1792e9),  # NVIDIA RTX Blackwell GPU architecture, appendix
+    "RTX 4090": Ceiling(330.3e12, 82.6e12, 1008e9),  # NVIDIA Ada GPU architecture, appendix
+    "RTX 3090": Ceiling(160e12, 40e12, 1008e9),  # NVIDIA Ampere GA102 architecture, appendix: RTX 3090 and 3090 Ti
+}
+"""By a word of the device's name."""
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """How long one image of a model took, according to one line of one file."""
+
+    path: str
+    line: int
+    image_ms: float
+
+
+Family = tuple[str, ...]
+Sightings = Mapping[Family, Sequence[Sighting]]
+"""What the atlas knows, by model, device type, data type and arm."""
+
+
+def arms(record: Record) -> Iterator[tuple[str, Arm, int]]:
+    """The arms that have a latency, each with its name and its batch size."""
+    measurement = record.measurement
+    for name, arm in (("eager", measurement.eager), ("compiled", measurement.compiled)) if measurement else ():
+        if arm and calls(arm):
+            yield name, arm, arm.batch_size or record.cell.batch_size
+
+
+def calls(arm: Arm) -> list[float]:
+    """In ms; the published figure where there are none."""
+    published = [] if arm.published_ms is None else [arm.published_ms]
+    return [call for each in arm.rounds_ms for call in each] or published
+
+
+def sightings(record: Record, path: str, line: int) -> Iterator[tuple[Family, Sighting]]:
+    """What this record adds to what is known."""
+    cell = record.cell
+    for name, arm, batch_size in arms(record):
+        if batch_size > 0:
+            family = (cell.model, cell.device, cell.dtype, name)
+            yield family, Sighting(path, line, statistics.median(calls(arm)) / batch_size)
+
+
+def faults(record: Record, known: Sightings, path: str, line: int) -> Iterator[Fault]:
+    """Whatever cannot be, or would not be, in the record that stands there."""
+    for name, arm, batch_size in arms(record):
+        field, latencies = f"measurement.{name}", calls(arm)
+        strange = [each for each in latencies if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS]
+        if strange:
+            yield field, f"{strange[0]:g} ms is no latency of a model", "check the unit: milliseconds"
+            continue
+        yield from _median(field, arm)
+        latency_ms = statistics.median(latencies)
+        yield from _throughput(field, arm, batch_size / latency_ms * 1e3)
+        yield from _faster_than_possible(record, name, latency_ms, batch_size)
+        others = known.get((record.cell.model, record.cell.device, record.cell.dtype, name), ())
+        others_ms = [each.image_ms for each in others if (each.path, each.line) != (path, line)]
+        yield from _slower_than_family(record, field, latency_ms / batch_size if batch_size else 0.0, others_ms)
+    yield from _ratio(record)
+
+
+def _slower_than_family(record: Record, field: str, image_ms: float, others_ms: Sequence[float]) -> Iterator[Fault]:
+    if others_ms and image_ms > FAMILY * (usual := statistics.median(others_ms)):
+        cell = record.cell
+        what = f"{image_ms:g} ms an image is {image_ms / usual:,.0f} times what other records of {cell.model} say"
+        yield field, f"{what} of {cell.device} devices ({usual:.3g} ms)", _CHECK_UNIT
+
+
+def _median(field: str, arm: Arm) -> Iterator[Fault]:
+    """The median that a source prints is that of its own calls."""
+    samples = [call for each in arm.rounds_ms for call in each]
+    if arm.published_median_ms is None or len(samples) < 2:
+        return
+    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    if not low * (1 - 1e-6) <= arm.published_median_ms <= high * (1 + 1e-6):
+        what = f"{arm.published_median_ms:g} ms lies outside the quartiles of its calls, {low:g} and {high:g} ms"
+        yield f"{field}.published_median_ms", what, "take median and calls from the same source again"
+
+
+def _throughput(field: str, arm: Arm, images_s: float) -> Iterator[Fault]:
+    if arm.published_images_s and not 1 / CONTRADICTION <= arm.published_images_s / images_s <= CONTRADICTION:
+        what = f"{arm.published_images_s:g} images/s contradict its latency, which means {images_s:.4g}"
+        yield f"{field}.published_images_s", what, _CHECK_UNIT
+
+
+def _faster_than_possible(record: Record, name: str, latency_ms: float, batch_size: int) -> Iterator[Fault]:
+    measurement = record.measurement
+    assert measurement is not None
+    work, seconds = measurement.work, latency_ms / 1e3
+    if work is None:
+        return
+    flop_s, bytes_s, whose = ceiling(record)
+    scale = batch_size / record.cell.batch_size if record.cell.batch_size else 1.0
+    moved = work.traffic_bytes if name == "eager" else work.compiled_traffic_bytes
+    for done, limit, unit, slack in (
+        (work.flop * scale / seconds, flop_s, "FLOP/s", ALGORITHMS),
+        ((moved or 0.0) * scale / seconds, bytes_s, "B/s", CACHES),
+    ):
+        if limit and done > slack * limit:
+            what = f"{latency_ms:g} ms means {done:.3g} {unit}, {done / limit:,.0f} times what {whose}"
+            yield f"measurement.{name}", f"{what} ({limit:.3g} {unit})", _CHECK_UNIT
+
+
+def ceiling(record: Record) -> tuple[float, float, str]:
+    """FLOP/s and bytes/s that the device reaches at most, 0 where unknown, and whose word that is."""
+    cell, name = record.cell, record.environment.device_name
+    words = f" {name.replace('-', ' ').replace('_', ' ')} "
+    sheet = next((each for product, each in CEILINGS.items() if f" {product} " in words), None)
+    peaks = record.measurement.peaks if record.measurement else None
+    measured = peaks.matmul_flop_s * (TF32 if (cell.device, cell.dtype) == ("cuda", "float32") else 1) if peaks else 0.0
+    if sheet:
+        stated = sheet.single_flop_s if cell.dtype == "float32" else sheet.half_flop_s
+        stated = max(stated, sheet.half_flop_s) if cell.autocast else stated
+        return stated, sheet.memory_bytes_s, f"the data sheet of {name} allows"
+    return measured, peaks.copy_bytes_s if peaks else 0.0, "this record itself measured as the peak"
+
+
+def _ratio(record: Record) -> Iterator[Fault]:
+    measurement = record.measurement
+    if not measurement or not measurement.compiled or not measurement.is_comparable:
+        return
+    eager, compiled = calls(measurement.eager), calls(measurement.compiled)
+    if eager and compiled and min(*eager, *compiled) > 0:
+        ratio = statistics.median(eager) / statistics.median(compiled)
+        if not 1 / LARGEST_RATIO <= ratio <= LARGEST_RATIO:
+            yield "measurement", f"eager ÷ compiled is {ratio:.3g}", "check that both arms are in milliseconds"

@@ -1,0 +1,176 @@
+"""What `bench.measuring.dynamo_tour` saw: the record of one tour through TorchDynamo, and its file.
+
+One document a tour below ``results/tours``; the newest is shown.
+
+    python -m bench dynamo-tour
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bench.errors import AtlasError
+from bench.records import document
+from bench.records.record import RESULTS, Environment
+
+if TYPE_CHECKING:
+    from bench.running.executors import Executor
+
+SCHEMA = 1
+"""Version of the file format."""
+
+TOURS = RESULTS / "tours"
+"""Where committed tours live."""
+
+LONGEST_S = 600.0
+"""After which a tour is stopped. It takes less than one minute on two cores."""
+
+
+class _Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Graph(_Value, frozen=True):
+    """A graph that Dynamo handed to the backend."""
+
+    function: str  # whose code it was captured from; Dynamo names resume functions itself
+    operations: int
+    code: str | None  # None for one that is too long to be read
+
+
+class Break(_Value, frozen=True):
+    """Where Dynamo ended a graph, in its own words."""
+
+    reason: str
+    explanation: str
+    location: str  # module path and line, below site-packages
+
+
+class FunctionTour(_Value, frozen=True):
+    """A small function with a branch on data, from source to guards."""
+
+    backend: str  # source of the one that prints
+    source: str
+    bytecode: str
+    rewritten: str  # of what Dynamo made of the bytecode: loads of its own globals, jumps and returns
+    graphs: tuple[Graph, ...]
+    breaks: tuple[Break, ...]
+    guards: tuple[str, ...]
+    recompile_reasons: tuple[str, ...]  # when an input of another size followed
+    recompiled: tuple[Graph, ...]
+
+
+class StepTour(_Value, frozen=True):
+    """One step of training, from Dynamo's graphs to the kernels of Inductor."""
+
+    source: str
+    graphs: tuple[Graph, ...]
+    breaks: tuple[Break, ...]
+    forward: str  # ATen graphs of the forward pass that AOTAutograd traced
+    backward: str
+    inductor_nodes: int  # of all graphs of the step, before Inductor fuses them
+    kernels: int  # generated for them
+
+
+class Score(_Value, frozen=True):
+    """Of predictions for data that the network has not seen."""
+
+    mse: float
+    r2: float
+
+
+class Training(_Value, frozen=True):
+    """All that one arm trained: a network per fold, then one on everything but the held-out set."""
+
+    folds: tuple[Score, ...]
+    held_out: Score
+    train_losses: tuple[float, ...]  # of the last network: mean over the batches of each epoch
+    held_out_losses: tuple[float, ...]
+    first_step_s: float  # compiling included
+    total_s: float
+    recompile_reasons: tuple[str, ...] = ()  # distinct
+
+
+class Example(_Value, frozen=True):
+    """The worked example: a network of three layers, trained eager and compiled from the same start."""
+
+    source: str
+    samples: int
+    held_out: int
+    features: int
+    folds: int
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    step: StepTour
+    eager: Training
+    compiled: Training
+    tolerance: float  # on the largest relative difference between the losses of both arms
+    difference: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both arms computed the same."""
+        return self.difference <= self.tolerance
+
+
+class Tour(_Value, frozen=True):
+    """All of it."""
+
+    schema: int
+    name: str
+    taken_at: datetime  # UTC
+    command: str
+    seconds: float
+    environment: Environment
+    function: FunctionTour
+    example: Example
+
+
+def name(environment: Environment, taken_at: datetime) -> str:
+    """``2026-07-01_torch-2.13.0``."""
+    return f"{taken_at.astimezone(UTC):%Y-%m-%d}_torch-{environment.torch.partition('+')[0]}"
+
+
+def take(executor: Executor, tell: Callable[[str], None]) -> Tour:
+    """Take the tour in a process of its own with an empty compile cache; `tell` hears what it is doing.
+
+    Raises `AtlasError` where torch cannot be used.
+    """
+    from bench.plans.job import Refusal, TakeTour, Toured  # noqa: PLC0415  # it imports this module
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
+        ended = executor.run(
+            TakeTour(),
+            variables={"TORCHINDUCTOR_CACHE_DIR": cache},
+            timeout_s=LONGEST_S,
+            on_phase=lambda phase: tell(phase.name),
+        )
+    match ended.answer:
+        case Toured(tour=tour):
+            return tour
+        case Refusal(what=what, where=where, remedy=remedy):
+            raise AtlasError(what, where=where, remedy=remedy)
+    remedy = 'install what measuring needs: pip install -e ".[bench]"' if "No module" in ended.last_words else ""
+    raise AtlasError(f"the tour ended early: {ended.last_words or ended.cause}", remedy=remedy)
+
+
+def write(tour: Tour, folder: Path = TOURS) -> Path:
+    """The file of the tour. A tour of the same day and torch is replaced."""
+    return document.write(tour, folder / f"{tour.name}.json")
+
+
+def read(path: Path) -> Tour:
+    """One tour. Raises `AtlasError` for a file that is none, or of another schema."""
+    return document.read(path, Tour, SCHEMA, "python -m bench dynamo-tour")
+
+
+def newest(results: Path = RESULTS) -> Tour | None:
+    """The newest tour below a folder of results; None where there is none."""
+    return document.newest(results / TOURS.name, read)

@@ -1,0 +1,312 @@
+"""What can be wrong with one translated message, whatever catalog it is in.
+
+An English message and its translation enter, `Complaint`s leave. Pure: no file is read.
+
+    python -m generator check
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+
+from generator.languages import blocks
+from generator.languages.blocks import CODE, EXPRESSION
+from generator.languages.findings import Complaint
+from generator.languages.glossary import Glossary, complaints
+from generator.languages.language import load_locale, script_of
+from generator.languages.pofile import NAMED
+from generator.languages.pseudo import english_words
+from generator.languages.smuggling import ISOLATES, smuggled
+from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, VERBATIM
+from generator.pages.pages import placeholders
+
+Check = Iterator[Complaint]
+
+
+def check_translation(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool = False) -> Check:
+    """Everything wrong with a translation; `plural` for one of several plural forms, which may leave out the number."""
+    wrong = [*_structure(message, translation, plural=plural)]
+    yield from wrong or smuggled([message], translation)
+    yield from _shape(message, translation)
+    yield from _characters(translation, code)
+    yield from _content(message, translation, code, glossary, plural=plural)
+    yield from complaints(glossary, code, message, translation)
+    for check in _TYPOGRAPHY.get(code, ()):
+        yield from check(message, translation)
+
+
+# --- Structure: what the page needs to the letter ---------------------------------------------------------------------
+
+_TAG = re.compile(r"</?([a-zA-Z][\w-]*)[^<>]*>")
+_TARGET = re.compile(r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\](?:\(([^()\s]*)[^()]*\)|\[([^\[\]]*)\])")
+_FOOTNOTE = re.compile(r"\[\^[^\]]*\]")
+_ATTRIBUTES = re.compile(r"(?<![{%])\{:?[^{}%]*\}")
+_ICON = re.compile(r"(?<![\w:]):[a-z][\w+-]*:")
+_ADDRESS = re.compile(r"https?://[^\s)>\]]+")
+
+
+def _structure(message: str, translation: str, *, plural: bool) -> Check:
+    yield from _same("expression", placeholders(message), placeholders(translation))
+    expected, actual = _bare(message), _bare(translation)
+    names, used = NAMED.findall(message), NAMED.findall(translation)
+    if plural:  # "one model" and "two models" need no figure in many languages
+        yield from _same("placeholder", [], sorted(set(used) - set(names)))
+    else:
+        yield from _same("placeholder", sorted(set(names)), sorted(set(used)))
+    yield from _same("inline code", _codes(message), _codes(translation))
+    yield from _same("tag", _tags(expected), _tags(actual))
+    yield from _same("link target", _targets(expected), _targets(actual))
+    for name, pattern in (
+        ("footnote", _FOOTNOTE),
+        ("attribute list", _ATTRIBUTES),
+        ("icon", _ICON),
+        ("address", _ADDRESS),
+    ):
+        yield from _same(name, pattern.findall(expected), pattern.findall(actual))
+    if actual.count("**") != expected.count("**"):
+        yield Complaint(
+            "emphasis",
+            f"{actual.count('**')} ** instead of {expected.count('**')}",
+            "stress the same words as the English",
+        )
+
+
+def _same(what: str, expected: list[str], actual: list[str]) -> Check:
+    if expected == actual:
+        return
+    rule = what.replace(" ", "-")
+    missing, extra = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
+    for text in missing.elements():
+        yield Complaint(rule, f"the {what} {text} is missing", f"keep {text} as it is in the English")
+    for text in extra.elements():
+        yield Complaint(rule, f"the {what} {text} is not in the English", "take it out, or correct it")
+
+
+def _bare(text: str) -> str:
+    """Text without code and expressions, whose characters mean nothing to Markdown."""
+    return EXPRESSION.sub("", CODE.sub("", text))
+
+
+def _codes(text: str) -> list[str]:
+    return [re.sub(r"\s+", " ", match[2]) for match in CODE.finditer(text)]
+
+
+def _tags(text: str) -> list[str]:
+    return [match[0] for match in _TAG.finditer(text) if match[0] not in ISOLATES]  # which may be added
+
+
+def _targets(text: str) -> list[str]:
+    return [f"{match[1]}{match[2] if match[2] is not None else match[3]}" for match in _TARGET.finditer(text)]
+
+
+_LIST = re.compile(r"(?:[-*+]|\d+[.)])\s")
+
+
+def _shape(message: str, translation: str) -> Check:
+    """The translation stays one block of the same kind, on as many lines."""
+    if translation != translation.strip() or re.search(r"(?<=\S) {2,}(?=\S)", VERBATIM.sub("x", translation)):
+        yield Complaint("spaces", "spaces before, after or in a row within the text", "remove them")
+    if translation.count("\n") != message.count("\n"):
+        what = "another number of lines than the English"
+        yield Complaint("block", what, "break the line where the English does, nowhere else")
+    if "{#" in _bare(translation):
+        yield Complaint("heading-id", "a heading id stands in the text", "remove it: the page keeps it")
+    is_plain = translation[:1].isalpha() and "\n" not in translation  # nothing that starts another block
+    parts = [] if is_plain else list(blocks.split(translation).blocks)
+    if not is_plain and blocks.has_words(translation) and (len(parts) != 1 or parts[0].message != translation):
+        originals = list(blocks.split(message).blocks)
+        remedy = "put a backslash before its first sign"
+        if _LIST.match(translation) and not _LIST.match(message):
+            what = "it starts a list, one level deeper than the English"
+            yield Complaint("list-depth", what, remedy)
+        elif len(originals) == 1 and originals[0].message == message:
+            yield Complaint(
+                "block", "Markdown reads the text as another kind of block", "put a backslash before its first sign"
+            )
+    if re.search(r"(?<!\\)\|", _bare(translation)) and not re.search(r"(?<!\\)\|", _bare(message)):
+        yield Complaint("block", "a bar ends a table cell", r"write \| instead")
+
+
+# --- Characters -------------------------------------------------------------------------------------------------------
+
+BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\ufffd\ue000-\uf8ff]")
+_MARKS = re.compile("[\u200e\u200f\u061c]")
+
+
+def _characters(translation: str, code: str) -> Check:
+    for control in sorted({*BIDI_CONTROLS.findall(translation)}):
+        remedy = "remove it: the page isolates names and numbers itself"
+        yield Complaint("bidi", f"the bidi control U+{ord(control):04X}", remedy)
+    for sign in sorted({*_INVISIBLE.findall(translation)}):
+        yield Complaint("character", f"the invisible character U+{ord(sign):04X}", "remove it")
+    if load_locale(code).text_direction != "rtl":
+        for mark in sorted({*_MARKS.findall(translation)}):
+            yield Complaint("bidi", f"the direction mark U+{ord(mark):04X} in left-to-right text", "remove it")
+    if unicodedata.normalize("NFC", translation) != translation:
+        yield Complaint("character", "letters in parts (not in NFC)", "type composed letters")
+
+
+# --- Content ----------------------------------------------------------------------------------------------------------
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SCRIPTS = {
+    "Hans": CJK,
+    "Hant": CJK,
+    "Jpan": CJK,
+    "Arab": ARABIC,
+    "Kore": r"\u1100-\u11ff\uac00-\ud7a3",
+    "Cyrl": r"\u0400-\u052f",
+    "Grek": r"\u0370-\u03ff",
+    "Hebr": r"\u05d0-\u05ea",
+    "Deva": r"\u0900-\u097f",
+    "Thai": r"\u0e00-\u0e7f",
+}
+"""Character class of the letters of a script other than Latin, by its name in ISO 15924."""
+_LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z-]+")
+_STEM = 3
+"""A gloss in Latin letters begins like a word of the English: (padding) for pad."""
+
+_SPELLED_OUT = 12
+"""Up to here English spells numbers out, and a translation may use digits."""
+
+
+def _content(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool) -> Check:
+    english, text = VERBATIM.sub(" ", message), VERBATIM.sub(" ", translation)
+    missing = Counter(_NUMBER.findall(english)) - Counter(_NUMBER.findall(text))
+    extra = Counter(_NUMBER.findall(text)) - Counter(_NUMBER.findall(english))
+    for number in missing:
+        if not plural:
+            yield Complaint("number", f"the number {number} is missing", f"write {number}")
+    for number in extra:
+        if not number.isdigit() or int(number) > _SPELLED_OUT:
+            yield Complaint("number", f"the number {number} is not in the English", "take it out, or correct it")
+    script = _script(code)
+    if script and not script.search(text) and english_words(_without(english, glossary.keep)):
+        yield Complaint("untranslated", "the text is not translated", "translate it")
+        return
+    words = [word for word in _LATIN_WORD.findall(text) if script]
+    known = f"{message} {_known(glossary, code)}".lower() if words else ""
+    for word in words:
+        if word.lower()[:_STEM] not in known:
+            yield Complaint("word", f"the word {word} is not in the English", "translate it, or correct its spelling")
+
+
+@cache
+def _script(code: str) -> re.Pattern[str] | None:
+    letters = _SCRIPTS.get(script_of(code))
+    return re.compile(f"[{letters}]") if letters else None
+
+
+@lru_cache(maxsize=8)
+def _known(glossary: Glossary, code: str) -> str:
+    """All words that a translation may have whatever the English says."""
+    return " ".join([*glossary.keep, *(variant for term in glossary.term for variant in term.variants(code))])
+
+
+def _without(text: str, names: tuple[str, ...]) -> str:
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, " ")
+    return text
+
+
+# --- Typography -------------------------------------------------------------------------------------------------------
+
+_CODE_SIGN, _VALUE_SIGN = "\ue010", "\ue011"
+_BUTTON = re.compile(r"\]\([^()]*\)\{[^{}]*\}")
+_MARKUP = re.compile(
+    r"\*\*|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)|<[^<>]*>|\]\([^()]*\)|\]\[[^\[\]]*\]|!?\[|\]|:[a-z][\w+-]*:"
+)
+_FULL_WIDTH = "、。，；：？！（）「」『』"
+
+
+@lru_cache(maxsize=8)
+def _prose(text: str) -> str:
+    """Text as the eye sees it: markup gone, a sign for code and one for each value."""
+    text = EXPRESSION.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, text))
+    return _MARKUP.sub("", _BUTTON.sub(_VALUE_SIGN, NAMED.sub(_VALUE_SIGN, text)))
+
+
+def _complain(pattern: str, what: str, remedy: str) -> Callable[[str, str], Check]:
+    compiled = re.compile(pattern)
+
+    def check(_message: str, translation: str) -> Check:
+        prose = _prose(translation)
+        for match in compiled.finditer(prose):
+            around = prose[max(match.start() - 4, 0) : match.end() + 4].strip()
+            shown = around.replace(_CODE_SIGN, "`…`").replace(_VALUE_SIGN, "{…}")
+            yield Complaint("typography", f"{what}: {shown}", remedy)
+
+    return check
+
+
+def _end(signs: dict[str, str]) -> Callable[[str, str], Check]:
+    """The text ends as the English does, with one of the signs that its own language has for that."""
+
+    def check(message: str, translation: str) -> Check:
+        last = _prose(message).rstrip(" *_\"'”’)")[-1:]
+        expected = signs.get(last, "")
+        if expected and _prose(translation).rstrip(" *_\"'”’」』）)»")[-1:] not in expected:
+            either = " or ".join(expected)
+            yield Complaint(
+                "typography",
+                f"the English ends with {last}, the translation not with {either}",
+                f"end it with {either}",
+            )
+
+    return check
+
+
+def _japanese_end(message: str, translation: str) -> Check:
+    """A noun phrase, as in table cells, takes no full stop in Japanese; a question may end with か."""
+    is_phrase = "。" not in translation and not re.search(r"(?:です|ます|ません|でした|ました|ください)$", translation)
+    signs = {":": "：。", "?": "？か", "!": "！。"}
+    yield from _end(signs if is_phrase else {**signs, ".": "。", "?": "？。"})(message, translation)
+
+
+_CJK_CHECKS = (
+    _complain(rf"(?<=[{CJK}）」』”])[,;:?!]|[,;:?!](?=[{CJK}])", "half-width punctuation", "use ，；：？！ or 、"),
+    _complain(rf"(?<=[{CJK}）」』])\.(?=\s|$|[{CJK}])", "half-width full stop", "use 。"),
+    _complain(rf"[{CJK}] ?[()]|[()] ?[{CJK}]", "half-width parenthesis", "use （ ）"),
+    _complain(r"[“”\"][^“”\"]*\"|\"[^“”\"]*[“”\"]", "straight quotes", "use “ ” in Chinese, 「 」 in Japanese"),
+    _complain(rf"[{CJK}][A-Za-z0-9{_CODE_SIGN}]|[A-Za-z0-9%×{_CODE_SIGN}][{CJK}]", "no space", "put one space there"),
+    _complain(rf"[{CJK}] +[{CJK}]", "a space between two CJK letters", "remove it"),
+    _complain(rf"[{_FULL_WIDTH}] +(?=[^ \n])| +[{_FULL_WIDTH}]", "a space beside full-width punctuation", "remove it"),
+    _complain(
+        r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff05\uff0e\u3000]", "full-width letter, digit or space", "use ASCII"
+    ),
+    _complain(r"[\uff61-\uff9f]", "half-width katakana", "use full-width katakana"),
+)
+
+_TYPOGRAPHY: dict[str, tuple[Callable[[str, str], Check], ...]] = {
+    "zh": (
+        *_CJK_CHECKS,
+        _complain(r"[「」『』]", "corner brackets", "use “ ”"),
+        _complain(r"”[^“”]*“[^“”]*$|^[^“]*”", "reversed quotes", "open with “ and close with ”"),
+        _complain(r"\.\.\.|。。", "three dots", "use ……"),
+        _end({".": "。", ":": "：。", "?": "？", "!": "！"}),
+    ),
+    "ja": (
+        *_CJK_CHECKS,
+        _complain(r"[“”]", "curly quotes", "use 「 」"),
+        _complain(r"，", "a Chinese comma", "use 、"),
+        _japanese_end,
+        _complain(r"」[^「」]*「[^「」]*$|^[^「]*」", "reversed quotes", "open with 「 and close with 」"),
+    ),
+    "ar": (
+        _complain(r",(?!\d)", "a Latin comma", "use ،"),
+        _complain(r";", "a Latin semicolon", "use ؛"),
+        _complain(r"\?", "a Latin question mark", "use ؟"),
+        _complain(r"[٠-٩۰-۹٪٫٬]", "a digit or sign of another system", "use 0–9, %, a point and a comma"),
+        _complain(r"[یکہە]", "a Persian letter", "use ي, ك or ه"),
+        _complain(r"\s[،؛؟.:!](?=\s|$)|،(?=[^\s])", "wrong space beside punctuation", "a space after it, none before"),
+        _complain(r"(?:^|\s)و\s", "a detached و", "write it onto the next word"),
+        _complain(r"\"", "straight quotes", "use « »"),
+        _end({".": ".", ":": ":.", "?": "؟", "!": "!"}),
+    ),
+}
+assert set(_TYPOGRAPHY) >= CJK_LANGUAGES

@@ -1,0 +1,299 @@
+"""Social cards: the picture that stands for a page where somebody links to it.
+
+A `Card`, all words decided, enters; PNG leaves. The same card gives the same bytes: own fonts, no date. Cards are kept
+by what is on them, so that each is drawn once. Matplotlib shapes Arabic itself.
+
+    python -m pytest tests/test_cards.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jieba
+import matplotlib as mpl
+import numpy as np
+import PIL
+from matplotlib.ft2font import LoadFlags
+from numpy.typing import NDArray
+from PIL import Image
+
+from generator.cache import Cache
+from generator.figures import fonts
+from generator.figures.plot import check_glyphs
+from generator.languages import typography
+from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK
+from generator.site.head import CARD_SIZE
+
+WIDTH, HEIGHT = CARD_SIZE
+
+PAPER, INK, EAGER, COMPILED = 0xFFFFFF, 0x10263B, 0x56B4E9, 0xE69F00
+"""The colours of the logo."""
+
+_CARDS = Cache("cards", ".png")
+
+
+@dataclass(frozen=True)
+class Card:
+    """What stands on a card, in one language."""
+
+    site: str
+    section: str  # of the site that the page belongs to; may be ""
+    title: str
+    text: str  # a sentence or two on what the page says; may be ""
+    language: str
+    right_to_left: bool
+
+
+def draw(card: Card) -> bytes:
+    """The card as PNG. Raises `AtlasError` where no font has a character."""
+    return _CARDS.get(f"{_version()}\n{card!r}", lambda: _png(_Canvas(card).drawn()))
+
+
+@cache
+def _version() -> str:
+    """What a drawing depends on besides its card."""
+    source = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    return f"{mpl.__version__} {PIL.__version__} {fonts.fingerprint()} {source}"
+
+
+# ── Drawing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_MARGIN = 80
+_ROOM = WIDTH - 2 * _MARGIN
+_LOGO = 72
+_TITLE_TOP, _BOTTOM = 188, 548
+_TITLES = ((84, 2), (70, 3), (56, 4))
+"""Sizes of a title, and the lines up to which it has that size."""
+
+_NAME, _TEXT = 40, 32
+_LEADING = 1.32
+_MUTED = 0.74
+
+_SHADES = 14
+_OF_INK, _OF_MUTED_INK = ((np.arange(256) * strength * (_SHADES - 1) // 255).astype("u1") for strength in (1, _MUTED))
+"""The shade for how much of a pixel is covered, from 0 to 255."""
+
+_EAGER_INDEX, _COMPILED_INDEX = _SHADES, _SHADES + 1
+"""Sixteen colours, so that a pixel takes half a byte: shades from paper to ink, and those of the two arms."""
+
+
+class _Canvas:
+    """The number of the colour of each pixel; placed by pixels from the top and from where the language starts to
+    read."""
+
+    def __init__(self, card: Card) -> None:
+        check_glyphs((card.site, card.section, card.title, card.text))
+        self.card = card
+        self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)
+
+    def drawn(self) -> NDArray[np.uint8]:
+        """With all that is on the card."""
+        card = self.card
+        baseline = _MARGIN + _LOGO // 2 + 14
+        self._place(_MARGIN, _MARGIN, _square())
+        x = _MARGIN + _LOGO + 24
+        x += self._text(x, baseline, card.site, _NAME, bold=True) + 20
+        if card.section:
+            self._text(x, baseline, f"· {card.section}", _NAME, muted=True)
+        y = self._paragraph(_TITLE_TOP, *self._title(), bold=self._bold) + 18
+        fitting = int((_BOTTOM - y) // (_TEXT * _LEADING))
+        self._paragraph(y, _shortened(_lines(card.text, card.language, _TEXT), fitting), _TEXT, muted=True)
+        self._draw_arms()
+        return self.picture
+
+    def _title(self) -> tuple[list[str], int]:
+        for size, most in _TITLES:
+            lines = _lines(self.card.title, self.card.language, size, bold=self._bold, balanced=True)
+            if len(lines) <= most:
+                break
+        return _shortened(lines, most), size
+
+    @property
+    def _bold(self) -> bool:
+        """Whether the title can be bold: those fonts have the characters of everyday use only."""
+        return set(self.card.title) <= fonts.coverage(self.card.language, "bold")
+
+    def _paragraph(
+        self, y: float, lines: Sequence[str], size: int, *, bold: bool = False, muted: bool = False
+    ) -> float:
+        for line in lines:
+            y += size * _LEADING
+            self._text(_MARGIN, round(y - 0.28 * size), line, size, bold=bold, muted=muted)
+        return y
+
+    def _text(self, x: int, y: int, text: str, size: int, *, bold: bool = False, muted: bool = False) -> int:
+        """Text with its baseline at `y`; returns its width."""
+        end = float(x)
+        for part in _parts(text, right_to_left=self.card.right_to_left):
+            glyphs = _glyphs(part, self.card.language, size, bold=bold, muted=muted)
+            behind = glyphs.width - glyphs.bearing - glyphs.shades.shape[1]
+            before = behind if self.card.right_to_left else glyphs.bearing
+            self._place(round(end + before), y - glyphs.ascent, glyphs.shades)
+            end += glyphs.width
+        return round(end) - x
+
+    def _place(self, x: int, y: int, shape: NDArray[np.uint8]) -> None:
+        height, width = shape.shape
+        left = WIDTH - x - width if self.card.right_to_left else x
+        place = self.picture[y : y + height, max(left, 0) : left + width]
+        np.maximum(place, shape[: place.shape[0], : place.shape[1]], out=place)
+
+    def _draw_arms(self) -> None:
+        """Eager and compiled, as two bars: in the logo, which is never mirrored, and along the lower edge."""
+        unit = _LOGO // 24
+        left = WIDTH - _MARGIN - _LOGO if self.card.right_to_left else _MARGIN
+        reading = self.picture[:, ::-1] if self.card.right_to_left else self.picture
+        for top, width, index in ((6, 14, _EAGER_INDEX), (13, 8, _COMPILED_INDEX)):
+            y, x = _MARGIN + top * unit, left + 5 * unit
+            self.picture[y : y + 5 * unit, x : x + width * unit] = index
+        reading[-44:-24] = _EAGER_INDEX
+        reading[-20:, : WIDTH * 8 // 14] = _COMPILED_INDEX
+
+
+@cache
+def _square() -> NDArray[np.uint8]:
+    """The ground of the logo, its corners rounded."""
+    radius = _LOGO * 5 / 24
+    centres = np.arange(_LOGO) + 0.5
+    beyond = np.maximum(np.maximum(radius - centres, centres - _LOGO + radius), 0)
+    coverage = 255 * np.clip(radius + 0.5 - np.hypot(beyond, beyond[:, None]), 0, 1)
+    shades: NDArray[np.uint8] = _OF_INK[coverage.astype("u1")]
+    return shades
+
+
+def _png(picture: NDArray[np.uint8]) -> bytes:
+    image = Image.fromarray(picture)
+    image.putpalette(_palette())
+    content = BytesIO()
+    image.save(content, "PNG", bits=4, compress_type=zlib.Z_RLE)  # flat areas: smaller than others, and quick
+    return content.getvalue()
+
+
+@cache
+def _palette() -> bytes:
+    paper, ink = (np.array(list(colour.to_bytes(3)), float) for colour in (PAPER, INK))
+    shares = np.linspace(0, 1, _SHADES)[:, None]
+    shades = (paper + shares * (ink - paper)).round().astype(np.uint8)
+    return bytes(shades.tobytes() + EAGER.to_bytes(3) + COMPILED.to_bytes(3))
+
+
+# ── Text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
+    """Matplotlib's font with `text` laid out, `size` pixels high. It is the same font for every text."""
+    font = fonts.drawing_font(language, size, bold=bold)
+    # From the right, even where the first word is Latin.
+    font.set_text(f"{RIGHT_TO_LEFT_MARK}{text}" if _ARABIC.search(text) else text, flags=LoadFlags.NO_HINTING)
+    return font
+
+
+_ARABIC = re.compile(f"[{ARABIC}]")
+
+
+def _parts(text: str, *, right_to_left: bool) -> list[str]:
+    """What is drawn by itself, one after the other in the direction of the card: most words are on many cards."""
+    return typography.parts(text) if right_to_left == bool(_ARABIC.search(text)) else [text]
+
+
+class _Glyphs(NamedTuple):
+    """A text as it is drawn, in pixels."""
+
+    shades: NDArray[np.uint8]
+    bearing: float  # from where it starts to where its first shade is
+    ascent: int  # of the rows, those above its baseline
+    width: float  # to where the next text starts
+
+
+@lru_cache(maxsize=512)
+def _glyphs(text: str, language: str, size: int, *, bold: bool, muted: bool) -> _Glyphs:
+    font = _set(text, language, size, bold=bold)
+    width, height = font.get_width_height()
+    ascent = (height - font.get_descent()) // 64 + 1
+    font.draw_glyphs_to_bitmap(antialiased=True)
+    shades = (_OF_MUTED_INK if muted else _OF_INK)[font.get_image()]
+    return _Glyphs(shades, font.get_bitmap_offset()[0] / 64, ascent, width / 64)
+
+
+@cache
+def _advance(character: str, language: str, bold: bool) -> float:
+    """Its width where it stands alone, in heights of the text."""
+    return 1 if unicodedata.east_asian_width(character) in "WF" else _width(character, language, bold)
+
+
+@lru_cache(maxsize=1024)
+def _width(text: str, language: str, bold: bool) -> float:
+    """In heights of the text."""
+    return float(_set(text, language, 100, bold=bold).get_width_height()[0] / 6400)
+
+
+def _lines(text: str, language: str, size: int, *, bold: bool = False, balanced: bool = False) -> list[str]:
+    """`text` in as few lines as the card has room for; `balanced`, they are about as long as each other."""
+    pieces = list(_pieces(text, language))
+    if _ARABIC.search(text):  # whose letters are narrower where they are joined
+        widths = [size * _width(piece, language, bold) for piece in pieces]
+    else:
+        widths = [size * sum(_advance(character, language, bold) for character in piece) for piece in pieces]
+    lines = _filled(pieces, widths, _ROOM)
+    for part in np.arange(0.5, 1, 0.05) if balanced else ():
+        narrower = _filled(pieces, widths, part * _ROOM)
+        if len(narrower) == len(lines):
+            return narrower
+    return lines
+
+
+def _filled(pieces: Iterable[str], widths: Iterable[float], room: float) -> list[str]:
+    lines: list[str] = []
+    used = room
+    for piece, width in zip(pieces, widths, strict=True):
+        if used + width > room and (not lines or used > 0):
+            lines.append("")
+            used = 0
+        lines[-1] += piece
+        used += width
+    return [line.strip() for line in lines]
+
+
+def _shortened(lines: list[str], most: int) -> list[str]:
+    """The first lines, with a mark where there were more."""
+    if len(lines) <= most or not lines:
+        return lines
+    return [*lines[: most - 1], f"{lines[most - 1].rstrip('。、，,. ')}…"] if most > 0 else []
+
+
+_JAPANESE = re.compile(
+    rf"[\u30a1-\u30ff]+[\u3041-\u309f]*|[\u3005-\u3007\u3400-\u9fff]+[\u3041-\u309f]*|[\u3041-\u309f]+|\s+|[^\s{CJK}]+"
+)
+_NOT_FIRST = re.compile(r"[\s、。，．：；？！）」』】〉》・,.:;?!)\]}”’…—ー]")
+_NOT_LAST = re.compile(r"[（「『【〈《(\[{“‘]$")
+
+
+def _pieces(text: str, language: str) -> Iterator[str]:
+    """What a line may not be broken within, each with the spaces behind it."""
+    if language not in CJK_LANGUAGES:
+        yield from re.findall(r"\S+\s*", text)
+        return
+    piece = ""
+    for word in jieba.cut(text) if language == "zh" else _JAPANESE.findall(text):
+        if piece and not _belongs(piece, word):
+            yield piece
+            piece = ""
+        piece += word
+    if piece:
+        yield piece
+
+
+def _belongs(piece: str, word: str) -> bool:
+    """Whether `word` has to stay on the line of the piece before it."""
+    latin = not re.search(rf"[{CJK}\s]", piece[-1] + word[0])
+    return bool(latin or _NOT_FIRST.match(word) or _NOT_LAST.search(piece))

@@ -1,0 +1,166 @@
+"""Lines over steps, all words and numbers decided, become SVG bytes: the sibling of `generator.figures.plot` for
+curves.
+
+The same colours, fonts and rules, mirrored as a whole for right-to-left languages. Where two curves lie on each other,
+the wider one drawn first shows at both sides of the other.
+
+    python -m pytest tests/test_tour_page.py
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from io import StringIO
+from pathlib import Path
+
+import matplotlib as mpl
+
+from generator.cache import Cache
+from generator.figures import fonts, plot
+from generator.figures.plot import SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
+
+HEIGHT = 400
+"""Of every drawing, in pixels."""
+
+_SVG = Cache("charts", ".svg")
+
+_BOTTOM = HEIGHT - 56.0
+_GAP = 8.0
+_LEGEND_LINE = 26.0
+_ABOVE = 24.0  # the lines of the legend, with the name of the axis
+_SAMPLE = 46.0  # of a line, in the legend
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line: its values at 1, 2, 3…, all positive, and how it looks."""
+
+    label: str
+    values: tuple[float, ...]
+    role: Role
+    width: float
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Curves:
+    """One drawing, with a logarithmic scale upwards."""
+
+    language: str
+    right_to_left: bool
+    curves: tuple[Curve, ...]
+    axis: str  # what the numbers upwards are
+    ticks: tuple[tuple[float, str], ...]
+    step_axis: str  # what the numbers along are
+    step_ticks: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class CurvesChart:
+    """One drawing and its words, as `generator.figures.charts.Chart`. `alt` is plain text, `caption` HTML."""
+
+    curves: Curves
+    alt: str
+    caption: str
+    width = WIDTH
+    height = HEIGHT
+
+    @cached_property
+    def light(self) -> bytes:
+        """SVG for a light page; drawn once for all builds and processes."""
+        return _SVG.get(f"{_version()}\n{self.curves!r}", lambda: draw(self.curves))
+
+    @cached_property
+    def dark(self) -> bytes:
+        """SVG for a dark page: the same drawing in other colours."""
+        return plot.darken(self.light)
+
+    def as_csv(self) -> str:
+        """The values of all curves, a step a line, in full."""
+        curves, content = self.curves.curves, StringIO()
+        writer = csv.writer(content, lineterminator="\n")
+        writer.writerow([self.curves.step_axis, *(curve.label for curve in curves)])
+        columns = (curve.values for curve in curves)
+        writer.writerows([step, *values] for step, values in enumerate(zip(*columns, strict=True), start=1))
+        return content.getvalue()
+
+
+@cache
+def _version() -> str:
+    """What a drawing depends on besides its curves."""
+    sources = plot.program() + Path(__file__).read_bytes()
+    return f"{mpl.__version__} {fonts.fingerprint()} {hashlib.sha256(sources).hexdigest()}"
+
+
+def draw(curves: Curves) -> bytes:
+    """The curves as SVG in the colours of a light page. Raises `AtlasError` where a font lacks a character."""
+    return compose(curves).drawing.svg()
+
+
+def compose(curves: Curves) -> Canvas:
+    """The curves, drawn."""
+    check_glyphs(_texts(curves))
+    canvas = Canvas(curves.language, HEIGHT, mirrored=curves.right_to_left)
+    start = max(text_width(text, curves.language, SMALL) for _, text in curves.ticks) + 1.5 * _GAP
+    top = _ABOVE + _LEGEND_LINE * _draw_legend(canvas, curves)
+    place = _Place.of(curves, start, top)
+    for value, text in curves.ticks:
+        y = place.y(value)
+        canvas.line(start, y, WIDTH, y, "grid")
+        canvas.text(start - _GAP, y, text, "muted", SMALL, side="end")
+    canvas.text(0, top - 16, curves.axis, "muted", SMALL)
+    for step, text in curves.step_ticks:
+        half = text_width(text, curves.language, SMALL) / 2
+        canvas.text(min(place.x(step), WIDTH - half), _BOTTOM + 16, text, "muted", SMALL, side="middle")
+    canvas.text(start, _BOTTOM + 40, curves.step_axis, "muted", SMALL)
+    for curve in curves.curves:
+        points = [(place.x(step), place.y(value)) for step, value in enumerate(curve.values, start=1)]
+        canvas.curve(points, curve.role, curve.width, dashed=curve.dashed)
+    return canvas
+
+
+def _texts(curves: Curves) -> Iterator[str]:
+    yield from (curves.axis, curves.step_axis)
+    yield from (text for _, text in (*curves.ticks, *curves.step_ticks))
+    yield from (curve.label for curve in curves.curves)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a step and a value lie."""
+
+    start: float
+    top: float
+    steps: int
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, curves: Curves, start: float, top: float) -> _Place:
+        values = [*(value for curve in curves.curves for value in curve.values), *(value for value, _ in curves.ticks)]
+        steps = max(len(curve.values) for curve in curves.curves)
+        return cls(start + _GAP, top, steps, math.log(min(values)), math.log(max(values)))
+
+    def x(self, step: int) -> float:
+        return self.start + (WIDTH - _GAP - self.start) * (step - 1) / max(self.steps - 1, 1)
+
+    def y(self, value: float) -> float:
+        return _BOTTOM - (_BOTTOM - self.top) * (math.log(value) - self.low) / max(self.high - self.low, 1e-9)
+
+
+def _draw_legend(canvas: Canvas, curves: Curves) -> int:
+    """In as many lines as it takes; gives their number."""
+    x, y, lines = 0.0, 12.0, 1
+    for curve in curves.curves:
+        width = _SAMPLE + _GAP + text_width(curve.label, curves.language, SMALL)
+        if x and x + width > WIDTH:
+            x, y, lines = 0.0, y + _LEGEND_LINE, lines + 1
+        canvas.curve([(x, y), (x + _SAMPLE, y)], curve.role, curve.width, dashed=curve.dashed)
+        canvas.text(x + _SAMPLE + _GAP, y, curve.label, size=SMALL)
+        x += width + 2 * _GAP
+    return lines

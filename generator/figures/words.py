@@ -1,0 +1,645 @@
+"""The words around the figures: headings, statuses, names, captions and findings, in one language.
+
+Values enter, text leaves: HTML for tables and captions, plain text for charts and their text alternatives. Every
+sentence is one message with placeholders, so that a translator can turn it round.
+
+    python -m generator messages
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from bench.records.record import Status
+from generator.data.lint import Finding
+from generator.data.rows import Row, Rows
+from generator.languages import typography
+from generator.languages.language import UNKNOWN, Language, Untranslated
+
+PRIMARY = ("device", "model", "torch", "compile_mode", "batch_size", "origin")
+"""Coordinates that a reader chooses by: told in the caption where a table has one value, else a column."""
+
+DOUBT = "†"
+"""Marks a row that the data lint doubts; a note says why."""
+
+VERSION = "torch "
+"""Begins the columns of a table that has one for each version of PyTorch."""
+
+SECONDARY = ("dtype", "weights", "dynamic", "input_size", "layout", "threads")
+"""Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
+
+_RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
+
+
+def is_same(values: Iterable[Any]) -> bool:
+    """Whether there is one value, or the same several times."""
+    return len(set(values)) == 1
+
+
+def varying(rows: Rows) -> list[str]:
+    """The coordinates that tell `rows` apart."""
+    columns = [column for column in PRIMARY if not is_same(row[column] for row in rows)]
+    return columns + [column for column in SECONDARY if _splits(rows, column)]
+
+
+def _splits(rows: Rows, column: str) -> bool:
+    """Whether rows with the same primary coordinates have different values of `column`."""
+    if is_same(row[column] for row in rows):
+        return False
+    primary = {tuple(row[name] for name in PRIMARY) for row in rows}
+    return len({tuple(row[name] for name in (*PRIMARY, column)) for row in rows}) > len(primary)
+
+
+def row_coordinate(columns: Sequence[str]) -> str:
+    """Which of the coordinates that vary names a row of a chart: the model, else what is compared side by side."""
+    preferred = ("model", "batch_size", "device", "compile_mode", "torch", "origin", *SECONDARY)
+    return next((column for column in preferred if column in columns), "model")
+
+
+class Words:
+    """What to call things in `language`; `html` says what kind of text leaves."""
+
+    def __init__(self, language: Language, *, html: bool) -> None:
+        self.language = language
+        self.html = html
+
+    # ── Text ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def value(self, text: str) -> str:
+        """A name, number or version that keeps its own order inside right-to-left text."""
+        if isinstance(text, Markup):
+            return text
+        is_isolated = text.startswith(typography.LEFT_TO_RIGHT_MARK)  # as plain text, which isn't markup yet
+        text = escape(text) if self.html else text
+        if is_isolated or self.language.direction != "rtl" or _RIGHT_TO_LEFT.search(text):
+            return text
+        return Markup(self.language.isolate(text)) if self.html else self.language.embed(text)  # noqa: S704  # escaped
+
+    def say(self, message: str, **values: str) -> str:
+        """`message`, already translated, with its placeholders filled. Values are isolated, and escaped in HTML."""
+        text = self.phrase(message) % {name: self.value(value) for name, value in values.items()}
+        return self._spaced(text)
+
+    def phrase(self, message: str) -> str:
+        """A translated message without placeholders, with the Latin words in it isolated where HTML can be."""
+        if not self.html:
+            return str(message)
+        if isinstance(message, Untranslated):
+            return message.__html__()
+        rtl = self.language.direction == "rtl"
+        return Markup(typography.isolate_latin(message) if rtl else message)  # noqa: S704  # messages may hold markup
+
+    def sentences(self, parts: Iterable[str]) -> str:
+        """Whole sentences in a row. Where one ends with a full-width stop, as in Chinese, no space follows."""
+        spaced = [part if part.endswith(("。", "！", "？")) else f"{part} " for part in parts if part]
+        return self._join("", spaced).strip()
+
+    def facts(self, parts: Iterable[str]) -> str:
+        """Short facts in a row."""
+        if self.html:  # no line begins with a dot; a full-width parenthesis has its space within
+            whole = (typography.together(str(part)) for part in parts)
+            return Markup(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))  # noqa: S704  # was before
+        # Two Latin facts beside each other would else run from the left, as one.
+        mark = "" if self.language.direction != "rtl" else typography.RIGHT_TO_LEFT_MARK
+        return self._join(f" {mark}· ", parts).replace("） ·", "）·")
+
+    def noted(self, text: str, note: str) -> str:
+        """Text with a note in parentheses."""
+        return self.say(self.language.gettext("%(text)s (%(note)s)"), text=text, note=note)
+
+    def percent(self, x: float | None, digits: int = 1) -> str:
+        """A signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
+        return self.language.percent(x, digits, signed=True).replace("-", "−")
+
+    def lines(self, parts: Iterable[str]) -> str:
+        """HTML below each other."""
+        return self._join("<br>", parts)
+
+    def names(self, names: Sequence[str]) -> str:
+        """A list as the language joins it."""
+        marked = [str(self.value(name)) for name in names]
+        text = self.language.names(marked)
+        return Markup(text) if self.html else text  # noqa: S704  # escaped
+
+    def _join(self, space: str, parts: Iterable[str]) -> str:
+        text = space.join(str(part) for part in parts if part)
+        return Markup(text) if self.html else text  # noqa: S704  # joined from escaped parts
+
+    def _spaced(self, text: str) -> str:
+        if self.language.locale.language not in {"zh", "ja"}:
+            return text
+        spaced = typography.space_cjk(text)
+        return Markup(spaced) if self.html else spaced  # noqa: S704  # was markup before
+
+    # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def device(self, row: Row) -> str:
+        """A device by its name; a CPU with its number of cores."""
+        cores = row["cores"]
+        if row["device_type"] != "cpu" or cores is None:
+            return self.value(row["device_name"])
+        message = self.language.ngettext("%(name)s, %(count)s core", "%(name)s, %(count)s cores", cores)
+        text = typography.counted(self.say(message, name=row["device_name"], count=self.language.number(cores)))
+        return Markup(text) if self.html else text  # noqa: S704  # was markup before
+
+    def task(self, task: str) -> str:
+        """What a model does."""
+        gettext = self.language.gettext
+        return {
+            "image-classification": gettext("image classification"),
+            "object-detection": gettext("object detection"),
+            "image-segmentation": gettext("image segmentation"),
+        }.get(task, task)
+
+    def origin(self, origin: str) -> str:
+        """Who measured."""
+        gettext = self.language.gettext
+        return {"measured": gettext("measured"), "published": gettext("published")}.get(origin, origin)
+
+    def weights(self, weights: str) -> str:
+        """What the parameters of a model were."""
+        gettext = self.language.gettext
+        return {"random": gettext("random weights"), "pretrained": gettext("pretrained weights")}.get(weights, weights)
+
+    def dynamic(self, dynamic: str) -> str:
+        """The `dynamic` argument of torch.compile."""
+        gettext = self.language.gettext
+        return {"auto": gettext("automatic"), "true": gettext("on"), "false": gettext("off")}.get(dynamic, dynamic)
+
+    def verdict(self, verdict: str) -> str:
+        """What the interval of a speedup says of the compiled model."""
+        gettext = self.language.gettext
+        return {
+            "faster": gettext("faster"),
+            "slower": gettext("slower"),
+            "same": gettext("the same"),
+            "ambiguous": gettext("not clear"),
+        }.get(verdict, UNKNOWN)
+
+    def device_type(self, kind: str) -> str:
+        """What a torch device type is."""
+        return {"cuda": "GPU", "xpu": "GPU (XPU)", "mps": "GPU (MPS)", "cpu": "CPU"}.get(kind, kind)
+
+    def date(self, text: str) -> str:
+        """An ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
+        return self.language.iso_date(text)
+
+    def heading(self, column: str) -> str:
+        """The heading of a column."""
+        if column.startswith(VERSION):
+            version = f"PyTorch {column.removeprefix(VERSION)}"
+            return self.say(self.language.gettext("%(version)s (ms)"), version=version)
+        return self.phrase(self._headings[column])
+
+    @cached_property
+    def _headings(self) -> dict[str, str]:
+        gettext = self.language.gettext
+        return {
+            "model": gettext("Model"),
+            "device": gettext("Device"),
+            "family": gettext("Family"),
+            "torch": "PyTorch",
+            "transformers": "Transformers",
+            "compile_mode": gettext("Mode"),
+            "batch_size": gettext("Batch size"),
+            "origin": gettext("Source"),
+            "dtype": gettext("Data type"),
+            "weights": gettext("Weights"),
+            "dynamic": gettext("Dynamic shapes"),
+            "input_size": gettext("Input (pixels)"),
+            "layout": gettext("Memory layout"),
+            "threads": gettext("Threads"),
+            "eager_ms": gettext("Eager (ms)"),
+            "compiled_ms": gettext("Compiled (ms)"),
+            "speedup": gettext("Speedup"),
+            "interval": gettext("Interval (95%)"),
+            "change": gettext("Change in latency"),
+            "models": self.language.pgettext("column of counts", "Models"),
+            "devices": self.language.pgettext("column of counts", "Devices"),
+            "device_names": gettext("Devices"),
+            "comparisons": gettext("Comparisons"),
+            "median_change": gettext("Median change"),
+            "best_model": gettext("Largest gain"),
+            "best_device": gettext("Largest gain"),
+            "slower": gettext("Slower when compiled"),
+            "kind": gettext("Kind"),
+            "modes": gettext("Modes"),
+            "batch_sizes": gettext("Batch sizes"),
+            "task": gettext("Task"),
+            "checkpoint": gettext("Checkpoint"),
+            "compile_cold_s": gettext("Cold cache (s)"),
+            "compile_warm_s": gettext("Warm cache (s)"),
+            "break_even_calls": gettext("Break-even (calls)"),
+            "break_even_warm_calls": gettext("Break-even with a warm cache (calls)"),
+            "eager_peak_memory_gb": gettext("Eager (GB)"),
+            "compiled_peak_memory_gb": gettext("Compiled (GB)"),
+            "memory_change": gettext("Change in peak memory"),
+            "flop": gettext("GFLOP per image"),
+            "eager_flop_s": gettext("Eager (TFLOP/s)"),
+            "compiled_flop_s": gettext("Compiled (TFLOP/s)"),
+            "eager_copy_share": gettext("Eager, share of the copy bandwidth"),
+            "compiled_copy_share": gettext("Compiled, share of the copy bandwidth"),
+            "eager_image_j": gettext("Eager (J per image)"),
+            "compiled_image_j": gettext("Compiled (J per image)"),
+            "verdict": gettext("Verdict"),
+            "why": gettext("Why"),
+            "reason": gettext("Reason"),
+            "location": gettext("Place in the code"),
+            "recompiles": gettext("Recompiles while measuring"),
+            "batch_size_recompiles": gettext("Recompiles for other batch sizes"),
+            "version_change": gettext("Change from oldest to newest"),
+            "graphs": gettext("Graphs"),
+            "graph_breaks": gettext("Graph breaks"),
+            "run": gettext("Run"),
+            "date": gettext("Date"),
+            "records": gettext("Records"),
+            "commit": gettext("Commit"),
+            "licence": gettext("Licence"),
+            "contributor": gettext("Brought by"),
+            "fault": gettext("Fault"),
+            "finding": gettext("What was found"),
+            "property": gettext("Property"),
+            "python": "Python",
+            "platform": gettext("Platform"),
+            "accelerator": gettext("Accelerator library"),
+            "driver": gettext("Driver"),
+            "triton": "Triton",
+            "eager_ms:default": gettext("Eager (ms), by default"),
+            "eager_ms:keep": gettext("Eager (ms), memory kept"),
+            "compiled_ms:default": gettext("Compiled (ms), by default"),
+            "compiled_ms:keep": gettext("Compiled (ms), memory kept"),
+            "speedup:default": gettext("Speedup, by default"),
+            "speedup:keep": gettext("Speedup, memory kept"),
+            "cores": gettext("CPU cores"),
+            "memory_gb": gettext("Memory (GB)"),
+            "settings": gettext("Settings"),
+        }
+
+    def coordinate(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
+        """The value of a coordinate as a cell of a table."""
+        match column:
+            case "device":
+                return self.device(row)
+            case "model":
+                return self.value(row["model_label"])
+            case "origin":
+                return self.origin(row["origin"])
+            case "weights":
+                return self.weights(row["weights"])
+            case "dynamic":
+                return self.dynamic(row["dynamic"])
+            case "layout":
+                return self.value(row["layout"] or "contiguous")
+            case "batch_size" | "threads":
+                return "" if row[column] is None else self.value(self.language.number(row[column]))
+            case _:
+                return self.value(str(row[column]))
+
+    def fact(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
+        """The value of a coordinate where it stands alone, such as in a caption: "batch size 4"."""
+        gettext = self.language.gettext
+        match column:
+            case "batch_size":
+                return self.say(gettext("batch size %(size)s"), size=self.language.number(row["batch_size"]))
+            case "compile_mode":
+                return self.say(gettext("mode %(mode)s"), mode=row["compile_mode"])
+            case "torch":
+                return self.value(f"PyTorch {row['torch']}")
+            case "threads":
+                threads = row["threads"] or 0
+                message = self.language.ngettext("%(count)s thread", "%(count)s threads", threads)
+                return self.say(message, count=self.language.number(threads))
+            case "dynamic":
+                return self.say(gettext("dynamic shapes: %(choice)s"), choice=self.dynamic(row["dynamic"]))
+            case "input_size":
+                return self.say(gettext("input of %(size)s pixels"), size=row["input_size"])
+            case _:
+                return self.coordinate(column, row)
+
+    # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def selection(self, rows: Rows, skip: Sequence[str] = ()) -> str:
+        """What all `rows` have in common, with the number of processes and the date: facts for a caption."""
+        common = [column for column in PRIMARY if is_same(row[column] for row in rows)]
+        facts = [self.fact(column, rows[0]) for column in common if column != "origin" and column not in skip]
+        if is_same(row["dtype"] for row in rows) and not any("dtype-not-stated" in row["flags"] for row in rows):
+            facts.append(self.value(rows[0]["dtype"]))
+        if "origin" in common:
+            facts += [self.when(rows), *self.processes(rows)]
+        return self.facts(facts)
+
+    def when(self, rows: Rows) -> str:
+        """When the rows, all of one origin, were published or measured."""
+        gettext = self.language.gettext
+        if rows[0]["origin"] == "published":
+            date = max(row["source_date"] for row in rows)
+            return self.say(gettext("published in %(date)s"), date=self.date(date))
+        moments = [row["measured_at"] for row in rows if row["measured_at"]]
+        return self.say(gettext("measured on %(date)s"), date=self.language.date(max(moments))) if moments else ""
+
+    def processes(self, rows: Rows) -> list[str]:
+        """How many processes stand behind each measured row."""
+        counts = [row["processes"] for row in rows if row["origin"] == "measured" and row["processes"]]
+        if not counts:
+            return []
+        fewest, most = min(counts), max(counts)
+        if fewest == most:
+            message = self.language.ngettext("%(count)s process a cell", "%(count)s processes a cell", most)
+            return [self.say(message, count=self.language.number(most))]
+        message = self.language.ngettext(
+            "%(fewest)s to %(most)s process a cell", "%(fewest)s to %(most)s processes a cell", most
+        )
+        return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
+
+    def doubted(self) -> str:
+        """What the mark of doubt means, where there is no room for what was found."""
+        return self.say(self.language.gettext("%(mark)s The data lint doubts these figures."), mark=DOUBT)
+
+    def one_process(self) -> str:
+        """A warning below figures from a single process."""
+        return self.language.gettext(
+            "With one process a cell, the intervals describe that process, and are too narrow for the machine."
+        )
+
+    # ── Statuses ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def status(self, status: str) -> str:
+        """A status in a table: short. OOM is a term of its own."""
+        gettext = self.language.gettext
+        return {
+            Status.OOM: self.value("OOM"),
+            Status.EAGER_OOM: self.value("OOM"),
+            Status.CRASH: gettext("crash"),
+            Status.TIMEOUT: gettext("time-out"),
+            Status.FAIL_TO_RUN: gettext("failed"),
+            Status.FAIL_ACCURACY: gettext("wrong result"),
+            Status.EAGER_TWO_RUNS_DIFFER: gettext("not repeatable"),
+            Status.THROTTLED: gettext("throttled"),
+            Status.UNSTABLE: gettext("unstable"),
+            Status.SKIPPED: gettext("skipped"),
+        }.get(Status(status), "")
+
+    def status_in_words(self, status: str) -> str:
+        """A status where there is room, such as in a chart."""
+        if status in {Status.OOM, Status.EAGER_OOM}:
+            return self.language.gettext("out of memory")
+        return self.status(status)
+
+    def status_explained(self, status: str) -> str:
+        """A status as a sentence."""
+        gettext = self.language.gettext
+        return {
+            Status.OOM: gettext("Out of memory: the compiled model needed more than the device has."),
+            Status.EAGER_OOM: gettext("Out of memory: the model needed more than the device has, even in eager mode."),
+            Status.CRASH: gettext("The process died."),
+            Status.TIMEOUT: gettext("The cell took longer than its time limit and was stopped."),
+            Status.FAIL_TO_RUN: gettext("The model raised an error."),
+            Status.FAIL_ACCURACY: gettext("The compiled model computed something else than the eager model."),
+            Status.EAGER_TWO_RUNS_DIFFER: gettext(
+                "Two eager runs gave different outputs, so the compiled output could not be checked."
+            ),
+            Status.THROTTLED: gettext("The device lowered its clock while it was measured."),
+            Status.UNSTABLE: gettext("Latency kept changing, so the figures are less certain than others."),
+            Status.SKIPPED: gettext("The cell was left out on purpose."),
+        }.get(Status(status), "")
+
+    # ── Findings of the data lint ─────────────────────────────────────────────────────────────────────────────────────
+
+    def fault(self, finding: Finding) -> str:
+        """What kind of fault a finding is."""
+        gettext = self.language.gettext
+        return {
+            "repeated": gettext("Repeated row"),
+            "unequal_batches": gettext("Unequal batches"),
+            "device_order": gettext("Slower device ahead"),
+            "batch_order": gettext("Larger batch ahead"),
+            "version_jump": gettext("Jump between versions"),
+            "implausible": gettext("Implausible speedup"),
+            "impossible": gettext("Faster or slower than the device"),
+            "no_reason": gettext("Missing reason"),
+            "gap": gettext("Missing rows"),
+            "flag": gettext("Not stated"),
+            "complaint": gettext("Disturbed measurement"),
+        }[finding.kind]
+
+    def finding(self, finding: Finding, rows: Rows) -> str:
+        """A finding as sentences, told with its figures. `rows` are all rows, by label."""
+        tell: Callable[[Any, Rows], str] = getattr(self, f"_{finding.kind}")
+        return tell(finding.figures, [rows[row] for row in finding.rows])
+
+    def _place(self, row: Row) -> dict[str, str]:
+        return {
+            "model": row["model_label"],
+            "device": self.device(row),
+            "size": self.language.number(row["batch_size"]),
+            "mode": row["compile_mode"],
+            "torch": row["torch"],
+        }
+
+    def _repeated(self, figures: Any, rows: Rows) -> str:
+        gettext, ms = self.language.gettext, self.language.milliseconds
+        place, other = self._place(rows[0]), self._place(rows[1])
+        parts = [
+            self.say(
+                gettext(
+                    "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s) has the same two latencies, "
+                    "to the digit, as on %(other)s at batch size %(other_size)s: %(eager)s eager and "
+                    "%(compiled)s compiled."
+                ),
+                **place,
+                other=other["device"],
+                other_size=other["size"],
+                eager=ms(figures["eager_ms"]),
+                compiled=ms(figures["compiled_ms"]),
+            )
+        ]
+        if not math.isnan(figures["expected_ms"]):
+            message = gettext("With another PyTorch version the eager latency of this row is %(expected)s.")
+            parts.append(self.say(message, expected=ms(figures["expected_ms"])))
+        return self.sentences(parts)
+
+    def _arm(self, arm: str) -> str:
+        gettext = self.language.gettext
+        return gettext("eager latency") if arm == "eager" else gettext("compiled latency")
+
+    def _device_order(self, figures: Any, rows: Rows) -> str:
+        message = self.language.ngettext(
+            "%(model)s at batch size %(size)s: the %(arm)s on %(device)s (%(ms)s) is clearly below that on %(other)s "
+            "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cell that both have.",
+            "%(model)s at batch size %(size)s: the %(arm)s on %(device)s (%(ms)s) is clearly below that on %(other)s "
+            "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cells that both have.",
+            figures["common"],
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            arm=self._arm(figures["arm"]),
+            ms=self.language.milliseconds(figures["ms"]),
+            other=self._place(rows[1])["device"],
+            other_ms=self.language.milliseconds(figures["other_ms"]),
+            share=self.language.percent(figures["share"], 0),
+            count=self.language.number(figures["common"]),
+        )
+
+    def _batch_order(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the %(arm)s at batch size %(size)s (%(ms)s) "
+            "is clearly below that of the smaller batch size %(other_size)s (%(other_ms)s)."
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            arm=self._arm(figures["arm"]),
+            ms=self.language.milliseconds(figures["ms"]),
+            other_size=self._place(rows[1])["size"],
+            other_ms=self.language.milliseconds(figures["other_ms"]),
+        )
+
+    def _version_jump(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s: the eager latency with PyTorch %(torch)s is %(ms)s, far "
+            "from the %(other_ms)s with PyTorch %(other_torch)s."
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            ms=self.language.milliseconds(figures["ms"]),
+            other_ms=self.language.milliseconds(figures["other_ms"]),
+            other_torch=figures["other_torch"],
+        )
+
+    def _implausible(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): a speedup of "
+            "%(speedup)s is more than compiling usually explains."
+        )
+        return self.say(message, **self._place(rows[0]), speedup=self.language.ratio(figures["speedup"]))
+
+    def _impossible(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the %(arm)s of %(ms)s "
+            "means %(share)s of the arithmetic that the device was measured to do in that time."
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            arm=self._arm(figures["arm"]),
+            ms=self.language.milliseconds(figures["ms"]),
+            share=self.language.percent(figures["share"], 2),
+        )
+
+    def _no_reason(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) ended with the status "
+            "%(status)s, and does not say why."
+        )
+        return self.say(message, **self._place(rows[0]), status=self.status_in_words(figures["status"]))
+
+    def _unequal_batches(self, _figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the source measured the two arms with "
+            "different batch sizes, so the speedup is not one of compiling alone."
+        )
+        return self.say(message, **self._place(rows[0]))
+
+    def _gap(self, figures: Any, rows: Rows) -> str:
+        message = self.language.ngettext(
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
+            "%(count)s other model has one.",
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s) has no row at these batch sizes: %(sizes)s. "
+            "%(count)s other models have one.",
+            figures["siblings"],
+        )
+        return self.say(
+            message,
+            **self._place(rows[0]),
+            sizes=self.names([self.language.number(size) for size in figures["batch_sizes"]]),
+            count=self.language.number(figures["siblings"]),
+        )
+
+    def _flag(self, figures: Any, rows: Rows) -> str:
+        ngettext, count = self.language.ngettext, self.language.number(len(rows))
+        match figures["flag"]:
+            case "dtype-not-stated":
+                message = ngettext(
+                    "The source of %(count)s row does not state the data type; its code loads the weights as float32.",
+                    "The source of %(count)s rows does not state the data type; its code loads the weights as float32.",
+                    len(rows),
+                )
+            case "batch-size-worded-unbatched":
+                message = ngettext(
+                    "The source calls %(count)s row “unbatched”; it is counted as batch size 1.",
+                    "The source calls %(count)s rows “unbatched”; they are counted as batch size 1.",
+                    len(rows),
+                )
+            case _:
+                message = ngettext(
+                    "The importer marked %(count)s row: %(flag)s.",
+                    "The importer marked %(count)s rows: %(flag)s.",
+                    len(rows),
+                )
+        return self.say(message, count=count, flag=self._named(figures["flag"], self.flags))
+
+    @property
+    def flags(self) -> Mapping[str, str]:
+        """What importers mark, in words, but for what has a sentence of its own."""
+        gettext = self.language.gettext
+        return {
+            "input-size-not-stated": gettext("the size of the images is not stated"),
+            "batch-size-not-stated": gettext("the batch size is not stated"),
+            "compile-cache-not-stated": gettext("whether the compile cache was empty is not stated"),
+            "compile-mode-not-stated": gettext("the compile mode is not stated"),
+            "autocast-type-not-stated": gettext("the type that autocast used is not stated"),
+            "weights-not-stated": gettext("whether the weights were trained is not stated"),
+            "eager-latency-is-speedup-times-compiled": gettext(
+                "eager latency is worked out from the speedup and the compiled latency"
+            ),
+            "date-is-that-of-the-torch-release": gettext("the date is that of the release of PyTorch"),
+            "arms-measured-apart": gettext("eager and compiled were measured one after the other"),
+            "calls-not-kept": gettext("the times of single calls are not kept"),
+            "device-as-the-file-is-named": gettext("the device is called as in the name of the file"),
+        }
+
+    def _complaint(self, figures: Any, rows: Rows) -> str:
+        message = self.language.ngettext(
+            "While %(count)s row was measured, bench doctor reported a problem: %(check)s.",
+            "While %(count)s rows were measured, bench doctor reported a problem: %(check)s.",
+            len(rows),
+        )
+        check = self._named(figures["check"], self.checks)
+        return self.say(message, count=self.language.number(len(rows)), check=check)
+
+    def _named(self, name: str, words: Mapping[str, str]) -> str:
+        """In words; a name that a record has from elsewhere stands for itself."""
+        return self.phrase(words[name]) if name in words else self.value(name)
+
+    @property
+    def checks(self) -> Mapping[str, str]:
+        """What the doctor complains of, in words."""
+        gettext = self.language.gettext
+        return {
+            "load": gettext("other programs were computing"),
+            "quota": gettext("the container had fewer cores than it saw"),
+            "steal": gettext("other virtual machines took time of the CPU"),
+            "governor": gettext("the clock frequency of the CPU was governed"),
+            "temperature": gettext("the CPU was hot"),
+            "battery": gettext("the machine ran on its battery"),
+            "clock": gettext("the system's clock was wrong"),
+            "threads": gettext("variables of the environment set the number of threads"),
+            "swap": gettext("memory was swapped to disk"),
+            "memory": gettext("little memory was free"),
+            "compiler": gettext("there was no C++ compiler"),
+            "disk": gettext("the disk was nearly full"),
+            "cache": gettext("the compile cache was on a network file system"),
+            "driver": gettext("the NVIDIA driver did not answer"),
+            "gpu-processes": gettext("other processes computed on the GPU"),
+            "gpu-slowdown": gettext("the GPU was slowed down"),
+            "gpu-power": gettext("the power of the GPU was limited"),
+            "gpu-persistence": gettext("the driver of the GPU was unloaded between processes"),
+        }

@@ -1,0 +1,333 @@
+r"""The one splitter of authored Markdown into translatable blocks, shared by extraction and substitution.
+
+The source of a page enters; a `Document` leaves: its front matter, and its text as literal stretches and `Block`s
+whose sum is the source, character by character. A block's message is its text on one line, with Jinja expressions
+as placeholders, so re-wrapping a paragraph does not change it. Headings (without their ``{#id}``), paragraphs, list
+items, table cells, admonition and tab titles and the alternative text of a lone image are blocks. Fenced code, HTML
+blocks, Jinja statements, and whatever holds no word besides expressions and code are literal.
+
+    python -m generator messages
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.admon import admon_plugin
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+
+from generator.languages.typography import VERBATIM
+
+Kind = Literal["heading", "paragraph", "list item", "table cell", "title", "image alt"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of the source that is one message."""
+
+    kind: Kind
+    message: str  # on one line; only a hard line break keeps its newline
+    source: str  # as it stands in the page
+    line: int  # 1-based, in the page
+    indent: str  # what stands before the continuation lines: spaces of a list, ">" of a quote
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of the page, for the checks."""
+
+    level: int
+    text: str
+    id: str | None
+    line: int
+
+
+@dataclass(frozen=True)
+class Document:
+    """A page, split. `front` is its front matter with both fences, "" where there is none."""
+
+    front: str
+    parts: tuple[str | Block, ...]
+    headings: tuple[Heading, ...]
+    html: tuple[tuple[int, str], ...]  # line and source of each HTML block
+    untitled: tuple[int, ...]  # lines of admonitions without a title
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """The translatable blocks, in order."""
+        return (part for part in self.parts if isinstance(part, Block))
+
+
+@lru_cache(maxsize=8192)
+def split(source: str) -> Document:
+    """The page, split. Never fails: Markdown has no syntax errors."""
+    match = _FRONT_MATTER.match(source)
+    front = match[0] if match else ""
+    body = source[len(front) :]
+    return _Splitter(body, first_line=front.count("\n") + 1).document(front)
+
+
+def join(document: Document, translate: Callable[[Block], str | None] = lambda _: None) -> str:
+    """The page again, each block replaced by a message of its kind, or left as it is where `translate` returns None."""
+    return document.front + "".join(
+        part if isinstance(part, str) else _place(part, translate) for part in document.parts
+    )
+
+
+def _place(block: Block, translate: Callable[[Block], str | None]) -> str:
+    message = translate(block)
+    return block.source if message is None else message.replace("\n", f"\n{block.indent}")
+
+
+# --- Jinja ------------------------------------------------------------------------------------------------------------
+
+_STRING = r"\"[^\"\n]*\"|'[^'\n]*'"
+EXPRESSION = re.compile(rf"\{{\{{(?>{_STRING}|(?!\{{\{{).)*?\}}\}}", re.DOTALL)
+"""A Jinja expression: a placeholder within a message. What was read as a string is not read as anything else, and none
+holds the beginning of another, or a row of quotes or braces would take forever."""
+
+CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+"""Inline code: its signs, and what stands between them."""
+
+ATTRIBUTES_WITH_ID = re.compile(r"\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")
+"""``{#id}`` of Python-Markdown, which Jinja would take for a comment."""
+
+STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|\{{#.*?#\}}", re.DOTALL)
+"""A Jinja statement or comment: it stands between messages, on lines of its own."""
+
+_JINJA = re.compile(
+    rf"(?P<raw>\{{%[-+]?\s*raw\s*[-+]?%\}}.*?\{{%[-+]?\s*endraw\s*[-+]?%\}})"
+    rf"|(?P<attributes>{ATTRIBUTES_WITH_ID.pattern})"
+    rf"|(?P<statement>{STATEMENT.pattern})"
+    rf"|(?P<expression>{EXPRESSION.pattern})",
+    re.DOTALL,
+)
+_RAW_FENCES = re.compile(r"\{%[-+]?\s*(?:end)?raw\s*[-+]?%\}")
+_MASK, _STATEMENT_MASK = "\ue000", "\ue001"  # private use: nobody writes them, and Markdown does not know them
+_ONLY_STATEMENTS = re.compile(rf"[ \t]*{_STATEMENT_MASK}[ \t{_STATEMENT_MASK}]*")
+_TABLE_ROW = re.compile(r"[ \t>]*\|")
+_TAB = re.compile(r"(?m)^([ \t>]*)===([!+]?[ \t]+)(\".*\"[ \t]*)$")
+
+
+def _cover(text: str, mask: str) -> str:
+    return re.sub(r"[^\n]", mask, text)
+
+
+def _cover_jinja(match: re.Match[str]) -> str:
+    text = match[0]
+    if match["expression"]:
+        return _cover(text, _MASK)
+    if match["statement"]:
+        return _cover(text, _STATEMENT_MASK)
+    if match["raw"]:
+        return _RAW_FENCES.sub(lambda fence: _cover(fence[0], _STATEMENT_MASK), text)
+    return EXPRESSION.sub(lambda expression: _cover(expression[0], _MASK), text)
+
+
+def _mask(source: str) -> str:
+    """The source, equally long, as the Markdown parser may see it.
+
+    Expressions become opaque characters. Lines that hold nothing but statements become blank, as they will be
+    when Jinja has run; between two rows of a table they become a row, since a blank line would end the table.
+    Content tabs become admonitions, which have the same shape.
+    """
+    text = source.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
+    text = _JINJA.sub(_cover_jinja, text)
+    text = _TAB.sub(lambda tab: f"{tab[1]}!!! {'t' * (len(tab[2]) - 1 + len(tab[3]))}", text)
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        if _ONLY_STATEMENTS.fullmatch(line):
+            in_table = 0 < i < len(lines) - 1 and _TABLE_ROW.match(lines[i - 1]) and _TABLE_ROW.match(_next(lines, i))
+            lines[i] = "|" + _MASK * (len(line) - 1) if in_table else " " * len(line)
+    return "\n".join(lines)
+
+
+def _next(lines: list[str], i: int) -> str:
+    return next((line for line in lines[i + 1 :] if not _ONLY_STATEMENTS.fullmatch(line)), "")
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------------
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_HEADING_ATTRIBUTES = re.compile(r"(?:^|[ \t]+)\{:?[ \t]*[^{}\n]*[^{}\s][ \t]*\}[ \t]*$")
+_ID = re.compile(r"[{\s:]#((?:\{\{.*?\}\}|[^\s{}.])+)")
+_ATTRIBUTES_LINE = re.compile(r"\{:?[^{}\n]*\}")
+_CONTAINER_TITLE = re.compile(r"[^\"\n]*\"(?P<title>.*)\"[ \t]*$")
+_LONE_IMAGES = re.compile(
+    r"(?:\[?!\[(?:[^\[\]\\]|\\.)*\]\([^\s()]*\)(?:\{[^{}\n]*\})?(?:\]\([^\s()]*\))?(?:\{[^{}\n]*\})?\s*)+"
+)
+_ALTERNATIVE = re.compile(r"!\[(?P<alt>(?:[^\[\]\\]|\\.)+)\]\(")
+_WORD = re.compile(r"[^\W\d_]")
+
+
+def has_words(text: str) -> bool:
+    """Whether something is left to translate when expressions, code, tags and link targets are taken away."""
+    return bool(_WORD.search(VERBATIM.sub("", text)))
+
+
+def markdown() -> MarkdownIt:
+    """The Markdown that pages are written in: CommonMark, tables, definitions, footnotes, admonitions."""
+    parser = MarkdownIt("commonmark").enable("table")
+    return parser.use(deflist_plugin).use(footnote_plugin, inline=False).use(admon_plugin)
+
+
+def _block_parser() -> MarkdownIt:
+    parser = markdown()
+    # Only the structure matters here, and definitions stay where they are.
+    parser.core.ruler.enableOnly(["block"])
+    return parser
+
+
+_PARSER = _block_parser()
+
+
+@dataclass(frozen=True)
+class _Span:
+    kind: Kind
+    start: int
+    end: int
+    message: str
+    line: int
+    indent: str = ""
+
+
+class _Splitter:
+    """One pass over the tokens of one page. Offsets count from the start of the body."""
+
+    def __init__(self, body: str, first_line: int) -> None:
+        self.body = body
+        self.first_line = first_line
+        self.masked = _mask(body)
+        self.lines = self.masked.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+        self.cursor = 0  # end of the last table cell
+        self.headings: list[Heading] = []
+        self.html: list[tuple[int, str]] = []
+        self.untitled: list[int] = []
+
+    def document(self, front: str) -> Document:
+        parts: list[str | Block] = []
+        done = 0
+        for span in sorted(self.spans(), key=lambda span: span.start):
+            if span.start < done or not has_words(self.masked[span.start : span.end]):
+                continue
+            if span.start > done:
+                parts.append(self.body[done : span.start])
+            source = self.body[span.start : span.end]
+            parts.append(Block(span.kind, span.message, source, span.line + self.first_line, span.indent))
+            done = span.end
+        if done < len(self.body):
+            parts.append(self.body[done:])
+        return Document(front, tuple(parts), tuple(self.headings), tuple(self.html), tuple(self.untitled))
+
+    def spans(self) -> Iterator[_Span]:
+        parents: list[Token] = []
+        for token in _PARSER.parse(self.masked):
+            if token.nesting == 1:
+                parents.append(token)
+            elif token.nesting == -1:
+                parents.pop()
+            if token.map is None:
+                continue
+            if token.type == "admonition_open":
+                yield from self.container_title(token.map[0])
+            elif token.type == "html_block":
+                first, last = token.map
+                self.html.append((first + self.first_line, self.body[self.starts[first] : self.starts[last]]))
+            elif token.type == "inline" and token.content:
+                yield from self.inline(token, token.map[0], parents)
+
+    def inline(self, token: Token, line: int, parents: list[Token]) -> Iterator[_Span]:
+        """The text of whatever holds text, by what holds it."""
+        parent = parents[-1]
+        if parent.type in {"th_open", "td_open"}:
+            yield from self.cell(token, line)
+        elif parent.type == "heading_open":
+            yield from self.heading(token, line, parent)
+        elif parent.type != "admonition_title_open":  # found by `container_title`
+            in_item = any(holder.type in {"list_item_open", "dt_open", "dd_open"} for holder in parents[-2:])
+            yield from self.paragraph(token, line, "list item" if in_item else "paragraph")
+
+    def heading(self, token: Token, line: int, parent: Token) -> Iterator[_Span]:
+        """The text of a heading without its attributes, and a note of its id."""
+        marker = parent.markup if parent.markup.startswith("#") else ""
+        for span in self.paragraph(token, line, "heading", after=marker):
+            text = self.masked[span.start : span.end]
+            match = _HEADING_ATTRIBUTES.search(text)
+            cut = len(text) - match.start() if match else 0
+            attributes = self.body[span.start + match.start() : span.end] if match else ""
+            identifier = _ID.search(attributes)
+            message = span.message[: len(span.message) - cut]
+            level = int(parent.tag.removeprefix("h"))
+            self.headings.append(Heading(level, message, identifier[1] if identifier else None, line + self.first_line))
+            yield replace(span, end=span.end - cut, message=message)
+
+    def container_title(self, line: int) -> Iterator[_Span]:
+        """The title between the quotes of ``!!! note "Title"`` or ``=== "Tab"``."""
+        start = self.starts[line]
+        text = _JINJA.sub(_cover_jinja, self.body[start : self.starts[line + 1]].rstrip("\n"))
+        match = _CONTAINER_TITLE.match(text)
+        if match is None:
+            self.untitled.append(line + self.first_line)
+        elif match["title"]:
+            first, last = start + match.start("title"), start + match.end("title")
+            yield _Span("title", first, last, self.body[first:last], line)
+
+    def cell(self, token: Token, line: int) -> Iterator[_Span]:
+        """A table cell, found between the bars of its row; cells of a row come in order."""
+        start = max(self.starts[line], self.cursor)
+        content = re.escape(token.content).replace(r"\|", r"\\?\|")
+        pattern = re.compile(rf"({content})(?=[ \t]*+(?:\||$))", re.MULTILINE)
+        if match := pattern.search(self.masked, start, self.starts[line + 1]):
+            self.cursor = match.end(1)
+            yield _Span("table cell", match.start(1), match.end(1), self.body[match.start(1) : match.end(1)], line)
+
+    def paragraph(self, token: Token, line: int, kind: Kind, after: str = "") -> Iterator[_Span]:
+        """The lines of a paragraph, each without what its containers (or a marker, `after`) put before it."""
+        pieces: list[tuple[int, int]] = []
+        for number, content in enumerate(token.content.split("\n"), start=line):
+            whole, text = self.lines[number], content.strip()
+            # An ATX heading may close with more number signs; everything else reaches to the end of the line.
+            end = whole.find(text, whole.index(after) + len(after)) + len(text) if after else len(whole.rstrip())
+            if not text or whole[end - len(text) : end] != text:
+                return
+            pieces.append((self.starts[number] + end - len(text), self.starts[number] + end))
+        if len(pieces) > 1 and _ATTRIBUTES_LINE.fullmatch(self.masked[slice(*pieces[-1])]):
+            pieces.pop()
+        start, end = pieces[0][0], pieces[-1][1]
+        if kind != "heading" and _LONE_IMAGES.fullmatch(self.masked, start, end):
+            yield from self.alternatives(start, end, line)
+        else:
+            indent = self.body[self.starts[line + 1] : pieces[1][0]] if len(pieces) > 1 else ""
+            yield _Span(kind, start, end, self.one_line(pieces), line, indent)
+
+    def alternatives(self, start: int, end: int, line: int) -> Iterator[_Span]:
+        """The alternative texts of a paragraph that holds nothing but images."""
+        for match in _ALTERNATIVE.finditer(self.masked, start, end):
+            text = self.body[match.start("alt") : match.end("alt")]
+            place = line + self.masked.count("\n", start, match.start())
+            yield _Span("image alt", match.start("alt"), match.end("alt"), re.sub(r"\s*\n\s*", " ", text), place)
+
+    def one_line(self, pieces: list[tuple[int, int]]) -> str:
+        """The lines joined by spaces; a hard break (two spaces or a backslash before it) stays."""
+        text = self.body[slice(*pieces[0])]
+        for (_, before), (start, end) in pairwise(pieces):
+            rest = self.masked[before : self.masked.index("\n", before)].expandtabs()
+            if len(rest) >= 2 and not rest.strip():
+                text += "  \n"
+            elif text.endswith("\\"):
+                text += "\n"
+            else:
+                text += " "
+            text += self.body[start:end]
+        return text

@@ -1,0 +1,454 @@
+"""Translation catalogs: what is to be translated, and how a catalog follows the pages.
+
+Pages, templates and Python sources enter, in the order of the navigation; ``locales/messages.pot`` and an updated
+``messages.po`` per language leave. Running it twice changes nothing, and an edit changes nothing but its own entry.
+
+    python -m generator messages
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import polib
+import yaml
+from babel.messages.extract import extract_from_file
+from babel.messages.frontend import parse_mapping_cfg
+from babel.plural import to_gettext
+from babel.util import pathmatch
+from jinja2 import TemplateSyntaxError
+
+from bench import durable
+from bench.errors import AtlasError
+from generator.languages.blocks import EXPRESSION
+from generator.languages.language import LANGUAGES, LOCALES, catalog_path, load_locale, plural_forms
+from generator.languages.pofile import NAMED, Key, forms, key, parse
+from generator.pages.pages import NO_PAGES, parse_page
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The project: where ``babel.cfg``, ``mkdocs.yml`` and ``docs/`` lie."""
+
+TEMPLATE = "messages.pot"
+
+KEYWORDS = {
+    "gettext": None,
+    "_": None,
+    "N_": None,
+    "ngettext": (1, 2),
+    "N_n": (1, 2),
+    "pgettext": ((1, "c"), 2),
+}
+"""Functions whose literal arguments are messages. ``N_`` and ``N_n`` only mark a text for later."""
+
+SIMILAR = 0.7
+"""How alike (0 to 1) a new text and a vanished one are for the old translation to be offered as fuzzy."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A text to translate, with all places that use it."""
+
+    context: str | None
+    id: str
+    plural: str | None = None
+    comments: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """What identifies it in a catalog."""
+        return (self.context, self.id)
+
+
+# --- Extraction -------------------------------------------------------------------------------------------------------
+
+
+def extract(root: Path = ROOT) -> list[Message]:
+    """Every message of the project: pages in the order of the navigation, then settings, templates and sources."""
+    messages: dict[Key, Message] = {}
+    for path, method in _sources(root):
+        file = path.relative_to(root).as_posix()
+        for _, found, comments, context in _extract_file(path, method, file):
+            singular, plural = (found, None) if isinstance(found, str) else found
+            new = Message(context, singular, plural, tuple(comments), (file,))
+            messages[new.key] = _merged(messages.get(new.key), new)
+    return list(messages.values())
+
+
+def _extract_file(path: Path, method: str, file: str) -> list[Any]:
+    options = {"file": file} if "catalogs" in method else {}
+    if method == "jinja2":
+        options = {"trimmed": "true", "silent": "false"}
+    try:
+        return list(extract_from_file(method, path, KEYWORDS, ("Translators:",), options, strip_comment_tags=True))
+    except (SyntaxError, ValueError, LookupError, TemplateSyntaxError) as error:  # of Python or Jinja
+        line = getattr(error, "lineno", None)
+        raise AtlasError(
+            f"cannot be read for messages: {error}",
+            where=f"{file}:{line}" if line else file,
+            remedy="correct the source",
+        ) from None
+
+
+def _merged(old: Message | None, new: Message) -> Message:
+    if old is None:
+        return new
+    return replace(
+        old,
+        plural=old.plural or new.plural,
+        comments=tuple(dict.fromkeys((*old.comments, *new.comments))),
+        files=tuple(dict.fromkeys((*old.files, *new.files))),
+    )
+
+
+def _sources(root: Path) -> Iterator[tuple[Path, str]]:
+    """Each source with the Babel method that reads it, in the order translators see."""
+    with (root / "babel.cfg").open(encoding="utf-8") as file:
+        methods, _ = parse_mapping_cfg(file)  # type: ignore[no-untyped-call]
+    for pattern, method in methods:
+        folder = root / pattern.split("*")[0].rpartition("/")[0]
+        candidates = [root / pattern] if "*" not in pattern else folder.rglob("*")
+        found = [
+            path for path in candidates if path.is_file() and pathmatch(pattern, path.relative_to(root).as_posix())
+        ]
+        if method == "generator.languages.catalogs.extract_page":
+            found = [path for path in found if path.relative_to(folder).parts[0] not in NO_PAGES]
+            yield from ((path, method) for path in in_order(found, folder, navigation(root)))
+        else:
+            yield from ((path, method) for path in sorted(found))
+
+
+def in_order(pages: Iterable[Path], docs: Path, nav: list[str]) -> list[Path]:
+    """The pages as the navigation has them: an entry is a page, or a folder of pages; its index first."""
+
+    def place(path: Path) -> tuple[int, bool, str]:
+        uri = path.relative_to(docs).as_posix()
+        entries = [i for i, entry in enumerate(nav) if uri == entry or (entry.endswith("/") and uri.startswith(entry))]
+        return (entries[0] if entries else len(nav), path.name != "index.md", uri)
+
+    return sorted(pages, key=place)
+
+
+def navigation(root: Path = ROOT) -> list[str]:
+    """Pages and folders that mkdocs.yml lists, in order."""
+    path = root / "mkdocs.yml"
+    node = _composed(path.read_bytes()) if path.is_file() else None
+    return [leaf for leaf, is_title, _ in _nav_texts(node) if not is_title]
+
+
+def _composed(settings: bytes) -> yaml.Node | None:
+    """mkdocs.yml as it is written."""
+    with of_settings():
+        return yaml.compose(settings, Loader=yaml.SafeLoader)
+
+
+@contextmanager
+def of_settings() -> Iterator[None]:
+    """What reads mkdocs.yml: raises `AtlasError` with the line that is no YAML."""
+    try:
+        yield
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise AtlasError(
+            f"is not valid YAML: {getattr(error, 'problem', None) or error}",
+            where=f"mkdocs.yml:{mark.line + 1}" if mark else "mkdocs.yml",
+            remedy="correct the line",
+        ) from None
+
+
+def _nav_texts(node: yaml.Node | None) -> Iterator[tuple[str, bool, int]]:
+    """Texts of `nav`: (text, whether it is a title, 0-based line)."""
+    for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        if name.value == "nav":
+            yield from _below_nav(value)
+
+
+def _below_nav(node: yaml.Node) -> Iterator[tuple[str, bool, int]]:
+    if isinstance(node, yaml.ScalarNode):
+        yield str(node.value), False, node.start_mark.line
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _below_nav(item)
+    elif isinstance(node, yaml.MappingNode):
+        for title, value in node.value:
+            yield str(title.value), True, title.start_mark.line
+            yield from _below_nav(value)
+
+
+Found = Iterator[tuple[int, str | None, str, list[str]]]
+
+
+def extract_page(file: IO[bytes], _keywords: object, _tags: object, options: Mapping[str, Any]) -> Found:
+    """Babel extraction method for authored Markdown: front matter and blocks, each with page, kind and address."""
+    where = str(options.get("file") or file.name)
+    source = parse_page(Path(where).name, file.read().decode("utf-8"), where)
+    uri = where.removeprefix("docs/")
+    title, address = source.front.messages.get("title") or uri, address_of(uri)
+    for name, message in source.front.messages.items():
+        yield source.front.lines[name], None, message, [f"{title} · page {name} · {address}"]
+    for block in source.document.blocks:
+        yield block.line, None, block.message, [f"{title} · {block.kind} · {address}"]
+
+
+def address_of(uri: str) -> str:
+    """Where a page is found below the root of its language; a page for each device or model has dots for its name."""
+    return f"/{uri.removesuffix('.md')}/".replace("/each/", "/…/").removesuffix("index/").replace("//", "/")
+
+
+def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: object) -> Iterator[Any]:
+    """Babel extraction method for Python: by the syntax tree, where Babel's own reads tokens, and so no f-strings.
+
+    A text is a message where it is itself an argument: ``gettext("a")``, not ``gettext(names["a"])``.
+    """
+    del options
+    source = file.read()
+    if b"gettext" not in source and b"N_" not in source:
+        return
+    lines = source.decode("utf-8").split("\n")
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        texts = tuple(getattr(argument, "value", None) for argument in call.args)
+        if name in keywords and texts and all(isinstance(text, str) for text in texts[: 2 if KEYWORDS[name] else 1]):
+            yield call.lineno, name, texts, _comments(lines, call.lineno - 1, tags)
+
+
+def _comments(lines: list[str], above: int, tags: Iterable[str]) -> list[str]:
+    """The comment right above a line, from the line on that begins with one of `tags`."""
+    first = above
+    while first and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    comments = [line.strip().lstrip("# ") for line in lines[first:above]]
+    begin = next((i for i, comment in enumerate(comments) if comment.startswith(tuple(tags))), len(comments))
+    return comments[begin:]
+
+
+def extract_glossary(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:
+    """Babel extraction method for the glossary: the notes on its terms, which its page shows."""
+    del options
+    for line, text in enumerate(file.read().decode("utf-8").split("\n"), start=1):
+        if text.startswith("note = "):
+            yield line, None, tomllib.loads(text)["note"], ["note on a term of the glossary"]
+
+
+def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:
+    """Babel extraction method for mkdocs.yml: titles of the navigation, name and description of the site."""
+    del options
+    node = _composed(file.read())
+    for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        if name.value in {"site_name", "site_description"}:
+            yield value.start_mark.line + 1, None, str(value.value), [str(name.value).replace("_", " ")]
+    for text, is_title, line in _nav_texts(node):
+        if is_title:
+            yield line + 1, None, text, ["title in the navigation"]
+
+
+# --- Catalogs ---------------------------------------------------------------------------------------------------------
+
+
+def template(messages: Iterable[Message]) -> polib.POFile:
+    """The catalog without translations, ``messages.pot``."""
+    pot = polib.POFile(wrapwidth=0)
+    pot.header = "Messages of Compile Atlas. Written by `python -m generator messages`; do not edit."
+    pot.metadata = dict(_METADATA)
+    pot.extend(_entry(message) for message in messages)
+    return pot
+
+
+def update(old: polib.POFile, messages: Collection[Message], code: str, release: str = "") -> polib.POFile:
+    """The catalog of a language brought up to date with the messages of the project.
+
+    A translation stays with its text, wherever that moves. Where only the expressions of a text changed, they are
+    changed in the translation too. A text that resembles one that vanished gets its translation as fuzzy, with the
+    previous text beside it; what else vanished is kept at the end, as obsolete, until the `release` is another.
+    """
+    new = polib.POFile(wrapwidth=0)
+    new.header = old.header
+    new.metadata = _headers(old, code)
+    known = {key(entry): entry for entry in sorted(old, key=lambda entry: not entry.obsolete)}  # a live entry wins
+    wanted = {message.key for message in messages}
+    vanished = {k: entry for k, entry in known.items() if k not in wanted and any(forms(entry))}
+    plurals = len(plural_forms(load_locale(code)))
+    for message in messages:
+        entry = _entry(message, plurals)
+        source = known.get(message.key)
+        if source is not None:
+            _adopt(entry, source)
+        else:
+            _inherit(entry, vanished)
+        new.append(entry)
+    for entry in vanished.values():
+        if _is_kept(entry, release):
+            new.append(_obsolete(entry, release))
+    return new
+
+
+_METADATA = {
+    "Project-Id-Version": "Compile Atlas",
+    "MIME-Version": "1.0",
+    "Content-Type": "text/plain; charset=UTF-8",
+    "Content-Transfer-Encoding": "8bit",
+}
+
+_GETTEXT_CODES = {"zh": "zh_CN"}
+
+PLURAL_FORMS = {
+    # The table of Babel's catalogs swaps the last two forms, and the rule that Babel derives is hard to read.
+    "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);",
+}
+"""Headers that tell gettext editors which ``msgstr[…]`` serves which number; the site itself asks CLDR."""
+
+
+def plural_rule(code: str) -> str:
+    """The header ``Plural-Forms`` of a language, as CLDR has its rule."""
+    if code in PLURAL_FORMS:
+        return PLURAL_FORMS[code]
+    locale = load_locale(code)
+    if len(plural_forms(locale)) == 1:
+        return "nplurals=1; plural=0;"
+    # gettext counts whole things: no decimals (0 == 0), and no compact notation, of which e is the exponent.
+    rule = to_gettext(locale.plural_form).replace("(0 == 0)", "1")
+    return re.sub(r"\be\b", "0", rule).removesuffix(";") + ";"
+
+
+def _headers(old: polib.POFile, code: str) -> dict[str, str]:
+    headers = {**_METADATA, "Language": _GETTEXT_CODES.get(code, code)}
+    headers["Plural-Forms"] = plural_rule(code)
+    return {**headers, "X-Complete": old.metadata.get("X-Complete", "no")}
+
+
+def _entry(message: Message, plurals: int = 2) -> polib.POEntry:
+    texts = f"{message.id}{message.plural or ''}"
+    return polib.POEntry(
+        msgctxt=message.context,
+        msgid=message.id,
+        msgid_plural=message.plural or "",
+        msgstr_plural=dict.fromkeys(range(plurals), "") if message.plural else {},
+        comment="\n".join(message.comments),
+        occurrences=[(file, "") for file in message.files],
+        flags=["python-format"] if NAMED.search(texts) else [],
+    )
+
+
+def _adopt(entry: polib.POEntry, source: polib.POEntry) -> None:
+    """Take over the translation of the same text."""
+    entry.tcomment = _notes(source)
+    if source.fuzzy:
+        entry.flags = ["fuzzy", *entry.flags]
+        entry.previous_msgctxt = source.previous_msgctxt
+        entry.previous_msgid = source.previous_msgid
+        entry.previous_msgid_plural = source.previous_msgid_plural
+    if bool(entry.msgid_plural) == bool(source.msgid_plural):
+        _translate(entry, source.msgstr, source.msgstr_plural)
+    elif entry.msgid_plural:
+        entry.flags = ["fuzzy", *(flag for flag in entry.flags if flag != "fuzzy")]
+        entry.msgstr_plural = {**entry.msgstr_plural, 0: source.msgstr}
+    else:
+        entry.flags = ["fuzzy", *(flag for flag in entry.flags if flag != "fuzzy")]
+        entry.msgstr = source.msgstr_plural.get(0, "")
+
+
+def _translate(entry: polib.POEntry, msgstr: str, msgstr_plural: Mapping[int, str]) -> None:
+    entry.msgstr = msgstr
+    if entry.msgid_plural:
+        entry.msgstr_plural = {index: msgstr_plural.get(index, "") for index in entry.msgstr_plural}
+
+
+def _inherit(entry: polib.POEntry, vanished: dict[Key, polib.POEntry]) -> None:
+    """Take over the translation of a vanished text that resembles this one, if there is any."""
+    candidates = {k[1]: k for k, old in vanished.items() if bool(old.msgid_plural) == bool(entry.msgid_plural)}
+    shape = EXPRESSION.sub("{{}}", entry.msgid)
+    for msgid, k in candidates.items():
+        renamed = _renamed(msgid, entry.msgid) if EXPRESSION.sub("{{}}", msgid) == shape else None
+        if renamed is not None and not entry.msgid_plural:
+            old = vanished.pop(k)
+            entry.tcomment = _notes(old)
+            entry.flags = ["fuzzy", *entry.flags] if old.fuzzy else entry.flags
+            entry.msgstr = _with(old.msgstr, renamed)
+            return
+    near = difflib.get_close_matches(entry.msgid, candidates, n=1, cutoff=SIMILAR)
+    if near:
+        old = vanished.pop(candidates[near[0]])
+        entry.tcomment = _notes(old)
+        entry.flags = ["fuzzy", *entry.flags]
+        entry.previous_msgctxt, entry.previous_msgid = old.msgctxt, old.msgid
+        entry.previous_msgid_plural = old.msgid_plural or None
+        _translate(entry, old.msgstr, old.msgstr_plural)
+
+
+def _renamed(old: str, new: str) -> dict[str, str] | None:
+    """Which expression became which, between two texts that are equal elsewhere; None where that is not clear."""
+    pairs = list(zip(EXPRESSION.findall(old), EXPRESSION.findall(new), strict=True))
+    renamed = dict(pairs)
+    return renamed if all(renamed[before] == after for before, after in pairs) else None
+
+
+def _with(text: str, renamed: Mapping[str, str]) -> str:
+    return EXPRESSION.sub(lambda match: renamed.get(match[0], match[0]), text)
+
+
+_SINCE = re.compile(r"^obsolete since (.*)$", re.MULTILINE)
+
+
+def _notes(entry: polib.POEntry) -> str:
+    """What translators wrote beside an entry."""
+    return _SINCE.sub("", entry.tcomment).strip()
+
+
+def _is_kept(entry: polib.POEntry, release: str) -> bool:
+    """Whether what vanished is still kept: while the release is the one in which it vanished."""
+    since = _SINCE.search(entry.tcomment) if entry.obsolete and release else None
+    return since is None or since[1] == release
+
+
+def _obsolete(entry: polib.POEntry, release: str) -> polib.POEntry:
+    entry.obsolete = True
+    entry.comment, entry.occurrences = "", []
+    if release and not _SINCE.search(entry.tcomment):
+        entry.tcomment = "\n".join(filter(None, (entry.tcomment, f"obsolete since {release}")))
+    return entry
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> polib.POFile:
+    """A catalog on disk; an empty one where there is none yet."""
+    return parse(path.read_bytes(), str(path)) if path.is_file() else polib.POFile(wrapwidth=0)
+
+
+def write(catalog: polib.POFile, path: Path) -> bool:
+    """Write a catalog where it differs from the file; whether it did."""
+    text = f"{str(catalog).rstrip()}\n"
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    durable.write(path, text.encode())  # hours of work, perhaps in no commit yet
+    return True
+
+
+def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] = LANGUAGES[1:]) -> dict[Path, bool]:
+    """Bring the template and all catalogs on disk up to date: each path with whether it changed."""
+    messages, release = extract(root), release_of(root)
+    changed = {locales / TEMPLATE: write(template(messages), locales / TEMPLATE)}
+    for code in codes:
+        path = catalog_path(code, locales)
+        old = read(path)
+        if not old.header:
+            name = load_locale(code).get_language_name("en")
+            old.header = f"{name} translations of Compile Atlas."
+        changed[path] = write(update(old, messages, code, release), path)
+    return changed
+
+
+def release_of(root: Path = ROOT) -> str:
+    """The version that is being made; "" where the project has none."""
+    path = root / "pyproject.toml"
+    return str(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["version"]) if path.is_file() else ""

@@ -1,0 +1,174 @@
+"""How much of each page is translated, by language, in messages and in words, and what to translate next.
+
+The project's messages and catalogs enter, one `Coverage` per page and language leaves. A translation counts when
+readers see it: neither missing nor fuzzy.
+
+    python -m generator status
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polib
+
+from bench.errors import AtlasError
+from generator.languages import catalogs
+from generator.languages.catalogs import TEMPLATE, address_of
+from generator.languages.language import LANGUAGES, LOCALES, catalog_path
+from generator.languages.pofile import forms, is_complete, key
+from generator.languages.typography import VERBATIM
+
+INTERFACE = "interface"
+"""What stands for templates, settings, sources and the notes of the glossary, which belong to no page."""
+
+VIEWS = "page-views.csv"
+"""The file beside the catalogs that tells what is read, for the order in which to translate."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Messages, and the English words in them."""
+
+    messages: int = 0
+    words: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.messages + other.messages, self.words + other.words)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What is translated of one page into one language. The four kinds add up to the whole."""
+
+    language: str
+    page: str  # file of the page, or `INTERFACE`
+    translated: Tally
+    untranslated: Tally
+    outdated: Tally  # fuzzy, since the English has changed: the former text stands beside it
+    fuzzy: Tally  # marked by a person as uncertain
+    declared_complete: bool  # of the whole language
+
+    @property
+    def left(self) -> Tally:
+        """What readers see in English."""
+        return self.untranslated + self.outdated + self.fuzzy
+
+    @property
+    def total(self) -> Tally:
+        """The whole page."""
+        return self.translated + self.left
+
+
+def coverage(root: Path = catalogs.ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> Iterator[Coverage]:
+    """The coverage of every page of the sources, in the order of the navigation, language by language."""
+    return _coverage(catalogs.template(catalogs.extract(root)), root / LOCALES.name, codes)
+
+
+def committed_coverage(locales: Path = LOCALES, codes: Iterable[str] = LANGUAGES[1:]) -> Iterator[Coverage]:
+    """The same from the committed template alone, without reading any source."""
+    return _coverage(catalogs.read(locales / TEMPLATE), locales, codes)
+
+
+def _coverage(template: polib.POFile, locales: Path, codes: Iterable[str]) -> Iterator[Coverage]:
+    pages = _pages(template)
+    for code in codes:
+        catalog = catalogs.read(catalog_path(code, locales))
+        known = {key(entry): entry for entry in catalog if not entry.obsolete}
+        for page, messages in pages.items():
+            tallies = dict.fromkeys(("translated", "untranslated", "outdated", "fuzzy"), Tally())
+            for message in messages:
+                tallies[_state(known.get(key(message)))] += Tally(1, count_words(message.msgid))
+            yield Coverage(code, page, **tallies, declared_complete=is_complete(catalog))
+
+
+def _pages(template: polib.POFile) -> Mapping[str, list[polib.POEntry]]:
+    pages: dict[str, list[polib.POEntry]] = {}
+    for message in template:
+        files = (file if file.endswith(".md") else INTERFACE for file, _ in message.occurrences)
+        for page in dict.fromkeys(files):
+            pages.setdefault(page, []).append(message)
+    if INTERFACE in pages:
+        pages[INTERFACE] = pages.pop(INTERFACE)  # last
+    return pages
+
+
+def _state(entry: polib.POEntry | None) -> str:
+    if entry is None or not all(forms(entry)):
+        return "untranslated"
+    if not entry.fuzzy:
+        return "translated"
+    return "outdated" if entry.previous_msgid else "fuzzy"
+
+
+_WORD = re.compile(r"[^\W_]+(?:[’'.-][^\W_]+)*")
+
+
+def count_words(text: str) -> int:
+    """The English words of a message that are to be translated: code, expressions and addresses are none."""
+    return len(_WORD.findall(VERBATIM.sub(" ", text)))
+
+
+# --- What to translate next -------------------------------------------------------------------------------------------
+
+
+def read_views(path: Path) -> dict[str, int]:
+    """Views by address from a CSV file with the columns ``page`` and ``views``, as statistics of a host export it.
+
+    A page is the address below the site, in any language: ``/compile/``, ``/ja/compile/``. Raises `AtlasError` with the
+    line that is wrong.
+    """
+    try:
+        return _views(path)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise _no_views(str(path), f"is no CSV file in UTF-8: {error}") from None
+
+
+def _views(path: Path) -> dict[str, int]:
+    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin it with a mark
+        reader = csv.DictReader(file)
+        if not {"page", "views"} <= set(reader.fieldnames or ()):
+            raise _no_views(f"{path}:1", "the columns `page` and `views` are not both there")
+        views: dict[str, int] = {}
+        for row in reader:
+            if not (row["views"] or "").isdecimal() or not (row["page"] or "").startswith("/"):
+                raise _no_views(f"{path}:{reader.line_num}", f"{row['page']!r}, {row['views']!r} is no page with views")
+            views[row["page"]] = views.get(row["page"], 0) + int(row["views"])
+    return views
+
+
+def _no_views(where: str, what: str) -> AtlasError:
+    return AtlasError(what, where=where, remedy="write the header page,views and lines such as /compile/,120")
+
+
+def views_of(page: str, views: Mapping[str, int], codes: Collection[str] = LANGUAGES) -> int:
+    """The views of a page, of all pages that are made from it, and in all languages; the interface is on every page."""
+    pattern = ".*" if page == INTERFACE else re.escape(address_of(page.removeprefix("docs/"))).replace("…", "[^/]+")
+    prefix = "|".join(f"/{re.escape(code)}" for code in codes)
+    address = re.compile(rf"(?:{prefix})?{pattern}(?:index\.html)?")
+    return sum(n for each, n in views.items() if address.fullmatch(each))
+
+
+def next_up(rows: Iterable[Coverage], views: Mapping[str, int]) -> list[tuple[Coverage, int]]:
+    """What is left to translate with its views, the most read first; without views, in the order of the pages."""
+    left = [(row, views_of(row.page, views)) for row in rows if row.left.messages]
+    return sorted(left, key=lambda each: -each[1])
+
+
+def as_json(rows: Iterable[Coverage], following: Iterable[tuple[Coverage, int]]) -> dict[str, Any]:
+    """Everything counted, for programs."""
+    pages = [{**asdict(row), "left": asdict(row.left), "total": asdict(row.total)} for row in rows]
+    ahead = [{"language": row.language, "page": row.page, "left": asdict(row.left), "views": n} for row, n in following]
+    return {"pages": pages, "next": ahead}
+
+
+def percent(rows: Iterable[Coverage]) -> int:
+    """How many of 100 words readers see in their language, rounded down: 100 is everything."""
+    all_rows = list(rows)
+    words = sum(row.total.words for row in all_rows)
+    return sum(row.translated.words for row in all_rows) * 100 // words if words else 100

@@ -1,0 +1,139 @@
+"""The front matter of a page: YAML between two lines of dashes.
+
+Its source enters, a `FrontMatter` leaves. Title and description are messages like any block.
+
+    python -m generator check
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+import yaml
+
+from bench.errors import AtlasError
+from generator.languages.blocks import has_words
+
+TRANSLATED = ("title", "description")
+"""Keys whose values are messages."""
+
+MOST_BRACKETS = 200
+"""Of a front matter: the parser's time grows with their square."""
+
+EACH = {"devices": "device", "models": "model", "families": "family"}
+"""What a page can be rendered for each of, and the name of one in its expressions."""
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    """The values of a page's front matter, and the line each key stands on."""
+
+    values: Mapping[str, Any]
+    lines: Mapping[str, int]
+
+    @property
+    def messages(self) -> dict[str, str]:
+        """Title and description, as far as they are given and hold words."""
+        return {key: self.values[key] for key in self.expressions if has_words(self.values[key])}
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The keys whose values may hold Jinja expressions."""
+        return tuple(key for key in TRANSLATED if self.values.get(key))
+
+    @property
+    def for_each(self) -> str | None:
+        """``devices``, ``models`` or ``families``, where the page is rendered once for each."""
+        return self.values.get("for_each")
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """Numbers with a unit that the page may hold, since they define something and were not measured."""
+        return tuple(self.values.get("constants") or ())
+
+    @property
+    def passed_on(self) -> dict[str, Any]:
+        """What the site builder sees."""
+        return {key: value for key, value in self.values.items() if key not in {"for_each", "constants"}}
+
+
+@lru_cache(maxsize=8192)
+def parse(front: str, where: str) -> FrontMatter:
+    """The front matter of the page `where`. Raises `AtlasError` with its line where it is wrong."""
+    source = "\n".join(front.rstrip().split("\n")[1:-1])
+    try:
+        _refuse_references(source, where)
+        node = yaml.compose(source, Loader=yaml.SafeLoader)
+        values = yaml.safe_load(source) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError is a day that no calendar has
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or getattr(error, "context", None) or str(error).split("\n")[0]
+        raise AtlasError(
+            f"the front matter is not valid YAML: {what}",
+            where=f"{where}:{(mark.line if mark else 0) + 2}",
+            remedy="correct the line; a value with {{ … }} or a colon needs quotes around it",
+        ) from None
+    if not isinstance(values, dict) or not isinstance(node, yaml.MappingNode | None):
+        raise AtlasError(
+            "the front matter is not a list of keys and values",
+            where=f"{where}:2",
+            remedy="write `title: …` and `description: …`",
+        )
+    lines = (
+        dict.fromkeys(values, 2) | {str(key.value): key.start_mark.line + 2 for key, _ in node.value} if node else {}
+    )
+    _validate(values, lines, where)
+    return FrontMatter(MappingProxyType(values), MappingProxyType(lines))
+
+
+def _refuse_references(source: str, where: str) -> None:
+    """A text that refers to itself a few times is one of gigabytes; one of nothing but brackets is read for minutes."""
+    if source.count("[") + source.count("{") > MOST_BRACKETS:
+        raise AtlasError(
+            f"the front matter opens more than {MOST_BRACKETS} brackets", where=f"{where}:2", remedy="take some out"
+        )
+    for event in yaml.parse(source, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line if event.start_mark else 0
+            raise AtlasError(
+                f"the front matter refers to {event.anchor!r:.40} of its own",
+                where=f"{where}:{line + 2}",
+                remedy="write the value itself; one with an asterisk needs quotes around it",
+            )
+
+
+def _validate(values: dict[str, Any], lines: dict[str, int], where: str) -> None:
+    for key in TRANSLATED:
+        if key in values and not isinstance(values[key], str):
+            raise AtlasError(
+                f"`{key}` is {values[key]!r}, not a text",
+                where=f"{where}:{lines[key]}",
+                remedy="put it in quotes",
+            )
+    if "for_each" in values and values["for_each"] not in [*EACH]:
+        raise AtlasError(
+            f"`for_each: {values['for_each']}` is not known",
+            where=f"{where}:{lines['for_each']}",
+            remedy=f"use one of {', '.join(EACH)}",
+        )
+    constants = values.get("constants", [])
+    if not isinstance(constants, list) or not all(isinstance(constant, str) for constant in constants):
+        raise AtlasError(
+            "`constants` is not a list of texts",
+            where=f"{where}:{lines['constants']}",
+            remedy='write such as `constants: ["95 %"]`',
+        )
+
+
+def dump(values: Mapping[str, Any]) -> str:
+    """Front matter with both fences, "" where there are no values."""
+    if not values:
+        return ""
+    # JSON is YAML, and is written a hundred times faster than PyYAML writes it.
+    lines = (f"{key}: {json.dumps(value, ensure_ascii=False, default=str)}\n" for key, value in values.items())
+    return f"---\n{''.join(lines)}---\n"

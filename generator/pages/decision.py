@@ -1,0 +1,243 @@
+"""Should I compile? The records as a form that answers, and as the plain table that says the same without scripts.
+
+`Results` and the words of a language enter; HTML and the data of its script leave. The recommendation itself is
+computed in the browser, for the reader's number of calls: docs/assets/javascripts/recommend.js.
+
+    python -c "from generator import decision, load; print(decision.as_json(load.load()))"
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from bench.records.record import Status
+from generator.data.load import Results
+from generator.data.rows import Row, Rows, grouped
+from generator.figures.markup import render
+from generator.figures.tables import Lines
+from generator.figures.words import Words, varying
+from generator.pages.atlas import Atlas, Device, Model
+
+SNIPPET = """\
+import torch
+from transformers import %(auto_class)s
+
+device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+model = %(auto_class)s.from_pretrained("%(checkpoint)s"%(dtype)s).to(device).eval()
+%(compile)s
+with torch.inference_mode()%(autocast)s:
+    outputs = model(**inputs)
+"""
+"""What a reader pastes. `%(compile)s` is the line that compiles, with its newline, or nothing; `%(autocast)s` what the
+weights, then of float32, are cast by."""
+
+CALLS = 1000
+"""What the form starts with."""
+
+
+# ── Data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@lru_cache(maxsize=2)
+def as_json(results: Results) -> str:
+    """The newest rows as the script reads them, one a line: what is unknown is null, never is the text "inf".
+
+    A figure with an interval is a list of value, low and high.
+    """
+    rows = (json.dumps(_record(row, results), ensure_ascii=False, separators=(",", ":")) for row in results.newest_rows)
+    return "[\n" + ",\n".join(rows) + "\n]\n"
+
+
+def _record(row: Row, results: Results) -> dict[str, Any]:
+    names = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "dynamic", "torch", "origin", "status")
+    return {
+        **{name: row[name] for name in names},
+        "doubtful": row["row"] in results.doubts,
+        "processes": row["processes"],
+        "eager_ms": _interval(row, "eager_ms", "eager_low_ms", "eager_high_ms"),
+        "compiled_ms": _interval(row, "compiled_ms", "compiled_low_ms", "compiled_high_ms"),
+        "speedup": _interval(row, "speedup", "speedup_low", "speedup_high"),
+        "cold": _cost(row, "compile_cold_s", "break_even_calls"),
+        "warm": _cost(row, "compile_warm_s", "break_even_warm_calls"),
+    }
+
+
+def _cost(row: Row, ready_s: str, calls: str) -> dict[str, Any]:
+    """Time to ready and break-even point, with an empty or with a filled cache."""
+    return {"ready_s": row[ready_s], "calls": _interval(row, calls, f"{calls}_low", f"{calls}_high")}
+
+
+def _interval(row: Row, *names: str) -> list[float | str | None] | None:
+    if row[names[0]] is None:
+        return None
+    return ["inf" if row[name] is not None and math.isinf(row[name]) else row[name] for name in names]
+
+
+# ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def form(atlas: Atlas, data: str) -> str:
+    """The form and the places for its answer. It stays hidden until its script has `data`, an address, at hand."""
+    words = Words(atlas.language, html=False)
+    sizes = sorted({row["batch_size"] for row in atlas.cells})
+    by_task = grouped([{"task": model.task, "model": model} for model in atlas.models], "task")
+    return render(
+        "decision.html.jinja",
+        data=data,
+        label=_labels(words),
+        texts=json.dumps(texts(words), ensure_ascii=False),
+        snippet=json.dumps(SNIPPET),
+        code=json.dumps({model.slug: _code(model) for model in atlas.models}),
+        devices=[(device.slug, words.value(device.label)) for device in _devices(atlas)],
+        first_model=next(row["model"] for row in atlas.cells if row["device"] == _devices(atlas)[0].slug),
+        tasks=[_task(task, [entry["model"] for entry in group], words) for (task,), group in by_task.items()],
+        batch_sizes=[(size, words.language.number(size)) for size in sizes],
+        calls=CALLS,
+    )
+
+
+def _devices(atlas: Atlas) -> Sequence[Device]:
+    """Those that were measured before those that are only published: their answers know what compiling costs."""
+    return sorted(atlas.devices, key=lambda device: device.origins != ("measured",))
+
+
+def _task(task: str, models: Sequence[Model], words: Words) -> tuple[str, str, str, list[tuple[str, str]]]:
+    """A task: its slug, its name, what to call all of its models, and these."""
+    name = words.task(task)
+    every = words.say(words.language.gettext("All models for %(task)s"), task=name)
+    return task, name, every, [(model.slug, words.value(model.label)) for model in models]
+
+
+def _code(model: Model) -> dict[str, str]:
+    return {"auto_class": model.auto_class, "checkpoint": model.checkpoint}
+
+
+def lines(rows: Rows) -> Lines:
+    """The table: both latencies, and when compiling has paid."""
+    columns = [
+        *sorted(varying(rows) or ["model"], key=lambda column: column != "model"),
+        *("eager_ms", "compiled_ms", "interval"),
+        *("compile_cold_s", "break_even_calls", "compile_warm_s", "break_even_warm_calls"),
+    ]
+    return [
+        {"row": row["row"]} | {column: row["speedup_low" if column == "interval" else column] for column in columns}
+        for row in rows
+    ]
+
+
+# ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _labels(words: Words) -> dict[str, str]:
+    """What stands at the controls."""
+    gettext = words.language.gettext
+    return {
+        "form": gettext("Your case"),
+        "device": gettext("Device"),
+        "model": gettext("Model or task"),
+        "batch": gettext("Batch size"),
+        "calls": gettext("Calls per process start"),
+        "cache": gettext("Compile cache"),
+        "cold": gettext("cold: empty at the start"),
+        "warm": gettext("warm: filled by an earlier process"),
+        "answer": gettext("The answer"),
+    }
+
+
+def texts(words: Words) -> dict[str, Any]:
+    """What the script says: an outcome of recommend.js by its name is a headline and the reason for it."""
+    gettext = words.language.gettext
+    too_close, no_mode = gettext("Too close to call"), gettext("Don't compile in this mode")
+    return {
+        "outcomes": {
+            "compile": [
+                gettext("Compile"),
+                gettext(
+                    "You make %(calls)s calls, and the break-even point is at %(break_even)s. From there on, each call "
+                    "saves %(saving)s."
+                ),
+            ],
+            "few-calls": [
+                gettext("Don't compile: it does not pay back within your calls"),
+                gettext(
+                    "The compiled model is faster, but the break-even point is at %(break_even)s calls, and you make "
+                    "%(calls)s."
+                ),
+            ],
+            "close-calls": [
+                too_close,
+                gettext(
+                    "The compiled model is faster, but your %(calls)s calls lie within the interval of the break-even "
+                    "point, %(break_even)s."
+                ),
+            ],
+            "close": [
+                too_close,
+                gettext(
+                    "Eager and compiled do not clearly differ: the speedup is %(speedup)s. Without a clear gain, leave "
+                    "compilation out."
+                ),
+            ],
+            "slower": [
+                gettext("Don't compile"),
+                gettext("The compiled model is slower than eager: the latency changes by %(change)s."),
+            ],
+            "cost-unknown": [
+                gettext("Compile if the process makes many calls"),
+                gettext(
+                    "The compiled model is faster: the latency changes by %(change)s. How long it takes until it is "
+                    "ready was not recorded, so the break-even point is unknown."
+                ),
+            ],
+            "compiled-failed": [no_mode, "%(status)s"],
+            "wrong": [no_mode, "%(status)s"],
+            "eager-failed": [gettext("Neither eager nor compiled"), "%(status)s"],
+            "doubtful": [
+                gettext("Unknown"),
+                gettext("The data lint doubts this record, so it supports no recommendation."),
+            ],
+            "unknown": [gettext("Unknown"), "%(status)s"],
+            "not-measured": [
+                gettext("Not measured yet"),
+                gettext("There is no record for this choice. Batch sizes with a record: %(sizes)s."),
+            ],
+        },
+        "statuses": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
+        "figures": {
+            "eager_ms": gettext("Eager latency"),
+            "compiled_ms": gettext("Compiled latency"),
+            "speedup": gettext("Speedup"),
+            "ready_s": gettext("Time to ready"),
+            "break_even": gettext("Break-even point (calls)"),
+            "eager_total": gettext("All your calls, eager"),
+            "compiled_total": gettext("All your calls, compiled, with the time to ready"),
+        },
+        "headings": {
+            "model": words.heading("model"),
+            "compile_mode": words.heading("compile_mode"),
+            "origin": words.heading("origin"),
+            "eager_ms": words.heading("eager_ms"),
+            "compiled_ms": words.heading("compiled_ms"),
+            "break_even": words.heading("break_even_calls"),
+            "recommendation": gettext("Recommendation"),
+        },
+        "origins": {origin: words.origin(origin) for origin in ("measured", "published")},
+        "never": gettext("never"),
+        "none": gettext("none"),
+        "unknown": gettext("unknown"),
+        "within": gettext("%(value)s (from %(low)s to %(high)s)"),
+        "no_interval": gettext("The source gives no interval, so how certain this is remains unknown."),
+        "one_process": words.one_process(),
+        "invalid_calls": gettext("Give a whole number of calls, one or more."),
+        "records": gettext("Records for this choice"),
+        "tally": gettext("%(outcome)s: %(count)s"),
+        "snippet": gettext("The code to paste"),
+        "copy": gettext("Copy"),
+        "copied": gettext("Copied"),
+        "link": gettext("Link to this answer"),
+        "failed": gettext("The records could not be loaded. The table below has them all."),
+    }

@@ -1,0 +1,108 @@
+"""What became of injected faults, as the page for contributors shows it.
+
+A `bench.records.faults.Faults` and the words of a language enter; a table leaves.
+
+    python -m pytest tests/test_faults.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.records.faults import Faults, Injected, Kind, Outcome, Place
+from generator.figures.markup import Cell
+from generator.figures.words import Words
+from generator.languages.language import Language
+from generator.pages import document
+
+
+def table(faults: Faults, words: Words) -> str:
+    """A line for each kind of fault and each outcome of it: where it was injected, and how often in all."""
+    gettext = words.language.gettext
+    head = gettext("Injected fault"), gettext("Where"), gettext("Outcome"), gettext("How often")
+    order = list(kinds(words.language))
+    found: dict[tuple[Kind, Outcome], list[Injected]] = {}
+    for each in sorted(faults.injected, key=lambda each: order.index(each.kind)):
+        found.setdefault((each.kind, each.outcome), []).append(each)
+    lines = [_line(group, words) for group in found.values()]
+    return document.table(gettext("Faults that the tests inject"), head, lines, faults, words)
+
+
+def _line(group: Sequence[Injected], words: Words) -> tuple[Cell, ...]:
+    language = words.language
+    where = words.names([words.phrase(places(language)[each.place]) for each in group])
+    times = sum(each.times for each in group)
+    return (
+        Cell(words.phrase(kinds(language)[group[0].kind])),
+        Cell(where),
+        Cell(words.phrase(outcomes(language)[group[0].outcome])),
+        Cell(words.value(language.number(times, 0)), str(times), "number"),
+    )
+
+
+def kinds(language: Language) -> dict[Kind, str]:
+    """What was done, those first that can cost records."""
+    gettext = language.gettext
+    return {
+        "power_cut": gettext("The power fails"),
+        "kill": gettext("The process is killed"),
+        "interrupt": gettext("The process is interrupted or asked to end"),
+        "disk_full": gettext("The disk is full"),
+        "read_only": gettext("The folder cannot be written"),
+        "two_runs": gettext("Two runs write to one file"),
+        "clock_back": gettext("The clock goes back"),
+        "worker_dies": gettext("A worker dies"),
+        "worker_hangs": gettext("A worker hangs"),
+        "worker_forks": gettext("A worker leaves processes behind"),
+        "worker_prints": gettext("A worker prints something that is not a message"),
+        "worker_nan": gettext("A worker answers with NaN instead of figures"),
+        "worker_memory": gettext("A worker runs out of memory"),
+        "bad_input": gettext("Files are empty, cut off or damaged"),
+        "hostile_input": gettext("Files hold what no program that reads them expects"),
+        "hostile_text": gettext("Texts of records and catalogs contain code"),
+        "rapid_changes": gettext("Files change many times in a moment"),
+        "folders_gone": gettext("A folder vanishes and comes back"),
+        "foreign_path": gettext("A request asks for files outside the site"),
+        "silent_client": gettext("A client never reads its answer"),
+        "many_rebuilds": gettext("The site is built again and again"),
+    }
+
+
+def places(language: Language) -> dict[Place, str]:
+    """To what part of the atlas."""
+    gettext = language.gettext
+    return {
+        "records": gettext("records"),
+        "run": gettext("a run"),
+        "documents": gettext("documents"),
+        "imports": gettext("imported files"),
+        "catalogs": gettext("catalogs"),
+        "pages": gettext("pages"),
+        "settings": gettext("settings"),
+        "checkpoints": gettext("checkpoints"),
+        "caches": gettext("caches"),
+        "results": gettext("the folder of results"),
+        "site": gettext("the site"),
+        "server": gettext("the development server"),
+    }
+
+
+def outcomes(language: Language) -> dict[Outcome, str]:
+    """What came of it."""
+    gettext = language.gettext
+    return {
+        "nothing_lost": gettext("Nothing that was recorded is lost"),
+        "resumed": gettext("The run goes on where it stopped"),
+        "whole_or_before": gettext("The file is whole: the new one or the one before"),
+        "made_again": gettext("What was spoiled is made again"),
+        "refused": gettext("Refused, with the reason and a remedy"),
+        "read_or_refused": gettext("Read, or refused with the reason and a remedy"),
+        "recorded": gettext("Recorded with its reason, and the run goes on"),
+        "flagged": gettext("Reported, and noted in the record"),
+        "same_bytes": gettext("The next build gives the same site"),
+        "kept_serving": gettext("It goes on, and shows the newest good pages"),
+        "not_served": gettext("None of these files is served"),
+        "nothing_runs": gettext("They are shown, and nothing runs"),
+        "flat_memory": gettext("Its memory does not grow"),
+        "no_process": gettext("No process is left behind"),
+    }

@@ -1,0 +1,188 @@
+"""The whole guide in memory: every page in every language, rendered again only where its sources changed.
+
+In: the folder of the project. Out: one `Edition` per language, for an adapter to hand on (MkDocs, or a folder on disk).
+
+    mkdocs build --strict
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from generator.data.load import Results, load
+from generator.data.rows import Row
+from generator.languages.language import LANGUAGES, Language, load_language
+from generator.pages import atlas
+from generator.pages.pages import PageFile, emitted_by, pages_of
+from generator.pages.site_file import SiteFile
+from generator.pages.translators import NAMES as TRANSLATORS
+
+Made = TypeVar("Made")
+
+Mark = frozenset[tuple[str, bytes]]
+"""Path and digest of each file that something was made from."""
+
+SETTINGS = ("mkdocs.yml", "docs/theme", "docs/assets")
+"""What all pages are built with: the guide does not read them, but who builds pages asks whether they are the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Edition:
+    """The guide in one language. A page is rendered when its content is first asked for."""
+
+    language: Language
+    pages: tuple[PageFile, ...]
+    newest: Row | None  # what was measured last, for the foot of every page
+    interface: Hashable  # the translations that are not text of one page
+
+    @cached_property
+    def files(self) -> tuple[SiteFile, ...]:
+        """All pages, and the charts and downloads that they ask for: every page is rendered."""
+        return (*self.pages, *emitted_by(self.pages))
+
+    def find(self, uri: str) -> SiteFile | None:
+        """A chart or download; pages are rendered until one asks for it."""
+        by_effort = sorted(self.pages, key=lambda page: not page.is_rendered)
+        return next((file for page in by_effort for file in page.emitted if file.uri == uri), None)
+
+    def navigation(self, items: Iterable[Any]) -> list[Any]:
+        """`nav` of mkdocs.yml with translated titles, and with the pages below it in place of each ``folder/``."""
+        nav: list[Any] = []
+        for item in items:
+            if isinstance(item, dict):
+                nav += [{str(self.language.gettext(title)): self._below(entry)} for title, entry in item.items()]
+            else:
+                below = self._below(item)
+                nav += below if isinstance(below, list) else [below]
+        return nav
+
+    def _below(self, entry: str | list[Any]) -> str | list[Any]:
+        if not isinstance(entry, str):
+            return self.navigation(entry)
+        if not entry.endswith("/"):
+            return entry
+        pages = [page.uri for page in self.pages if page.uri.startswith(entry)]
+        index = f"{entry}index.md"
+        if entry in self._crowded:
+            pages = [uri for uri in pages if uri == index or uri.count("/") > entry.count("/")]
+        return sorted(pages, key=lambda uri: uri != index)  # the section's own page first
+
+    @property
+    def unlisted(self) -> list[str]:
+        """Patterns, as in a .gitignore, of the pages that the navigation leaves to those that lead to them."""
+        return [pattern for each in self._crowded for pattern in (f"/{each}*", f"!/{each}*/", f"!/{each}index.md")]
+
+    @cached_property
+    def _crowded(self) -> list[str]:
+        """Folders with so many devices or models that their index and the pages of their groups lead to them: a
+        navigation stands on every page."""
+        folders = Counter(page.uri.partition("/")[0] for page in self.pages if page.item and page.uri.count("/") == 1)
+        return [f"{folder}/" for folder, count in sorted(folders.items()) if count > atlas.FEW]
+
+
+class Guide:
+    """The last good sources of one project, and an edition of them for each language.
+
+    A successful `update` replaces the sources as a whole, and a failed one leaves them alone, so that who shows the
+    guide while it is being written always has something to show.
+    """
+
+    languages: tuple[Language, ...] = ()
+    settings: tuple[Mark, ...] = ()
+
+    def __init__(self, root: Path, codes: tuple[str, ...] = LANGUAGES) -> None:
+        self.root = root
+        self._codes = codes
+        self._docs = root / "docs"
+        self._locales = root / "locales"
+        self._sources: tuple[Any, ...] = ()
+        self._made: dict[str, tuple[tuple[Any, ...], Any]] = {}
+        self._last: dict[str, tuple[tuple[Any, ...], tuple[PageFile, ...]]] = {}
+
+    def update(self) -> None:
+        """Bring results and languages up to date with their files; `AtlasError` when one of them cannot be."""
+        self.settings = tuple(mark(self.root / each) for each in SETTINGS)
+        folder = self.root / "bench" / "results"
+        results = self._keep("results", (mark(folder),), lambda: load(folder))
+        languages = tuple(self._language(code) for code in self._codes)
+        templates = mark(self.root / "generator" / "templates")
+        self._sources = results, templates, mark(self._docs, "*.md"), mark(self._locales)
+        self.languages = languages
+
+    @property
+    def results(self) -> Results:
+        """The records that all editions show."""
+        results: Results = self._sources[0]
+        return results
+
+    def edition(self, code: str) -> Edition:
+        """The edition of a language; `AtlasError` when there cannot be one."""
+        language = next(each for each in self.languages if each.code == code)
+        return self._keep(f"edition {code}", (language, *self._sources), lambda: self._new_edition(language))
+
+    def _language(self, code: str) -> Language:
+        folder = self._locales / code
+        return self._keep(f"language {code}", (mark(folder),), lambda: load_language(code, self._locales))
+
+    def _new_edition(self, language: Language) -> Edition:
+        """An edition that keeps the pages of the last one which would come out the same."""
+        results, templates, *_ = self._sources
+        pages = pages_of(language, results, self._docs)
+        shared = _interface(language, pages), results, templates
+        before, last = self._last.get(language.code, ((), ()))
+        known = {page.uri: page for page in last} if before == shared else {}
+        pages = tuple(_kept(page, known.get(page.uri)) for page in pages)
+        self._last[language.code] = shared, pages
+        return Edition(language, pages, results.last_measured, shared[0])
+
+    def _keep(self, name: str, sources: tuple[Any, ...], make: Callable[[], Made]) -> Made:
+        """What was made from the same sources before, else what `make` makes."""
+        known = self._made.get(name)
+        if known is None or known[0] != sources:
+            known = self._made[name] = (sources, make())
+        made: Made = known[1]
+        return made
+
+
+def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:
+    sources = {id(page.translated): page.translated.source for page in pages}.values()
+    texts = {(None, block.message) for source in sources for block in source.document.blocks}
+    texts.update((None, message) for source in sources for message in source.front.messages.values())
+    return frozenset(each for each in language.messages.items() if each[0] not in texts)
+
+
+def _kept(page: PageFile, known: PageFile | None) -> PageFile:
+    """The page that is known, if it was made from the same text. Pages about translations are made from all texts."""
+    about_translations = any(name in page.translated.template for name in TRANSLATORS)
+    return page if known is None or about_translations or known.translated != page.translated else known
+
+
+@cache
+def guide_of(root: Path, codes: tuple[str, ...] = LANGUAGES) -> Guide:
+    """The one `Guide` of a project in this process: rebuilds while serving keep what they can."""
+    return Guide(root, codes)
+
+
+def mark(path: Path, pattern: str = "*") -> Mark:
+    """The content of a file, or of the files of a folder that match `pattern`."""
+    return frozenset(_digests(path.rglob(pattern) if path.is_dir() else [path]))
+
+
+def _digests(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # an editor's temporary file, gone since it was listed
+            status = path.stat()
+            if path.is_file():
+                yield str(path), _digest(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=10_000)
+def _digest(path: Path, _modified_ns: int, _size: int) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()

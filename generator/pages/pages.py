@@ -1,0 +1,473 @@
+"""Pages of one language: authored Markdown, its translation and the figures of the records become finished Markdown.
+
+A `Language`, the loaded `Results` and the folder of authored pages enter; `SiteFile`s leave: pages, charts, downloads.
+Each page is split into blocks, each block replaced by its translation, and the whole rendered by Jinja. A block
+without a translation stays English, marked as such, and a notice on the page counts them.
+
+    python -m generator stage
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import jinja2
+
+from bench.errors import AtlasError
+from generator.languages import blocks, front_matter, typography
+from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
+from generator.languages.front_matter import EACH, FrontMatter
+from generator.languages.language import UNKNOWN, Language, Untranslated
+from generator.pages.sandbox import Sandbox
+from generator.pages.site_file import SiteFile
+
+if TYPE_CHECKING:
+    from generator.data.load import Results
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+"""The authored pages, in English."""
+
+NO_PAGES = ("assets", "theme")
+"""Folders of `DOCS` that hold no pages."""
+
+LONGEST = 1_000_000
+"""Bytes of an authored page: thirty times the longest there is."""
+
+EACH_PAGE = "each.md"
+"""The file name of a page that is rendered once for each device or model."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the expressions of a page know about it, as ``page``."""
+
+    uri: str  # relative to the root of the language
+    root: str  # from this page's folder to the root: "" or "../"
+
+
+@dataclass(frozen=True)
+class Source:
+    """An authored page."""
+
+    uri: str  # relative to the folder of authored pages
+    where: str  # as errors name it
+    document: blocks.Document
+    front: FrontMatter
+
+
+def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[SiteFile]:
+    """Every page, chart and download of one language, each file once.
+
+    Raises `AtlasError` with the line of a page where it names something that does not exist.
+    """
+    pages = pages_of(language, results, docs)
+    yield from pages
+    yield from emitted_by(pages)
+
+
+def pages_of(language: Language, results: Results, docs: Path = DOCS) -> tuple[PageFile, ...]:
+    """Every page of one language, none of them rendered before somebody asks for its content."""
+    from generator.pages.vocabulary import vocabulary  # noqa: PLC0415  # it makes SiteFiles, and so imports this module
+
+    emitted: list[SiteFile] = []
+    return tuple(render_pages(language, vocabulary(results, language, emitted.append), docs, emitted))
+
+
+def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
+    """The charts and downloads that pages ask for, each once."""
+    emitted: dict[str, SiteFile] = {}
+    for page in pages:
+        for file in page.emitted:
+            emitted.setdefault(file.uri, file)
+    return emitted.values()
+
+
+def render_pages(
+    language: Language, names: Mapping[str, Any], docs: Path = DOCS, emitted: list[SiteFile] | None = None
+) -> Iterator[PageFile]:
+    """The pages alone, with `names` as what their expressions may use: objects, and functions that are also filters.
+
+    What these emit while a page is rendered is to be found in `emitted`.
+    """
+    jinja = _jinja(names, [] if emitted is None else emitted)
+    for source in read_pages(docs):
+        translated = translate(source, language)
+        if source.front.for_each is None:
+            yield PageFile(source.uri, translated=translated, jinja=jinja)
+            continue
+        name = EACH[source.front.for_each]
+        for item in _items(source, names):
+            uri = source.uri.replace(EACH_PAGE, f"{item.slug}.md")
+            yield PageFile(uri, translated=translated, jinja=jinja, item={name: item})
+
+
+def read_pages(docs: Path = DOCS) -> Iterator[Source]:
+    """The authored pages, split, in the order of their paths."""
+    for path in sorted(docs.rglob("*.md")):
+        uri = path.relative_to(docs).as_posix()
+        if uri.split("/")[0] not in NO_PAGES:
+            yield parse_page(uri, _text(path, f"{docs.name}/{uri}"), f"{docs.name}/{uri}")
+
+
+def _text(path: Path, where: str) -> str:
+    if path.stat().st_size > LONGEST:
+        raise AtlasError(f"the page is longer than {LONGEST:,} bytes", where=where, remedy="make several pages of it")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise AtlasError("the text is not UTF-8", where=where, remedy="save it as UTF-8") from None
+
+
+def parse_page(uri: str, text: str, where: str) -> Source:
+    """One authored page, split."""
+    document = blocks.split(text)
+    source = Source(uri, where, document, front_matter.parse(document.front, where))
+    if source.front.for_each and not uri.endswith(EACH_PAGE):
+        raise AtlasError(
+            "a page with `for_each` becomes many pages, and needs a name that says so",
+            where=where,
+            remedy=f"rename it to {EACH_PAGE}",
+        )
+    return source
+
+
+# --- Translation ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A page as a Jinja template in one language. Its lines are those of the authored page, less the front matter."""
+
+    source: Source
+    language: Language = field(compare=False)
+    template: str
+    front: Mapping[str, Any]
+    missing: int
+    total: int
+    first_line: int = 1  # of the catalog: the first message without a translation
+
+
+def translate(source: Source, language: Language) -> Translated:
+    """The page with every block replaced by its translation, or marked as untranslated."""
+    total = 0
+    missing: list[str] = []
+
+    def place(block: Block) -> str | None:
+        nonlocal total
+        total += 1
+        if language.code == "en":
+            return None
+        translation = language.translation(block.message)
+        if translation is None:
+            missing.append(block.message)
+            return _padded(_marked(block), block)
+        _refuse_other_expressions(block.message, translation, language)
+        return _padded(_typeset(translation, language, attribute=block.kind == "image alt"), block)
+
+    body = blocks.join(source.document, place).removeprefix(source.document.front)
+    front = dict(source.front.passed_on)
+    for key, message in source.front.messages.items():
+        total += 1
+        translation = language.translation(message)
+        if translation is None:
+            missing.append(message)
+        else:
+            _refuse_other_expressions(message, translation, language)
+            translation = _typeset(translation, language, attribute=True)
+        front[key] = translation or message
+    first_line = min((language.lines.get((None, message), 1) for message in missing), default=1)
+    return Translated(source, language, _template(body), front, len(missing), total, first_line)
+
+
+def _marked(block: Block) -> str:
+    if block.kind == "image alt":
+        return block.message
+    return f'<span class="untranslated" lang="en" dir="ltr">{block.message}</span>'
+
+
+def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
+    """The translation with what its script needs; an `attribute` takes no elements."""
+    if language.direction == "rtl" and not attribute:
+        return typography.isolate_latin(translation)
+    if language.locale.language in typography.CJK_LANGUAGES:
+        return typography.mark_seams(translation, EXPRESSION)
+    return translation
+
+
+def _padded(text: str, block: Block) -> str:
+    # A translation stands on one line where the English may have several: a Jinja comment holds the other lines, so
+    # that the lines in the errors of a template are those of the page.
+    lost = block.source.count("\n") - text.count("\n")
+    return text + "{#" + "\n" * lost + "+#}" if lost > 0 else text
+
+
+def _refuse_other_expressions(message: str, translation: str, language: Language) -> None:
+    if placeholders(message) != placeholders(translation):
+        line = language.lines.get((None, message), 0)
+        raise AtlasError(
+            f"the expressions of the translation differ from those of {message[:60]!r}",
+            where=f"{language.catalog}:{line}",
+            remedy=f"use each of these once: {' '.join(placeholders(message)) or 'none'}",
+        )
+
+
+def placeholders(message: str) -> list[str]:
+    """The Jinja expressions and statements of a message, sorted; their inner spaces do not count."""
+    found = [*EXPRESSION.findall(message), *STATEMENT.findall(ATTRIBUTES_WITH_ID.sub("", message))]
+    return sorted(re.sub(r"\s+", " ", expression) for expression in found)
+
+
+_INDENTED_EXPRESSION = re.compile(rf"(?m)^([ \t]+)({EXPRESSION.pattern})[ \t]*$", EXPRESSION.flags)
+
+
+def _template(body: str) -> str:
+    """Markdown that Jinja understands: ids are no comments, and tables within a list item stay in it."""
+    body = ATTRIBUTES_WITH_ID.sub(lambda attributes: "{: " + attributes[0][1:], body)
+    return _INDENTED_EXPRESSION.sub(lambda line: f"{line[1]}{{{{ ({line[2][2:-2]}) | indent({line[1]!r}) }}}}", body)
+
+
+# --- Rendering --------------------------------------------------------------------------------------------------------
+
+
+class _Unknown(jinja2.StrictUndefined):
+    """A name that does not exist: its error knows the name and where it was looked for."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        hint: str | None = None,
+        obj: Any = jinja2.utils.missing,
+        name: str | None = None,
+        exc: Callable[[str], Exception] = jinja2.UndefinedError,
+    ) -> None:
+        unknown = exc is jinja2.UndefinedError
+        raised = (lambda _: _UnknownNameError(str(name), obj)) if unknown else exc
+        super().__init__(hint, obj, name, raised)  # type: ignore[arg-type]  # it is called, nothing more
+
+
+class _UnknownNameError(jinja2.UndefinedError):
+    def __init__(self, name: str, owner: Any) -> None:
+        super().__init__(name)
+        self.name = name
+        self.owner = owner
+
+
+@dataclass(frozen=True)
+class _Jinja:
+    """Jinja with the names that pages may use."""
+
+    environment: jinja2.Environment
+    filters: frozenset[str]  # those of the names that are filters: they decide whether compiled code can be used again
+    emitted: list[SiteFile]  # by the page that is being rendered
+
+
+def _jinja(names: Mapping[str, Any], emitted: list[SiteFile]) -> _Jinja:
+    functions = {name: value for name, value in names.items() if callable(value)}
+    environment = _bare_environment(frozenset(functions)).overlay()
+    environment.globals = {**environment.globals, **names}
+    environment.filters = {**environment.filters, **functions}
+    return _Jinja(environment, frozenset(functions), emitted)
+
+
+@lru_cache(maxsize=8)
+def _bare_environment(filters: frozenset[str]) -> jinja2.Environment:
+    environment = Sandbox(
+        undefined=_Unknown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # the output is Markdown; what needs escaping is escaped by the vocabulary
+        optimized=False,  # a constant may be formatted differently in each language, and the code is shared
+        finalize=lambda value: UNKNOWN if value is None else value,
+    )
+    environment.filters.update(dict.fromkeys(filters, _no_filter))
+    return environment
+
+
+def _no_filter(*_: Any) -> NoReturn:
+    raise NotImplementedError
+
+
+@lru_cache(maxsize=1024)
+def _compile(template: str, where: str, filters: frozenset[str]) -> CodeType:
+    return _bare_environment(filters).compile(template, filename=where)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PageFile(SiteFile):
+    """A page with its figures, rendered when somebody first asks for its content; its title alone costs far less."""
+
+    translated: Translated
+    jinja: _Jinja
+    item: Mapping[str, Any] = field(default_factory=dict)  # what it is rendered for: ``device`` or ``model``
+
+    @property
+    def content(self) -> str:
+        """Finished Markdown with its front matter."""
+        return self._rendered[0]
+
+    @property
+    def emitted(self) -> tuple[SiteFile, ...]:
+        """The charts and downloads that it asks for."""
+        return self._rendered[1]
+
+    @property
+    def is_rendered(self) -> bool:
+        """Whether that has been done."""
+        return "_rendered" in self.__dict__
+
+    @cached_property
+    def title(self) -> str | None:
+        """As its front matter gives it, if it does."""
+        return self._front("title") if "title" in self.translated.front else None
+
+    @cached_property
+    def _rendered(self) -> tuple[str, tuple[SiteFile, ...]]:
+        page, emitted = self.translated, self.jinja.emitted
+        emitted.clear()
+        body = self._evaluate(page.template, page.source.document.front.count("\n"))
+        if page.language.code != "en":
+            body = typography.plain_alternatives(body)
+        front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
+        content = front_matter.dump(front) + _with_notice(typography.close_seams(body), page)
+        return content, tuple(emitted)
+
+    def _front(self, key: str) -> str:
+        text = self._evaluate(self.translated.front[key], self.translated.source.front.lines[key] - 1)
+        return typography.close_seams(typography.plain(text)).strip()
+
+    def _evaluate(self, template: str, first_line: int) -> str:
+        page = Page(self.uri, "../" * self.uri.count("/"))
+        context = {"page": page, "language": self.translated.language, **self.item}
+        return _evaluate(template, self.jinja, context, self.translated.source.where, first_line)
+
+
+_FAILURES = (
+    *(jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
+    *(SyntaxError, RecursionError, MemoryError),  # of brackets in brackets, more than Python can compile
+)
+
+
+def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: str, first_line: int) -> str:
+    """`template` with its expressions replaced. Raises `AtlasError` with the line of the page."""
+    if "{" not in template:
+        return template
+    environment = jinja.environment
+    try:
+        code = _compile(template, where, jinja.filters)
+        return jinja2.Template.from_code(environment, code, environment.globals).render(context)
+    except jinja2.TemplateSyntaxError as error:
+        what, remedy = _syntax_error(error, environment)
+        raise AtlasError(what, where=f"{where}:{error.lineno + first_line}", remedy=remedy) from None
+    except AtlasError as error:
+        place = _line(error, where, first_line)
+        raise AtlasError(error.what, where=error.where or place, remedy=error.remedy) from None
+    except _UnknownNameError as error:
+        what, near = _unknown_name(error, {*environment.globals, *context})
+        remedy = (
+            f"did you mean {near}?" if near else "docs/ shows what pages use; generator/pages/vocabulary.py defines it"
+        )
+        raise AtlasError(what, where=_line(error, where, first_line), remedy=remedy) from None
+    except _FAILURES as error:
+        raise AtlasError(
+            f"the expression cannot be evaluated: {error} ({_origin(error)})",
+            where=_line(error, where, first_line),
+            remedy="correct its arguments; generator/pages/vocabulary.py says what they are",
+        ) from error
+
+
+def _syntax_error(error: jinja2.TemplateSyntaxError, environment: jinja2.Environment) -> tuple[str, str]:
+    message = error.message or "the expression is not valid"
+    unknown = re.match(r"No (filter|test) named '(\w+)'", message)
+    if unknown is None:
+        return (
+            message,
+            "correct the expression; text that Jinja shall not read stands between {% raw %} and {% endraw %}",
+        )
+    known = environment.filters if unknown[1] == "filter" else environment.tests
+    near = _near(unknown[2], known)
+    return f"there is no {unknown[1]} {unknown[2]!r}", f"did you mean {near}?" if near else f"use one of {_list(known)}"
+
+
+def _unknown_name(error: _UnknownNameError, names: Iterable[str]) -> tuple[str, str]:
+    if error.owner is jinja2.utils.missing:
+        return f"there is no figure {error.name!r}", _near(error.name, names)
+    kind = type(error.owner).__name__
+    attributes = [name for name in dir(error.owner) if not name.startswith("_")]
+    return f"there is no figure {error.name!r} in {kind}", _near(error.name, attributes)
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    return ", ".join(difflib.get_close_matches(str(name), [*names], n=3, cutoff=0.5))
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _line(error: BaseException, where: str, first_line: int) -> str:
+    """``file:line`` of the innermost template line that an error passed through."""
+    line = 0
+    trace = error.__traceback__
+    while trace:
+        if trace.tb_frame.f_code.co_filename == where:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f"{where}:{line + first_line}" if line else where
+
+
+def _origin(error: BaseException) -> str:
+    """Where the error was raised, for who mends the function behind an expression."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return (
+        f"{type(error).__name__} in {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    )
+
+
+def _items(source: Source, names: Mapping[str, Any]) -> Iterable[Any]:
+    return getattr(names["atlas"], str(source.front.for_each))  # type: ignore[no-any-return]
+
+
+# --- Untranslated -----------------------------------------------------------------------------------------------------
+
+HELP = "help-to-translate"
+"""The class of the one link that the source language has not."""
+
+_TITLE = re.compile(r"\A\s*# .*\n")
+
+
+def _shown(text: str) -> str:
+    """An interface string as a page shows it: marked where it is English."""
+    return text.__html__() if isinstance(text, Untranslated) else text
+
+
+def _with_notice(body: str, page: Translated) -> str:
+    """The page with a notice below its title that counts what is not translated yet. None where nothing is missing."""
+    if not page.missing:
+        return body
+    gettext = page.language.gettext
+    text = page.language.ngettext(
+        "%(missing)s of %(total)s text on this page is not translated yet and appears in English.",
+        "%(missing)s of %(total)s texts on this page are not translated yet and appear in English.",
+        page.missing,
+    )
+    isolate, number = page.language.isolate, page.language.number
+    text = _shown(text % {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))})
+    title = gettext("Translation in progress")
+    link = gettext("Help to translate them")
+    if page.language.source_url:
+        text = f"{text} [{_shown(link)}]({page.language.source_url}#L{page.first_line}){{ .{HELP} }}"
+    notice = f'\n!!! info "{_shown(title)}"\n    {text}\n'
+    heading = _TITLE.match(body)
+    head, rest = (heading[0], body[heading.end() :]) if heading else ("", body)
+    return f"{head}{notice}{'' if rest.startswith(chr(10)) else chr(10)}{rest}"

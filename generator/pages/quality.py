@@ -1,0 +1,64 @@
+"""How well ways of timing repeat, as the methodology page shows it.
+
+A `bench.records.quality.Quality` and the words of a language enter; a table leaves.
+
+    python -m pytest tests/test_quality_table.py
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from markupsafe import Markup
+
+from bench.records.quality import OURS, Quality
+from generator.figures.markup import Cell
+from generator.figures.words import Words
+from generator.pages import document
+
+
+def table(quality: Quality, words: Words) -> str:
+    """A line for each model and way of timing: what it finds, how far its repeats lie apart, and what it costs."""
+    gettext = words.language.gettext
+    head = (
+        *(gettext("Model"), gettext("Way of timing"), gettext("Speedup")),
+        *(gettext("Spread of the speedup"), gettext("Eager (ms)"), gettext("Compiled (ms)")),
+        gettext("Time spent measuring (s)"),
+    )
+    lines = [_line(quality, way, model, words) for model in quality.models for way in quality.ways]
+    return document.table(gettext("Ways of timing the same models"), head, lines, quality, words)
+
+
+def _line(quality: Quality, way: str, model: str, words: Words) -> tuple[Cell, ...]:
+    language, repeats = words.language, quality.of(way, model)
+    if not repeats:
+        return (Cell(words.value(model)), _name(way, words), *[Cell("—", classes="number")] * 5)
+    eager, compiled = (
+        statistics.median(getattr(each, f"{arm}_ms") for each in repeats) for arm in ("eager", "compiled")
+    )
+
+    def figure(text: str, value: float) -> Cell:
+        return Cell(words.value(text), repr(value), "number")
+
+    pooled, spread, seconds = (of(way, model) for of in (quality.pooled, quality.spread, quality.seconds))
+    return (
+        Cell(words.value(model)),
+        _name(way, words),
+        figure(language.ratio(pooled, 3), pooled),
+        figure(language.percent(spread, 1), spread),
+        figure(language.number(eager, 3), eager),
+        figure(language.number(compiled, 3), compiled),
+        figure(language.number(seconds, 0), seconds),
+    )
+
+
+def _name(way: str, words: Words) -> Cell:
+    gettext = words.language.gettext
+    names = {
+        OURS: gettext("the standard profile of this atlas"),
+        "mean_of_300": gettext("the mean of 300 calls, one arm after the other"),
+        "alone": gettext("our rounds in one process, one arm after the other"),  # of records before turns
+        "interleaved": gettext("our rounds in one process, both arms in turn"),
+    }
+    timer = Markup("<code>Timer.{}</code>").format(way)
+    return Cell(words.phrase(names[way]) if way in names else timer)

@@ -1,0 +1,180 @@
+"""What the pages for translators show: how much is translated, what comes next, and the glossary.
+
+A `Language` enters; functions for the expressions of pages leave, which return HTML blocks without blank lines. Every
+language shows the same tables: the figures come from the committed catalogs, the terms from the glossary.
+
+    python -m generator status
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from markupsafe import Markup, escape
+
+from generator.figures.markup import Cell, Line, Table
+from generator.figures.words import Words
+from generator.languages.catalogs import address_of
+from generator.languages.coverage import INTERFACE, VIEWS, Coverage, committed_coverage, next_up, percent, read_views
+from generator.languages.glossary import Term, load_glossary
+from generator.languages.language import LANGUAGES, LOCALES, Language, load_locale, name_of
+
+NAMES = ("translation_table", "translation_pages_table", "next_translations", "glossary_table", "glossary_names")
+"""What pages may use: unlike all else, it tells of every language's catalog, and of the text of every page."""
+
+TOP = 10
+"""How many pages the list of what to translate next names."""
+
+
+def translators(language: Language, locales: Path = LOCALES) -> dict[str, Callable[[], str]]:
+    """The functions of `NAMES`."""
+    view = _View(language, locales)
+    return dict(zip(NAMES, (view.languages, view.pages, view.next, view.glossary, view.names), strict=True))
+
+
+class _View:
+    def __init__(self, language: Language, locales: Path) -> None:
+        self.language = language
+        self.words = Words(language, html=True)
+        self.locales = locales
+
+    # ── Status ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def languages(self) -> str:
+        """One row per language: words translated, and what is left."""
+        gettext = self.language.gettext
+        head = (
+            gettext("Language"),
+            gettext("Translated"),
+            gettext("Untranslated (words)"),
+            gettext("Outdated (words)"),
+            gettext("Fuzzy (words)"),
+            gettext("Complete"),
+        )
+        lines = []
+        for code in LANGUAGES[1:]:
+            rows = [row for row in self._rows() if row.language == code]
+            kinds = ([row.untranslated for row in rows], [row.outdated for row in rows], [row.fuzzy for row in rows])
+            share = percent(rows)
+            declared = gettext("yes") if rows[0].declared_complete else gettext("no")
+            cells = (
+                Cell(_name(code)),
+                Cell(self.words.value(self.language.percent(share / 100, 0)), str(share), "number"),
+                *(self._number(sum(tally.words for tally in kind)) for kind in kinds),
+                Cell(escape(declared)),
+            )
+            lines.append(Line(cells))
+        return self._table(gettext("What is translated into each language"), head, lines, numbers=range(1, 5))
+
+    def pages(self) -> str:
+        """One row per page: its words, and how many of them each language still shows in English."""
+        gettext = self.language.gettext
+        by_page: dict[str, list[Coverage]] = {}
+        for row in self._rows():
+            by_page.setdefault(row.page, []).append(row)
+        head = (gettext("Page"), gettext("Words"), *map(_name, LANGUAGES[1:]))
+        lines = [
+            Line((Cell(self._page(page)), self._number(rows[0].total.words), *(self._left(row) for row in rows)))
+            for page, rows in by_page.items()
+        ]
+        caption = gettext("Words of each page that appear in English")
+        return self._table(caption, head, lines, numbers=range(1, len(head)))
+
+    def next(self) -> str:
+        """What to translate next: a list, the most read page first where a file tells what is read."""
+        path = self.locales / VIEWS
+        left = next_up(self._rows(), read_views(path) if path.is_file() else {})
+        if not left:
+            return str(Markup("<p>{}</p>").format(self.language.gettext("Nothing is left to translate.")))
+        items = (self._item(row, views) for row, views in left[:TOP])
+        return str(Markup("<ol>\n{}\n</ol>").format(Markup("\n").join(items)))
+
+    def _item(self, row: Coverage, views: int) -> str:
+        words = self.language.ngettext("%(count)s word", "%(count)s words", row.left.words)
+        facts = [_name(row.language), self._page(row.page)]
+        facts.append(self.words.say(words, count=self.language.number(row.left.words)))
+        if views:
+            message = self.language.ngettext("%(count)s view", "%(count)s views", views)
+            facts.append(self.words.say(message, count=self.language.number(views)))
+        return Markup("<li>{}</li>").format(self.words.facts(facts))
+
+    def _rows(self) -> tuple[Coverage, ...]:
+        catalogs = sorted(self.locales.glob("*/LC_MESSAGES/*.po"))
+        return _coverage(self.locales, tuple((path, path.stat().st_mtime_ns) for path in catalogs))
+
+    def _page(self, page: str) -> str:
+        if page == INTERFACE:
+            return escape(self.language.gettext("Interface"))
+        address = address_of(page.removeprefix("docs/"))
+        shown = Markup("<code>{}</code>").format(address)
+        return shown if "…" in address else Markup('<a href="..{}">{}</a>').format(address, shown)
+
+    def _left(self, row: Coverage) -> Cell:
+        return self._number(row.left.words)
+
+    def _number(self, n: int) -> Cell:
+        return Cell(self.words.value(self.language.number(n)), str(n), "number")
+
+    # ── Glossary ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def glossary(self) -> str:
+        """Every term in every language, with other right words and wrong ones."""
+        gettext = self.language.gettext
+        head = (gettext("English"), *map(_name, LANGUAGES[1:]), gettext("Note"))
+        terms = sorted(load_glossary(self.locales).term, key=lambda term: term.en.lower())
+        lines = [
+            Line(
+                (
+                    Cell(_in("en", term.en)),
+                    *(Cell(self._term(term, code)) for code in LANGUAGES[1:]),
+                    Cell(self._note(term), classes="prose"),
+                )
+            )
+            for term in terms
+        ]
+        return self._table(gettext("Terms in every language"), head, lines)
+
+    def names(self) -> str:
+        """The names that stay as they are, in a row."""
+        names = sorted(load_glossary(self.locales).keep, key=str.lower)
+        return str(Markup("<p>{}</p>").format(self.words.names(names)))
+
+    def _term(self, term: Term, code: str) -> str:
+        gettext, (own, *others), avoid = self.language.gettext, term.variants(code) or ("",), term.avoid.get(code, ())
+        parts = [_in(code, own)]
+        if others:
+            parts.append(self._small(gettext("also %(words)s"), code, others))
+        if avoid:
+            parts.append(self._small(gettext("not %(words)s"), code, avoid))
+        return self.words.lines(parts)
+
+    def _small(self, message: str, code: str, words: Sequence[str]) -> str:
+        shown = Markup(" · ").join(_in(code, word) for word in words)
+        return Markup("<small>{}</small>").format(self.words.say(message, words=shown))
+
+    def _note(self, term: Term) -> str:
+        return self.words.say(self.language.gettext(term.note)) if term.note else ""
+
+    def _table(self, caption: str, head: Sequence[str], lines: Sequence[Line], numbers: Sequence[int] = ()) -> str:
+        columns = tuple(
+            Cell(escape(each), scope="col", classes="number" if index in numbers else "")
+            for index, each in enumerate(head)
+        )
+        return Table(escape(caption), columns, tuple(lines)).html()
+
+
+@lru_cache(maxsize=2)
+def _coverage(locales: Path, _catalogs: tuple[tuple[Path, int], ...]) -> tuple[Coverage, ...]:
+    return tuple(committed_coverage(locales))
+
+
+def _in(code: str, text: str) -> str:
+    """A text in its own language and direction."""
+    direction = load_locale(code).text_direction
+    return Markup('<span lang="{}" dir="{}">{}</span>').format(code, direction, text)
+
+
+def _name(code: str) -> str:
+    return _in(code, name_of(code))

@@ -1,0 +1,564 @@
+"""What pages may say: the figures, tables and charts of `Results`, in one language, as names for their expressions.
+
+`Results` and a `Language` enter; a dictionary leaves, of objects (``atlas``) and of functions, which are filters as
+well (``{{ row.eager_ms | ms }}``). Functions return HTML blocks without blank lines, which Markdown passes through;
+charts and downloads are handed to `emit` as files. The values of keywords are slugs and names from the records; one
+that does not exist is an `AtlasError` with the nearest ones.
+
+Where no record knows what a table or chart shows, a sentence says so in its place. A page that would rather leave its
+section out asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for what
+``mode_table`` shows, and likewise ``memory_rows``, ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``,
+``recompile_rows``, ``version_rows`` (table and chart) and ``compile_rows`` (``compile_cost_table``,
+``break_even_table``). ``{{ row | why }}`` tells the causes of one row.
+
+    python -m generator stage
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import date, datetime
+from functools import cache, partial
+from itertools import chain
+from typing import Any
+from urllib.parse import urlencode
+
+import jinja2
+from markupsafe import Markup, escape
+
+from bench.errors import AtlasError
+from bench.records import faults as fault_documents
+from bench.records.performance import COMMAND as TIME_BUILDS
+from bench.records.performance import PERFORMANCE, Figure, Performance
+from bench.records.quality import COMMAND, QUALITY
+from bench.records.tour import TOURS, Tour
+from generator.data.load import COORDINATES, Results, slugify
+from generator.data.rows import MODES, Row, Rows, comparisons
+from generator.figures import causes, charts, tables
+from generator.figures.charts import Chart
+from generator.figures.curves import CurvesChart
+from generator.figures.markup import Tables, figure, status_notes
+from generator.figures.tables import Lines
+from generator.figures.words import Words
+from generator.languages import typography
+from generator.languages.language import Language
+from generator.pages import decision, downloads, explorer, faults, performance, quality, tour
+from generator.pages.atlas import Atlas, family_of
+from generator.pages.site_file import CHARTS, DATA, SiteFile
+from generator.pages.translators import translators
+
+CELLS = f"{DATA}/compile-atlas"
+DECISIONS = f"{DATA}/should-i-compile.json"
+EXPLORER = f"{DATA}/explorer.json"
+LOSSES = f"{DATA}/losses.csv"
+ROUNDS = f"{DATA}/rounds/"
+
+MOST_LINES = 400
+"""Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
+
+MOST_BARS = 120
+"""Rows of a chart. More are shown as a distribution."""
+
+FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
+"""Values of coordinates that a page may name before there is any record of them."""
+
+Emit = Callable[[SiteFile], object]
+Draw = Callable[[Rows, Language, Collection[int]], Chart]
+
+
+def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
+    """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
+    atlas = Atlas(results, language)
+    documents = {name: getattr(results, name) for name in ("tour", "quality", "faults", "performance")}
+    return {
+        "atlas": atlas,
+        **documents,
+        **_filters(language),
+        **_Functions(atlas, emit).names(),
+        **translators(language),
+    }
+
+
+# ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _filters(language: Language) -> dict[str, Callable[..., str]]:
+    words = Words(language, html=True)
+
+    def shown(text: str) -> str:
+        return str(words.value(text))
+
+    def name(text: object) -> str:
+        """A label may be isolated for plain text, such as a title: here it is HTML."""
+        plain = str(text)
+        isolated = typography.LEFT_TO_RIGHT_MARK in plain
+        return typography.unmarked(typography.isolated(str(escape(plain))) if isolated else shown(plain))
+
+    return {
+        "ms": lambda x, digits=3: shown(language.milliseconds(x, digits)),
+        "seconds": lambda x, digits=1: shown(language.seconds(x, digits)),
+        "gb": lambda x, digits=2: shown(language.gigabytes(x, digits)),
+        "percent": lambda x, digits=1: shown(language.percent(x, digits)),
+        "signed_percent": lambda x, digits=1: shown(words.percent(x, digits)),
+        "ratio": lambda x, digits=2: shown(language.ratio(x, digits)),
+        "number": lambda x, digits=None: shown(language.number(x, digits)),
+        "date": lambda day: shown(_date(day, language)),
+        "name": name,
+        "names": lambda items: typography.unmarked(
+            str(words.names([str(getattr(item, "label", item)) for item in items]))
+        ),
+        "listing": tour.listing,
+        "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
+        "counted": lambda n, noun: str(words.say(_counted(language, noun, n), count=language.number(n))),
+    }
+
+
+def _date(day: date | datetime | str, language: Language) -> str:
+    return Words(language, html=False).date(day) if isinstance(day, str) else language.date(day)
+
+
+def _counted(language: Language, noun: str, n: float) -> str:
+    """The message "n things" for a noun that pages may count."""
+    ngettext = language.ngettext
+    messages: dict[str, Callable[[], str]] = {
+        "model": lambda: ngettext("%(count)s model", "%(count)s models", n),
+        "vision model": lambda: ngettext("%(count)s vision model", "%(count)s vision models", n),
+        "device": lambda: ngettext("%(count)s device", "%(count)s devices", n),
+        "record": lambda: ngettext("%(count)s record", "%(count)s records", n),
+        "run": lambda: ngettext("%(count)s run", "%(count)s runs", n),
+        "cell": lambda: ngettext("%(count)s cell", "%(count)s cells", n),
+        "row": lambda: ngettext("%(count)s row", "%(count)s rows", n),
+        "published row": lambda: ngettext("%(count)s published row", "%(count)s published rows", n),
+        "published figure": lambda: ngettext("%(count)s published figure", "%(count)s published figures", n),
+        "comparison": lambda: ngettext("%(count)s comparison", "%(count)s comparisons", n),
+        "process": lambda: ngettext("%(count)s process", "%(count)s processes", n),
+        "core": lambda: ngettext("%(count)s core", "%(count)s cores", n),
+        "CPU core": lambda: ngettext("%(count)s CPU core", "%(count)s CPU cores", n),
+        "image": lambda: ngettext("%(count)s image", "%(count)s images", n),
+        "interval": lambda: ngettext("%(count)s interval", "%(count)s intervals", n),
+        "repeat": lambda: ngettext("%(count)s repeat", "%(count)s repeats", n),
+        "call": lambda: ngettext("%(count)s call", "%(count)s calls", n),
+        "graph": lambda: ngettext("%(count)s graph", "%(count)s graphs", n),
+        "graph break": lambda: ngettext("%(count)s graph break", "%(count)s graph breaks", n),
+        "language": lambda: ngettext("%(count)s language", "%(count)s languages", n),
+    }
+    return messages[_known("noun", noun, messages)]()
+
+
+# ── Functions ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Functions:
+    """The functions of the vocabulary. Those that link get the page that they stand on from the context."""
+
+    def __init__(self, atlas: Atlas, emit: Emit) -> None:
+        self.atlas = atlas
+        self.language = atlas.language
+        self.words = Words(atlas.language, html=True)
+        self.emit = emit
+        self._index = cache(self._indexed)  # goes with this edition
+
+    def names(self) -> dict[str, Callable[..., str]]:
+        """Each public method as Jinja calls it: without its context on pages' side."""
+        functions = {
+            *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
+            "families_table",
+            *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
+            *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
+            *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
+            *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
+            *(
+                "explorer",
+                "decision_helper",
+                "tour_graphs_table",
+                "tour_breaks_table",
+                "tour_scores_table",
+                "loss_chart",
+                "quality_table",
+                "building_table",
+                "loading_table",
+                "faults_table",
+            ),
+        }
+        return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
+
+    # Tables
+
+    def latency_table(self, page: str, **selection: Any) -> str:
+        """Eager and compiled latency of the selected cells."""
+        rows = self._select(selection)
+        if not rows:
+            return self._nothing()
+        headline = self.language.gettext("Latency, eager and compiled")
+        return self._limited(page, tables.latency(rows), rows, headline, selection)
+
+    def slower_table(self, page: str) -> str:
+        """The clearest cases in which compiling costs time."""
+        lines = tables.slower(self.atlas.cells)
+        headline = self.language.gettext("Where the compiled model is slower")
+        return self._tables(page).latency(lines, headline) if lines else self._nothing()
+
+    def summary_table(self, page: str) -> str:
+        """One row per device."""
+        caption = self.language.gettext("What compiling does to the latency, by device")
+        return self._table(page, tables.summary(self.atlas.cells, self.atlas.doubtful), caption)
+
+    def devices_table(self, page: str) -> str:
+        """What was measured on each device."""
+        return self._table(page, tables.devices(self.atlas.cells), self.language.gettext("All devices"))
+
+    def models_table(self, page: str, **selection: Any) -> str:
+        """All models, or the selected ones, with their largest gain."""
+        lines = tables.models(self._select(selection), self.atlas.doubtful)
+        return self._table(
+            page, lines, self.language.gettext("Models") if selection else self.language.gettext("All models")
+        )
+
+    def families_table(self, page: str, **selection: Any) -> str:
+        """The families of many models, with what compiling does to them."""
+        rows = self._select(selection)
+        lines = tables.families(rows, self._family_of, self.atlas.doubtful)
+        return self._table(page, lines, self.language.gettext("Models by family"))
+
+    def compile_cost_table(self, page: str, **selection: Any) -> str:
+        """What compiling costs, and when it has paid."""
+        headline = self.language.gettext("Time until the compiled model is ready, and the calls that pay for it")
+        return self._of_rows(page, selection, headline, tables.compile_rows, tables.compile_cost)
+
+    def break_even_table(self, page: str, **selection: Any) -> str:
+        """Calls until compiling has paid, with an empty and with a filled cache."""
+        headline = self.language.gettext("Calls until compiling has paid, with intervals of 95%")
+        return self._of_rows(page, selection, headline, tables.compile_rows, tables.break_even)
+
+    def mode_table(self, page: str, **selection: Any) -> str:
+        """The modes of the same cells compared."""
+        headline = self.language.gettext("Modes compared: latency, and what it costs to get there")
+        return self._of_rows(page, selection, headline, tables.mode_rows, tables.modes)
+
+    def memory_table(self, page: str, **selection: Any) -> str:
+        """Peak memory of both arms."""
+        headline = self.language.gettext("Peak memory, eager and compiled")
+        return self._of_rows(page, selection, headline, tables.memory_rows, tables.memory)
+
+    def efficiency_table(self, page: str, **selection: Any) -> str:
+        """Operations, the rate at which both arms do them, and energy."""
+        headline = self.language.gettext("Arithmetic done against what the device can do")
+        return self._of_rows(page, selection, headline, tables.efficiency_rows, tables.efficiency)
+
+    def breaks_table(self, page: str, **selection: Any) -> str:
+        """Where and why Dynamo ended a graph."""
+        headline = self.language.gettext("Graph breaks, with their reasons as PyTorch words them")
+        return self._of_rows(page, selection, headline, tables.break_rows, tables.graph_breaks)
+
+    def skips_table(self, page: str, **selection: Any) -> str:
+        """Why CUDA graphs were skipped."""
+        headline = self.language.gettext("Skipped CUDA graphs, with their reasons as PyTorch words them")
+        return self._of_rows(page, selection, headline, tables.skip_rows, tables.skips)
+
+    def recompiles_table(self, page: str, **selection: Any) -> str:
+        """How often Dynamo traced again."""
+        headline = self.language.gettext("How often a model is compiled again")
+        return self._of_rows(page, selection, headline, tables.recompile_rows, tables.recompiles)
+
+    def versions_table(self, page: str, **selection: Any) -> str:
+        """The same cells across versions of PyTorch."""
+        headline = self.language.gettext("Compiled latency by PyTorch version, eager below it")
+        return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
+
+    def malloc_table(self, page: str, *, device: str) -> str:
+        """What it changes on a CPU that freed memory is kept."""
+        slug = _known("device", device, self.atlas.device)
+        pairs = [pair for pair in self.atlas.malloc_pairs if pair[1]["device"] == slug]
+        if not pairs:
+            return self._nothing()
+        headline = self.language.gettext("Latency and speedup by default and with freed memory kept")
+        return self._limited(page, tables.malloc(pairs), list(chain(*pairs)), headline, {"device": slug})
+
+    def cause_table(self, page: str, **selection: Any) -> str:
+        """The verdict on each cell, and its causes."""
+        headline = self.language.gettext("Whether compiling helps, and why")
+        return self._of_rows(page, selection, headline, tables.cause_rows, tables.causes)
+
+    def environment_table(self, page: str, **selection: Any) -> str:
+        """What the figures were measured on."""
+        lines = tables.environment(self._select(selection))
+        caption = escape(self.language.gettext("Environment of the records"))
+        return self._tables(page).environment(lines, caption) if lines else self._nothing()
+
+    def runs_table(self, page: str) -> str:
+        """Where the figures come from."""
+        results = self.atlas.results
+        table = self._table(page, tables.runs(results.rows), self.language.gettext("Runs"))
+        if not results.superseded:
+            return table
+        message = self.language.gettext(
+            "Rows of earlier runs that newer runs have replaced, not listed here: %(count)s."
+        )
+        return f"{table}\n{self._paragraph(self.words.say(message, count=self.language.number(results.superseded)))}"
+
+    def problems_table(self, page: str) -> str:
+        """What the data lint found."""
+        findings = self.atlas.results.problems
+        if not findings:
+            return self._paragraph(self.language.gettext("The lint finds nothing that does not fit together."))
+        return self._table(page, tables.problems(findings), self.language.gettext("Findings of the data lint"))
+
+    def status_legend(self, _page: str, **selection: Any) -> str:
+        """What the statuses of the selected cells mean."""
+        notes = status_notes(self._select(selection), self.words)
+        return str(_list("status-legend", notes)) if notes else ""
+
+    # Charts
+
+    def latency_chart(self, page: str, **selection: Any) -> str:
+        """Latency of both arms."""
+        return self._chart(page, "latency", charts.latency, selection)
+
+    def change_chart(self, page: str, **selection: Any) -> str:
+        """Change of the latency by compiling."""
+        return self._chart(page, "change", charts.change, selection)
+
+    def batch_chart(self, page: str, **selection: Any) -> str:
+        """Change of the latency, batch sizes compared."""
+        return self._chart(page, "batches", charts.batches, selection)
+
+    def overview_chart(self, page: str, **selection: Any) -> str:
+        """Change of the latency on every device."""
+        return self._chart(page, "overview", charts.overview, selection)
+
+    def versions_chart(self, page: str, **selection: Any) -> str:
+        """Compiled latency by version of PyTorch."""
+        if not tables.version_cells(self._select(selection)):
+            return self._nothing()
+        return self._chart(page, "versions", charts.versions, selection)
+
+    # Should I compile?
+
+    def decision_helper(self, page: str) -> str:
+        """A form that answers, whose records go to `emit`, and the table of all records for who has no scripts."""
+        rows = self.atlas.cells
+        if not rows:
+            return self._nothing()
+        self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
+        headline = self.language.gettext(
+            "The newest record of every cell: latency, time to ready, and the calls that pay for it"
+        )
+        table = self._limited(page, decision.lines(rows), rows, headline, {})
+        folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
+        every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
+        return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{every}"
+
+    # Explorer
+
+    def explorer(self, page: str) -> str:
+        """Every record in one table that a script fills; its records go to `emit`."""
+        results = self.atlas.results
+        self.emit(SiteFile(EXPLORER, partial(explorer.as_json, results, self.language)))
+        for device in explorer.devices_with_rounds(results):
+            self.emit(SiteFile(f"{ROUNDS}{device}.json", partial(explorer.rounds_as_json, results, device)))
+        files = _address(page, EXPLORER), _address(page, ROUNDS)
+        return explorer.place(self.atlas, *files, lambda kind, slug: _address(page, f"{kind}s/{slug}.md"))
+
+    # Inside TorchDynamo
+
+    def tour_graphs_table(self, _page: str) -> str:
+        """The graphs of a step of training."""
+        return tour.graphs_table(self._tour, self.words)
+
+    def tour_breaks_table(self, _page: str, *, of: str = "step") -> str:
+        """The graph breaks of a step of training, or of the small function."""
+        breaks = {"step": self._tour.example.step.breaks, "function": self._tour.function.breaks}
+        return tour.breaks_table(self._tour, self.words, breaks[_known("part of the tour", of, breaks)])
+
+    def tour_scores_table(self, _page: str) -> str:
+        """What the trained networks score."""
+        return tour.scores_table(self._tour, self.words)
+
+    def loss_chart(self, page: str) -> str:
+        """The losses of training."""
+        chart = tour.loss_chart(self._tour, self.words)
+        self.emit(SiteFile(LOSSES, chart.as_csv))
+        label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
+        return self._figure(page, "loss", chart, (_address(page, LOSSES), label))
+
+    # Methodology
+
+    def quality_table(self, _page: str) -> str:
+        """How ways of timing repeat, what they cost, and what they find."""
+        if self.atlas.results.quality is None:
+            raise AtlasError("there is no comparison of ways of timing yet", where=str(QUALITY), remedy=COMMAND)
+        return quality.table(self.atlas.results.quality, self.words)
+
+    def building_table(self, _page: str, figure: Figure = "wall_s") -> str:
+        """What it takes to build the guide and to show an edit, beside other builders: ``cpu_s`` or ``memory_gb``."""
+        return performance.builds(self._performance, self.words, figure)
+
+    def loading_table(self, _page: str) -> str:
+        """What it takes to read the records."""
+        return performance.loads(self._performance, self.words)
+
+    @property
+    def _performance(self) -> Performance:
+        if self.atlas.results.performance is None:
+            raise AtlasError("nobody has timed the guide yet", where=str(PERFORMANCE), remedy=TIME_BUILDS)
+        return self.atlas.results.performance
+
+    # Contributors
+
+    def faults_table(self, _page: str) -> str:
+        """What the tests did to the program, and what came of it."""
+        if self.atlas.results.faults is None:
+            where, remedy = str(fault_documents.FAULTS), fault_documents.COMMAND
+            raise AtlasError("there is no record of injected faults yet", where=where, remedy=remedy)
+        return faults.table(self.atlas.results.faults, self.words)
+
+    @property
+    def _tour(self) -> Tour:
+        if self.atlas.results.tour is None:
+            raise AtlasError("there is no tour yet", where=str(TOURS), remedy="python -m bench dynamo-tour")
+        return self.atlas.results.tour
+
+    # Files
+
+    def downloads(self, page: str) -> str:
+        """Links to all cells as CSV and JSON, which go to `emit`."""
+        n = len(self.atlas.results.rows)
+        counted = self.words.say(_counted(self.language, "row", n), count=self.language.number(n))
+        items = []
+        for kind, content in (("csv", downloads.as_csv), ("json", downloads.as_json)):
+            uri = f"{CELLS}.{kind}"
+            self.emit(SiteFile(uri, partial(content, self.atlas.results)))
+            link = Markup('<a href="{}" download>{}</a>').format(_address(page, uri), self.words.value(kind.upper()))
+            items.append(self.words.noted(link, counted))
+        return str(_list("downloads", items))
+
+    # Parts
+
+    def _select(self, selection: Mapping[str, Any]) -> Rows:
+        """The newest rows with the given values of coordinates."""
+        labels: set[int] | None = None
+        for coordinate, value in selection.items():
+            by_value = self._index(_known("selection", coordinate, (*COORDINATES, "family")))
+            name = _known(coordinate.replace("_", " "), str(getattr(value, "slug", value)), by_value)
+            labels = by_value[name] if labels is None else labels & by_value[name]
+        return self.atlas.cells if labels is None else [self.atlas.results.rows[label] for label in sorted(labels)]
+
+    def _indexed(self, coordinate: str) -> Mapping[str, set[int]]:
+        """Labels of the newest rows by the value of a coordinate."""
+        labels: dict[str, set[int]] = {value: set() for value in FORESEEN.get(coordinate, ())}
+        for row in self.atlas.cells:
+            value = self._family_of(row) if coordinate == "family" else str(row[coordinate])
+            labels.setdefault(value, set()).add(row["row"])
+        return labels
+
+    def _family_of(self, row: Row) -> str:
+        return family_of(row["model_label"])
+
+    def _tables(self, page: str) -> Tables:
+        return Tables(self.words, self.atlas.results, lambda kind, slug: _address(page, _page_of(kind, slug)))
+
+    def _of_rows(
+        self,
+        page: str,
+        selection: Mapping[str, Any],
+        headline: str,
+        choose: Callable[[Rows], Rows],
+        lines: Callable[[Rows], Lines],
+    ) -> str:
+        """A table of those of the selected rows that `choose` leaves."""
+        rows = choose(self._select(selection))
+        return self._limited(page, lines(rows), rows, headline, selection) if rows else self._nothing()
+
+    def _limited(self, page: str, lines: Lines, rows: Rows, headline: str, selection: Mapping[str, Any]) -> str:
+        """A table of the first lines, which says so where there are more."""
+        first = lines[:MOST_LINES]
+        shown = {line["row"] for line in first}
+        about = rows if len(first) == len(lines) else [row for row in rows if row["row"] in shown]
+        return self._tables(page).rows(first, about, headline) + self._rest(page, len(lines), selection)
+
+    def _rest(self, page: str, count: int, selection: Mapping[str, Any]) -> str:
+        """What a table leaves out, "" where it has all its lines."""
+        if count <= MOST_LINES:
+            return ""
+        message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
+        numbers = {"shown": self.language.number(MOST_LINES), "count": self.language.number(count)}
+        address, label = self._in_explorer(page, selection)
+        told = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
+        return f"\n{told.format(self.words.say(message, **numbers), address, label)}"
+
+    def _table(self, page: str, lines: Lines, caption: str) -> str:
+        if not lines:
+            return self._nothing()
+        return self._tables(page).table(lines[:MOST_LINES], escape(caption)) + self._rest(page, len(lines), {})
+
+    def _chart(self, page: str, kind: str, draw: Draw, selection: Mapping[str, Any]) -> str:
+        rows = self._select(selection)
+        if not rows:
+            return self._nothing()
+        if len(rows) > MOST_BARS and draw is not charts.overview:
+            # A bar for each would be a wall. The distribution says it once, in place of the changes.
+            is_shown = draw is charts.change and comparisons(rows)
+            return self._chart(page, "overview", charts.overview, selection) if is_shown else ""
+        name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
+        link = self._in_explorer(page, selection)
+        return self._figure(page, name, draw(rows, self.language, self.atlas.doubtful), link)
+
+    def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
+        """The address of these records in the explorer, and what to call it. It knows no families."""
+        chosen = [each for each in _chosen(selection) if each[0] != "family"]
+        address = f"{_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
+        return address, self.language.gettext("Open these records in the explorer")
+
+    def _figure(self, page: str, name: str, chart: Chart | CurvesChart, data: tuple[str, str]) -> str:
+        light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
+        self.emit(SiteFile(light, lambda: chart.light))
+        self.emit(SiteFile(dark, lambda: chart.dark))
+        return figure(chart, _address(page, light), _address(page, dark), data)
+
+    def _nothing(self) -> str:
+        return self._paragraph(self.language.gettext("There is no record for this selection yet."))
+
+    def _paragraph(self, text: str) -> str:
+        return str(Markup('<p class="no-records">{}</p>').format(text))
+
+
+def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(coordinate, str(getattr(value, "slug", value))) for coordinate, value in sorted(selection.items())]
+
+
+def _page_of(kind: str, slug: str) -> str:
+    """The page of a device, model or family."""
+    return f"models/families/{slug}.md" if kind == "family" else f"{kind}s/{slug}.md"
+
+
+def _with_page(function: Callable[..., str]) -> Callable[..., str]:
+    @jinja2.pass_context
+    def on_page(context: jinja2.runtime.Context, /, **selection: Any) -> str:
+        page = context.get("page")
+        return function(getattr(page, "uri", "index.md"), **selection)
+
+    return on_page
+
+
+def _address(page: str, target: str) -> str:
+    """The address of a file relative to a page, both by their uri. A page ``a/b.md`` is served as ``a/b/``."""
+    folder, _, file = page.rpartition("/")
+    depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
+    if target.endswith(".md"):
+        target = target.removesuffix(".md").removesuffix("index") + "/"
+    return "../" * depth + target
+
+
+def _known(kind: str, name: str, known: Any) -> str:
+    """`name`, if it is known. Raises `AtlasError` with the nearest names."""
+    if name in known:
+        return name
+    names = sorted(str(each) for each in known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names[:8]
+    raise AtlasError(f"there is no {kind} {name!r}", remedy=f"did you mean {', '.join(near)}?" if near else "")
+
+
+def _list(name: str, items: Iterable[str]) -> str:
+    lines = Markup().join(Markup("<li>{}</li>\n").format(item) for item in items)
+    return Markup('<ul class="{}">\n{}</ul>').format(name, lines)

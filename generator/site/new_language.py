@@ -1,0 +1,79 @@
+"""One more language: its place in the list, an empty catalog, and what the atlas knows and lacks for it.
+
+The code of a language enters; `languages.toml` and a catalog are written, and lines of text leave that say what follows
+from CLDR, Material and the shipped fonts, and what is left to do by hand.
+
+    python -m generator add-language ko
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from bench import durable
+from bench.errors import AtlasError
+from generator.figures.fonts import is_covered
+from generator.languages import catalogs
+from generator.languages.glossary import load_glossary
+from generator.languages.language import (
+    LIST,
+    LOCALES,
+    PSEUDO,
+    Language,
+    catalog_path,
+    listed,
+    load_language,
+    load_locale,
+    plural_examples,
+    script_of,
+)
+from generator.site import material
+
+
+def add_language(code: str, root: Path = catalogs.ROOT) -> list[str]:
+    """Add the language, and say what it is like. Raises `AtlasError` for a code that is none or is there already."""
+    locales = root / LOCALES.name
+    load_locale(code)
+    if code in (*listed(locales), *PSEUDO):
+        raise AtlasError(
+            f"{code} is a language of the guide already", where=f"{locales.name}/{LIST}", remedy="name another one"
+        )
+    catalogs.refresh(root, locales, [code])
+    _list(code, locales / LIST)
+    return list(_report(load_language(code, locales), root, locales))
+
+
+def _list(code: str, path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    durable.write(path, re.sub(r"(?m)^(languages = \[[^\]]*)\]", rf'\1, "{code}"]', text).encode())
+
+
+def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
+    code, locale = language.code, language.locale
+    forms = "; ".join(
+        f"msgstr[{index}] for {', '.join(map(str, numbers[:4]))}{', …' if len(numbers) > 4 else ''}"
+        for index, numbers in enumerate(plural_examples(locale))
+    )
+    labels = material.labels(code)
+    search = ", ".join(material.search(code)["lang"])
+    yield f"{locale.get_language_name('en')} ({language.name}), {language.direction}, below /{language.prefix}"
+    yield f"plural forms: {forms}"
+    yield f"formats: {language.number(12345.678)}, {language.percent(0.45)}, {language.date(date(2024, 3, 1))}"
+    yield f"labels of the theme: {labels}" + ("" if labels != material.FALLBACK else " (Material has none of its own)")
+    yield f"search: {search}"
+    if is_covered(code):
+        yield f"font: one for its script ({script_of(code)}) ships with the guide"
+    else:
+        yield (
+            f"font: none for its script ({script_of(code)}) ships with the guide. Pages use those of the reader, and "
+            "charts cannot show it before generator/figures/fonts.py has a face for it (FACES), made with "
+            "`python -m generator.figures.make_fonts FOLDER`"
+        )
+    yield "next:"
+    yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; what is missing appears in English"
+    terms = sum(not term.translation(code) for term in load_glossary(locales).term)
+    yield f'  add `{code} = "…"` to the {terms} terms of {locales.name}/glossary.toml'
+    yield "  run `python -m generator check`, and write `X-Complete: yes` into the catalog when nothing is missing"

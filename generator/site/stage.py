@@ -1,0 +1,175 @@
+"""Adapter 2: the guide as plain files, for a builder other than MkDocs.
+
+In: the editions of `generator.pages.guide`, ``mkdocs.yml`` and the assets. Out: for each language a folder of finished
+Markdown and a configuration beside it. Built one after the other, English first, they make one site. What only our hook
+and templates do is left out: social cards, one search tuned for each language, a 404 page that speaks all of them.
+
+    python -m generator stage && cd staged
+    for language in en zh ja ar; do zensical build --strict --config-file $language.yml; done
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import jinja2
+import yaml
+from mkdocs.utils.yaml import yaml_load
+
+from bench import durable
+from bench.errors import AtlasError
+from generator.languages.catalogs import of_settings
+from generator.languages.language import Language
+from generator.pages.guide import Edition, guide_of
+from generator.site.material import labels
+from generator.site.web_fonts import STYLESHEET, web_fonts
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MANIFEST = ".staged.json"
+"""Lists what an earlier run wrote, so that only that is ever replaced or removed."""
+
+OURS = ("hooks", "watch", "exclude_docs", "extra")
+"""Settings that only mean something to MkDocs with our hook."""
+
+PAGE_SCRIPTS = "partials/page-scripts.html"
+"""The template of what a page needs scripts for, below docs/theme."""
+
+
+def stage(out: Path, root: Path = ROOT) -> int:
+    """Write every language below `out` and return the number of files.
+
+    Files of an earlier run are replaced, or removed where they are no longer needed. Raises `AtlasError` rather than
+    touch a file that it has not written.
+    """
+    guide = guide_of(root)
+    guide.update()
+    editions = [guide.edition(language.code) for language in guide.languages]
+    files = dict(file for edition in editions for file in _files(edition, guide.languages, root))
+    owned = _owned(out)
+    foreign = next((path for path in files if path not in owned and (out / path).exists()), None)
+    if foreign:
+        raise AtlasError(
+            "the file is in the way, and was not written by an earlier run",
+            where=str(out / foreign),
+            remedy="name an empty or a new folder",
+        )
+    for path in owned - files.keys():
+        (out / path).unlink(missing_ok=True)
+    _own(out, owned | files.keys())  # before they are there: who is interrupted finds them to be its own
+    for path, content in files.items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        (out / path).write_bytes(content)
+    _own(out, files)
+    return len(files)
+
+
+def _own(out: Path, files: Iterable[str]) -> None:
+    durable.write(out / MANIFEST, json.dumps(sorted(files), indent=0).encode())
+
+
+def _owned(out: Path) -> set[str]:
+    """What an earlier run wrote. Raises `AtlasError` for a list of anything else than files of this folder."""
+    manifest, root = out / MANIFEST, out.resolve()
+    try:
+        listed = json.loads(manifest.read_bytes())
+        if isinstance(listed, list) and all((root / name).resolve().is_relative_to(root) for name in listed):
+            return set(listed)
+    except FileNotFoundError:
+        return set()
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise AtlasError(
+        "is no list of files that an earlier run wrote", where=str(manifest), remedy="name an empty or a new folder"
+    )
+
+
+def _files(edition: Edition, languages: Iterable[Language], root: Path) -> Iterator[tuple[str, bytes]]:
+    """Everything of one language: path below the staged folder, and content."""
+    code = edition.language.code
+    settings = _settings(edition, languages, root)
+    yield f"{code}.yml", yaml.safe_dump(settings, allow_unicode=True, sort_keys=False).encode()
+    scripts = _page_scripts(edition.language, root)
+    for file in (*edition.files, *web_fonts(edition.language, edition.pages)):
+        content = file.content
+        if isinstance(content, str) and file.uri.endswith(".md"):
+            content = _from_source(file.uri, content + _scripts_of(file.uri, content, scripts))
+        yield f"{code}/{file.uri}", content.encode() if isinstance(content, str) else content
+    for path in sorted((root / "docs" / "assets").rglob("*")):
+        if path.is_file():
+            yield f"{code}/{path.relative_to(root / 'docs').as_posix()}", path.read_bytes()
+
+
+def _page_scripts(language: Language, root: Path) -> jinja2.Template:
+    environment = jinja2.Environment(  # noqa: S701  # as in MkDocs: the template escapes what needs it
+        loader=jinja2.FileSystemLoader(root / "docs" / "theme"), extensions=["jinja2.ext.i18n"], trim_blocks=True
+    )
+    environment.install_gettext_callables(language.gettext, language.ngettext, newstyle=True)  # type: ignore[attr-defined]
+    environment.filters["url"] = jinja2.pass_context(lambda context, address: context["base_url"] + address)
+    return environment.get_template(PAGE_SCRIPTS)
+
+
+def _scripts_of(uri: str, content: str, scripts: jinja2.Template) -> str:
+    """What our template adds to a page for its tables, forms and explorer, as HTML at its end."""
+    depth = uri.count("/") + (uri.rpartition("/")[2] != "index.md")
+    html = scripts.render(page=SimpleNamespace(content=content), base_url="../" * depth)
+    lines = "\n".join(line.strip() for line in html.splitlines() if line.strip())
+    return f"\n\n<div>\n{lines}\n</div>\n" if lines else ""
+
+
+def _from_source(uri: str, page: str) -> str:
+    """The page with the addresses in its HTML relative to its file, as Zensical reads them, and not to its address."""
+    folder, name = posixpath.split(uri)
+    if name == "index.md":
+        return page
+
+    def relative(match: re.Match[str]) -> str:
+        target = posixpath.join(uri.removesuffix(".md"), match["path"])
+        slash = "/" * target.endswith("/")
+        return f"{match['start']}{posixpath.relpath(target, folder or '.')}{slash}"
+
+    return _HTML_ADDRESS.sub(relative, page)
+
+
+_HTML_ADDRESS = re.compile(r"""(?P<start><[a-z][^<>]*?\s(?:href|src)=")(?P<path>\.{1,2}/[^"#?]*)""")
+
+
+def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> dict[str, Any]:
+    """``mkdocs.yml`` for a builder that reads one language after the other."""
+    language = edition.language
+    with (root / "mkdocs.yml").open("rb") as file, of_settings():
+        settings: dict[str, Any] = yaml_load(file)
+    for name in OURS:
+        settings.pop(name, None)
+    to_root = "../" if language.prefix else "./"
+    alternate = [{"name": other.name, "link": to_root + other.prefix, "lang": other.code} for other in languages]
+    return {
+        **settings,
+        "site_name": str(language.gettext(settings["site_name"])),
+        "site_description": str(language.gettext(settings["site_description"])),
+        "site_url": urljoin(settings["site_url"], language.prefix),
+        "copyright": str(language.gettext("Code, text and measurements are under the Apache License 2.0.")),
+        "docs_dir": language.code,
+        "site_dir": f"site/{language.prefix}".rstrip("/"),
+        "theme": _theme(settings["theme"], language),
+        "nav": edition.navigation(settings["nav"]),
+        "extra_css": [STYLESHEET, *settings["extra_css"]],
+        "extra": {"alternate": alternate, "scope": urlsplit(settings["site_url"]).path},
+    }
+
+
+def _theme(theme: dict[str, Any], language: Language) -> dict[str, Any]:
+    toggles = language.gettext("Switch to dark mode"), language.gettext("Switch to light mode")
+    palette = [
+        {**scheme, "toggle": {**scheme["toggle"], "name": str(name)}}
+        for scheme, name in zip(theme["palette"], toggles, strict=True)
+    ]
+    kept = {name: value for name, value in theme.items() if name != "custom_dir"}
+    return {**kept, "palette": palette, "language": labels(language.code), "direction": language.direction}
