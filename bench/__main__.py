@@ -1,5 +1,5 @@
-"""`python -m bench`: see `bench.commands.cli`."""
+"""`python -m bench`: see `bench.commands.command_line`."""
 
-from bench.commands.cli import main
+from bench.commands.command_line import main
 
 main()

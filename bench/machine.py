@@ -11,6 +11,9 @@ import platform
 import subprocess
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+"""The folder of this project."""
+
 
 def cpu_name() -> str:
     """The model of the processor, as the system names it."""
@@ -66,3 +69,17 @@ def output(*command: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None
+
+
+def commit() -> str | None:
+    """Short hash of this project's checkout, "-dirty" where the tree (records apart) has changes; None where there is
+    none, as on the nodes of a fleet."""
+    if _git("rev-parse", "--show-toplevel") != str(ROOT):
+        return None
+    found = _git("rev-parse", "--short=12", "HEAD")
+    changes = _git("status", "--porcelain", "--", ":!bench/results")
+    return f"{found}-dirty" if found and changes else found
+
+
+def _git(*arguments: str) -> str | None:
+    return output("git", "-C", str(ROOT), *arguments)

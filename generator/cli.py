@@ -115,7 +115,7 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
 @click.argument("host_port", metavar="HOST:PORT", default="127.0.0.1:8000")
 def address(host_port: str) -> None:
     """Say whether the guide can be served there: better before it is measured for than after."""
-    from generator.site.live import check_address
+    from generator.site.preview import check_address
 
     host, _, port = host_port.rpartition(":")
     if not host or not port.isdecimal():

@@ -14,8 +14,8 @@ import click
 from rich.console import Console
 
 from bench.errors import AtlasError
-from bench.records import document, performance
-from bench.records.performance import BUILDS, EDITS, LOADS, OURS, PERFORMANCE, START, Performance
+from bench.records import build_times, document
+from bench.records.build_times import BUILD_TIMES, BUILDS, EDITS, LOADS, OURS, START, BuildTimes
 from bench.records.scrub import anonymous
 from perf.builders import PEERS
 from perf.report import tables
@@ -44,7 +44,7 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> li
 @click.option("--limit", type=float, default=1800, show_default=True, help="Seconds for one action, then it failed.")
 @click.option("--programs", type=click.Path(path_type=Path), default=ROOT / ".venv" / "peers" / "bin", help="Peers'.")
 @click.option("--work", type=click.Path(path_type=Path), default=ROOT / ".cache" / "perf", help="Folder to work in.")
-@click.option("--out", type=click.Path(path_type=Path), default=PERFORMANCE, help="Folder of the record.")
+@click.option("--out", type=click.Path(path_type=Path), default=BUILD_TIMES, help="Folder of the record.")
 @click.option("--fresh", is_flag=True, help="Begin again instead of going on with an interrupted run.")
 def main(
     pages: list[int],
@@ -85,7 +85,7 @@ def main(
             tell(f"{name} is not installed in {plan.programs}, and left out")
         begun = _begun(progress, plan, fresh=fresh)
         found = Run(plan, begun, lambda found: document.write(found, progress), tell).all()
-        path = performance.write(found, out)
+        path = build_times.write(found, out)
     except AtlasError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
@@ -95,14 +95,14 @@ def main(
     console.print(f"Record: {path}")
 
 
-def _begun(progress: Path, plan: Plan, *, fresh: bool) -> Performance:
+def _begun(progress: Path, plan: Plan, *, fresh: bool) -> BuildTimes:
     """The interrupted run, where it was one of this commit on this machine; else an empty one. A tree with changes is
     no commit: what was timed before may have been other code."""
     command = anonymous(shlex.join(["python", "-m", "perf", *sys.argv[1:]]))
-    begun = performance.nothing_yet(environment(plan), command)
+    begun = build_times.nothing_yet(environment(plan), command)
     if fresh or not progress.is_file() or str(begun.environment.commit).endswith("-dirty"):
         return begun
-    known = performance.read(progress)
+    known = build_times.read(progress)
     return known if known.environment == begun.environment else begun
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from bench.records.performance import OURS
+from bench.records.build_times import OURS
 from generator.languages.language import LANGUAGES, name_of
 from perf import edits
 from perf.cost import Command

@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import Arm, Record, encode, read, run_files
+from bench.records.record import Record, Variant, encode, read, run_files
 from generator.languages.language import LANGUAGES
+from generator.languages.page_source import EACH_PAGE, NO_PAGES
 from generator.pages.atlas import FEW, family_of
-from generator.pages.pages import EACH_PAGE, NO_PAGES
 
 PARTS = ("bench", "docs", "generator", "locales", "mkdocs.yml", "babel.cfg")
 """What a build reads."""
@@ -111,8 +111,10 @@ def _copied(record: Record, model: int, device: int) -> Record:
     measurement = record.measurement
     if measurement:
         factor = 1 + (7 * model + 3 * device) % 97 / 1000
-        arms = {name: _slower(arm, factor) for name in ("eager", "compiled") if (arm := getattr(measurement, name))}
-        measurement = msgspec.structs.replace(measurement, **arms)
+        variants = {
+            name: _slower(variant, factor) for name in ("eager", "compiled") if (variant := getattr(measurement, name))
+        }
+        measurement = msgspec.structs.replace(measurement, **variants)
     return msgspec.structs.replace(record, cell=cell, environment=environment, measurement=measurement)
 
 
@@ -120,10 +122,10 @@ def _numbered(name: str, number: int) -> str:
     return f"{name} v{number + 1}" if number else name
 
 
-def _slower(arm: Arm, factor: float) -> Arm:
-    rounds = tuple(tuple(round(call * factor, 6) for call in calls) for calls in arm.rounds_ms)
-    mean = arm.published_mean_ms and round(arm.published_mean_ms * factor, 3)
-    return msgspec.structs.replace(arm, rounds_ms=rounds, published_mean_ms=mean)
+def _slower(variant: Variant, factor: float) -> Variant:
+    rounds = tuple(tuple(round(call * factor, 6) for call in calls) for calls in variant.rounds_ms)
+    mean = variant.published_mean_ms and round(variant.published_mean_ms * factor, 3)
+    return msgspec.structs.replace(variant, rounds_ms=rounds, published_mean_ms=mean)
 
 
 def write(records: Iterable[Record], results: Path) -> None:

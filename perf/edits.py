@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import Arm, Measurement, Record, Status, encode, read, run_files
+from bench.records.record import Measurement, Record, Status, Variant, encode, read, run_files
 from generator.data.load import slugify
 from generator.languages.language import LANGUAGES, catalog_path
 from perf.served import Edit
@@ -84,7 +84,7 @@ def _measured(record: Record, word: str) -> Record:
         source=None,
         measured_at=datetime.now(UTC).replace(microsecond=0),
         measurement=Measurement(
-            eager=Arm(rounds_ms=((eager_ms,),) * 30), compiled=Arm(rounds_ms=((eager_ms / 2,),) * 30)
+            eager=Variant(rounds_ms=((eager_ms,),) * 30), compiled=Variant(rounds_ms=((eager_ms / 2,),) * 30)
         ),
     )
 

@@ -1,6 +1,6 @@
 """What a run has found, as tables for a terminal: medians, and ours ÷ theirs.
 
-A `Performance` enters; tables of `rich` leave.
+A `BuildTimes` enters; tables of `rich` leave.
 
     make perf
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from bench.records.performance import BUILDS, EDITS, LOADS, OURS, START, Figure, Performance
+from bench.records.build_times import BUILDS, EDITS, LOADS, OURS, START, BuildTimes, Figure
 
 TITLES: dict[Figure, str] = {
     "wall_s": "Seconds on the wall",
@@ -20,40 +20,40 @@ TITLES: dict[Figure, str] = {
 }
 
 
-def tables(performance: Performance) -> Iterator[Table]:
+def tables(build_times: BuildTimes) -> Iterator[Table]:
     """One for each figure of the builders, one of the loads."""
     for figure, title in TITLES.items():
-        if performance.sizes((*BUILDS, START, *EDITS)):
-            yield _builders(performance, figure, f"{title} (ours ÷ theirs)")
-    if performance.sizes(LOADS):
-        yield _loads(performance)
+        if build_times.sizes((*BUILDS, START, *EDITS)):
+            yield _builders(build_times, figure, f"{title} (ours ÷ theirs)")
+    if build_times.sizes(LOADS):
+        yield _loads(build_times)
 
 
-def _builders(performance: Performance, figure: Figure, title: str) -> Table:
+def _builders(build_times: BuildTimes, figure: Figure, title: str) -> Table:
     actions = (*BUILDS, START, *EDITS)
     shown = Table("pages", "action", title=title)
-    for name in performance.builders:
+    for name in build_times.builders:
         shown.add_column(name, justify="right")
-    for size in performance.sizes(actions):
+    for size in build_times.sizes(actions):
         for action in actions:
-            cells = [_cell(performance, name, action, size, figure) for name in performance.builders]
+            cells = [_cell(build_times, name, action, size, figure) for name in build_times.builders]
             shown.add_row(f"{size:,}", action, *cells, end_section=action == actions[-1])
     return shown
 
 
-def _cell(performance: Performance, name: str, action: str, size: int, figure: Figure) -> str:
-    if performance.failed(name, action, size):
+def _cell(build_times: BuildTimes, name: str, action: str, size: int, figure: Figure) -> str:
+    if build_times.failed(name, action, size):
         return "failed"
-    value = performance.median(name, action, size, figure)
+    value = build_times.median(name, action, size, figure)
     if value is None:
         return "—"
-    ratio = None if name == OURS else performance.ratio(name, action, size, figure)
+    ratio = None if name == OURS else build_times.ratio(name, action, size, figure)
     return f"{value:.3g}" + (f" ({ratio:.2g} ×)" if ratio is not None else "")
 
 
-def _loads(performance: Performance) -> Table:
+def _loads(build_times: BuildTimes) -> Table:
     shown = Table("records", "action", "seconds", "seconds of CPU", "peak memory, GB", title="Reading the records")
-    for size in performance.sizes(LOADS):
+    for size in build_times.sizes(LOADS):
         for action in LOADS:
-            shown.add_row(f"{size:,}", action, *(_cell(performance, OURS, action, size, each) for each in TITLES))
+            shown.add_row(f"{size:,}", action, *(_cell(build_times, OURS, action, size, each) for each in TITLES))
     return shown

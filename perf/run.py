@@ -1,6 +1,6 @@
 """Time every builder at every size, in random order; what was timed is saved at once, and not timed again.
 
-A `Plan` and the timings so far enter; a `Performance` with all of them leaves. Pages and records are made up in a work
+A `Plan` and the timings so far enter; a `BuildTimes` with all of them leaves. Pages and records are made up in a work
 folder: nothing is written into the project.
 
     make perf
@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from bench import machine
-from bench.checkout import commit
 from bench.errors import AtlasError
-from bench.records.performance import BUILDS, EDITS, LOADS, OURS, START, Machine, Performance, Timing, rounded
+from bench.machine import commit
+from bench.records.build_times import BUILDS, EDITS, LOADS, OURS, START, BuildTimes, Machine, Timing, rounded
 from bench.records.scrub import one_line
 from perf import builders, content
 from perf.builders import PEERS, STATIC_I18N, ZENSICAL, Builder
@@ -61,13 +61,13 @@ class Run:
     """The timings so far. `save` gets each new state, `tell` hears what happens."""
 
     plan: Plan
-    performance: Performance
-    save: Callable[[Performance], object]
+    build_times: BuildTimes
+    save: Callable[[BuildTimes], object]
     tell: Callable[[str], None]
     _builders: dict[tuple[Any, ...], Sequence[Builder]] = field(default_factory=dict)
     _archives: dict[int, tuple[Path, Path]] = field(default_factory=dict)
 
-    def all(self) -> Performance:
+    def all(self) -> BuildTimes:
         """Time whatever is in the plan and not known yet.
 
         All of it once, and then again: a machine that others use as well is slow for minutes, which then are not those
@@ -83,7 +83,7 @@ class Run:
         for each in ("records-*/archive", f"pages-*/{builders.FORGOTTEN}*"):
             for folder in self.plan.work.glob(each):
                 shutil.rmtree(folder)
-        return self.performance
+        return self.build_times
 
     def _pages(self, size: int, repeat: int, plan: Plan) -> None:
         actions = [*BUILDS, START, *EDITS]
@@ -192,7 +192,7 @@ class Run:
     # ── Timings ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _open(self, builder: str, action: str, size: int, repeat: int) -> bool:
-        known = {each.key for each in self.performance.timings}
+        known = {each.key for each in self.build_times.timings}
         return action in self.plan.actions and (builder, action, size, repeat) not in known
 
     def _timed(self, builder: str, action: str, size: int, repeat: int, act: Callable[[], Cost]) -> bool:
@@ -210,8 +210,8 @@ class Run:
     def _add(self, timing: Timing) -> None:
         if timing.action not in self.plan.actions:
             return
-        self.performance = self.performance.with_timing(timing)
-        self.save(self.performance)
+        self.build_times = self.build_times.with_timing(timing)
+        self.save(self.build_times)
         memory = f"{timing.memory_gb:.2f}" if timing.memory_gb else "?"
         said = timing.failure or f"{timing.wall_s:.3g} s, CPU {timing.cpu_s:.3g} s, {memory} GB"
         self.tell(f"  {timing.size} {timing.builder} {timing.action} #{timing.repeat + 1}: {said}")

@@ -23,7 +23,6 @@ import numpy as np
 from bench.records.record import (
     SCHEMA,
     Accuracy,
-    Arm,
     Cell,
     Compilation,
     Environment,
@@ -33,6 +32,7 @@ from bench.records.record import (
     Record,
     Status,
     Task,
+    Variant,
     Work,
     encode,
 )
@@ -136,7 +136,7 @@ def _run(
 
 
 def _template(run: str, cell: Cell, environment: Environment, night: int, latency_ms: float) -> bytes:
-    """A line of the cell with places for process, date, rounds of both arms and seconds of compiling."""
+    """A line of the cell with places for process, date, rounds of both variants and seconds of compiling."""
     record = Record(
         schema=SCHEMA,
         run=run,
@@ -148,8 +148,8 @@ def _template(run: str, cell: Cell, environment: Environment, night: int, latenc
         environment=environment,
         measured_at=_DATE,
         measurement=Measurement(
-            eager=Arm(rounds_ms=((_EAGER,),), peak_memory_gb=0.5 + night % 9 / 100),
-            compiled=Arm(rounds_ms=((_COMPILED,),), peak_memory_gb=0.4),
+            eager=Variant(rounds_ms=((_EAGER,),), peak_memory_gb=0.5 + night % 9 / 100),
+            compiled=Variant(rounds_ms=((_COMPILED,),), peak_memory_gb=0.4),
             compilation=Compilation(cold_s=_COLD, warm_s=5.5, phases_s={"dynamo": 6.4, "inductor": 57.3}),
             graphs=Graphs(graphs=1, batch_size_recompiles=1),
             accuracy=Accuracy(max_relative_error=9e-7),

@@ -13,7 +13,6 @@ import numpy as np
 from bench.plans.profiles import KEEP_MEMORY
 from bench.records.record import (
     SCHEMA,
-    Arm,
     Cell,
     Compilation,
     Environment,
@@ -24,6 +23,7 @@ from bench.records.record import (
     Record,
     Status,
     Telemetry,
+    Variant,
     Work,
     append,
 )
@@ -58,10 +58,10 @@ def rounds(mean_ms: float, seed: int = 0, n: int = 40, spread: float = 0.02) -> 
 
 
 def measurement(eager_ms: float = 10.0, compiled_ms: float = 8.0, seed: int = 0, **changes: Any) -> Measurement:
-    """Both arms, with the cost of compiling and one graph."""
+    """Both variants, with the cost of compiling and one graph."""
     return Measurement(
-        eager=Arm(rounds_ms=rounds(eager_ms, seed), peak_memory_gb=0.5),
-        compiled=Arm(rounds_ms=rounds(compiled_ms, seed + 1), peak_memory_gb=0.4),
+        eager=Variant(rounds_ms=rounds(eager_ms, seed), peak_memory_gb=0.5),
+        compiled=Variant(rounds_ms=rounds(compiled_ms, seed + 1), peak_memory_gb=0.4),
         **{"compilation": Compilation(cold_s=20.0, warm_s=5.0), "graphs": Graphs(graphs=1), **changes},
     )
 

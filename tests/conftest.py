@@ -23,7 +23,7 @@ from faults import Survived, injected
 from hypothesis import settings
 from playwright.sync_api import Browser
 
-from bench.records.faults import Injected, gathered, write
+from bench.records.injected_faults import Injected, gathered, write
 from generator.languages.language import LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent

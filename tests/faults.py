@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bench.records.faults import Injected, Kind, Outcome, Place
+from bench.records.injected_faults import Injected, Kind, Outcome, Place
 
 PROPERTY = "fault"
 """Of a test's report, by which it reaches the process that writes the document."""

@@ -26,15 +26,15 @@ from test_importers_optimum_benchmark import REPORT
 from test_importers_pytorch_oss_v3 import entry
 
 from bench.errors import AtlasError
+from bench.exchange.check import check
 from bench.exchange.exchange import export, import_
 from bench.exchange.importers import Given
 from bench.plans.checkpoints import refuse_unsafe
 from bench.records import document
-from bench.records.check import check
-from bench.records.faults import Place
+from bench.records.injected_faults import Place
 from bench.records.record import RESULTS, encode
-from bench.records.tour import SCHEMA as TOUR_SCHEMA
-from bench.records.tour import TOURS, Tour
+from bench.records.walkthrough import SCHEMA as WALKTHROUGH_SCHEMA
+from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
 from generator.data.load import load
@@ -42,9 +42,10 @@ from generator.languages import pofile
 from generator.languages.catalogs import ROOT, Message
 from generator.languages.glossary import GLOSSARY, Glossary, load_glossary
 from generator.languages.language import LIST, LOCALES, catalog_path, listed, load_language
+from generator.languages.page_source import parse_page
 from generator.pages import downloads
-from generator.pages.pages import parse_page, render_pages
-from generator.site import mkdocs_hook
+from generator.pages.pages import render_pages
+from generator.site import plugin
 
 REFUSED: tuple[type[Exception], ...] = (AtlasError, MkDocsException)
 """What tells a mistake in plain words."""
@@ -86,15 +87,15 @@ def read_all(results: Path) -> None:
     assert loaded.problems is not None
 
 
-TOUR = max(TOURS.glob("*.json")).read_bytes()
+WALKTHROUGH = max(WALKTHROUGHS.glob("*.json")).read_bytes()
 
 
-def tour(content: bytes) -> None:
+def walkthrough(content: bytes) -> None:
     """A document, as those of tours, faults and comparisons."""
     with folder("documents") as place:
         path = place / "tour.json"
         path.write_bytes(content)
-        document.read(path, Tour, TOUR_SCHEMA, "make it")
+        document.read(path, Walkthrough, WALKTHROUGH_SCHEMA, "make it")
 
 
 # ── Checkpoints ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -249,8 +250,8 @@ def settings(content: bytes) -> None:
         (project / "docs" / "theme").mkdir(parents=True)
         (project / "mkdocs.yml").write_bytes(content)
         config = load_config(str(project / "mkdocs.yml"))
-        mkdocs_hook.fit(config, load_language("zh"))
-        assert mkdocs_hook.languages_of(config)
+        plugin.fit(config, load_language("zh"))
+        assert plugin.languages_of(config)
 
 
 # ── Pages ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -316,7 +317,7 @@ def readers() -> Mapping[str, Reader]:
     run_files = encode(measured(run="r")), encode(measured(run="r", figures=telling())), json.dumps(PUBLISHED).encode()
     return {
         "records": Reader(records, run_files),
-        "documents": Reader(tour, (TOUR,)),
+        "documents": Reader(walkthrough, (WALKTHROUGH,)),
         "checkpoints": Reader(checkpoint, (INDEX,)),
         "timm": Reader(partial(importing, "timm"), (TIMM,)),
         "pytorch-dynamo": Reader(partial(importing, "pytorch-dynamo"), (DYNAMO,)),

@@ -19,14 +19,14 @@ from pathlib import Path
 import msgspec
 
 import bench.measuring.worker
-from bench.plans.job import Answer, Finding, Job, Machine, Phase, Refusal, Request, Survey, Tell
-from bench.records.record import Arm, Compilation, Environment, Graphs, Measurement, Status
+from bench.plans.messages import Answer, Finding, Job, Machine, Phase, Preflight, Refusal, Request, Tell
+from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
 
 ENVIRONMENT = Environment(device_name="Test CPU @ 1GHz", torch="2.13.0+cpu", cores=2, threads=2)
 
 
 def answer(request: Request, tell: Tell) -> Answer:
-    if isinstance(request, Survey):
+    if isinstance(request, Preflight):
         if request.device == "cuda":
             return Refusal(what="no cuda device here", where="--device", remedy="present: cpu")
         name = os.environ.get("STUB_DEVICE", ENVIRONMENT.device_name)
@@ -92,7 +92,7 @@ def eat_memory() -> None:
 
 def nonsense() -> Finding:
     """Latencies that are no numbers."""
-    nans = Arm(rounds_ms=((math.nan,),) * 8)
+    nans = Variant(rounds_ms=((math.nan,),) * 8)
     return Finding(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
 
 
@@ -111,12 +111,12 @@ MISBEHAVIOUR: dict[str, Callable[[], Finding | None]] = {
 
 
 def measurement(*, compiled: bool = True, warm: bool = False) -> Measurement:
-    def arm(latency_ms: float) -> Arm:
-        return Arm(rounds_ms=tuple((latency_ms * random.lognormvariate(0, 0.01),) for _ in range(8)))
+    def variant(latency_ms: float) -> Variant:
+        return Variant(rounds_ms=tuple((latency_ms * random.lognormvariate(0, 0.01),) for _ in range(8)))
 
     return Measurement(
-        eager=arm(20.0),
-        compiled=arm(10.0) if compiled else None,
+        eager=variant(20.0),
+        compiled=variant(10.0) if compiled else None,
         compilation=Compilation(cold_s=None if warm else 5.0, warm_s=1.0 if warm else None),
         graphs=Graphs(graphs=1),
         stop_reason="rounds",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from archive import BATCH_SIZES, MODES, PROCESSES, model_names, write_archive
 
-from bench.records.check import check
+from bench.exchange.check import check
 from generator.data.load import load
 
 

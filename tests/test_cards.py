@@ -14,8 +14,8 @@ from PIL import Image
 from bench.errors import AtlasError
 from generator.figures import cards
 from generator.figures.cards import HEIGHT, INK, WIDTH, Card, draw
+from generator.figures.link_preview import card_uri
 from generator.languages import typography
-from generator.site.head import card_uri
 
 TITLES = {
     "en": "Should I compile my vision model?",

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench.records.record import Arm, GraphBreak, Graphs, Measurement, Peaks, Work
-from bench.statistics.cause import (
+from bench.records.record import GraphBreak, Graphs, Measurement, Peaks, Variant, Work
+from bench.statistics.causes import (
     Cause,
     Explanation,
     achieved_flop_s,
@@ -29,14 +29,14 @@ ROUNDS = (0.99, 1.0, 1.01) * 10
 PEAKS = Peaks(matmul_flop_s=1e12, copy_bytes_s=1e11, page_fault_s=1e-6)
 
 
-def arm(latency_ms: float, **known: Any) -> Arm:
-    return Arm(rounds_ms=tuple((latency_ms * each,) for each in ROUNDS), **known)
+def variant(latency_ms: float, **known: Any) -> Variant:
+    return Variant(rounds_ms=tuple((latency_ms * each,) for each in ROUNDS), **known)
 
 
-def cell(eager: Arm | float, compiled: Arm | float, **known: Any) -> list[Measurement]:
+def cell(eager: Variant | float, compiled: Variant | float, **known: Any) -> list[Measurement]:
     """Three processes that agree within a permille."""
-    arms = [each if isinstance(each, Arm) else arm(each) for each in (eager, compiled)]
-    return [Measurement(eager=arms[0], compiled=arms[1], **known) for _ in range(3)]
+    variants = [each if isinstance(each, Variant) else variant(each) for each in (eager, compiled)]
+    return [Measurement(eager=variants[0], compiled=variants[1], **known) for _ in range(3)]
 
 
 def causes(measurements: list[Measurement]) -> list[Cause]:
@@ -49,7 +49,7 @@ def test_latencies_alone_explain_no_gain() -> None:
 
 
 def test_published_means_explain_nothing() -> None:
-    published = [Measurement(eager=Arm(published_mean_ms=5.0), compiled=Arm(published_mean_ms=6.0))]
+    published = [Measurement(eager=Variant(published_mean_ms=5.0), compiled=Variant(published_mean_ms=6.0))]
     assert explain(published) == ()
     assert math.isnan(host_bound(published, "eager"))
 
@@ -62,17 +62,17 @@ def test_what_is_not_faster_never_pays_back(compiled_ms: float) -> None:
 
 
 def test_a_device_that_waits_for_python_is_why_compiling_helps() -> None:
-    found = explain(cell(arm(10.0, device_ms=(4.0, 4.1, 3.9)), arm(5.0, device_ms=(3.9,))))
+    found = explain(cell(variant(10.0, device_ms=(4.0, 4.1, 3.9)), variant(5.0, device_ms=(3.9,))))
     assert [each.cause for each in found] == [Cause.HOST_BOUND]
     assert found[0].figure == pytest.approx(0.6)
 
 
 def test_a_device_that_hardly_waits_is_not() -> None:
-    assert explain(cell(arm(10.0, device_ms=(9.0,)), arm(8.0, device_ms=(7.9,)))) == ()
+    assert explain(cell(variant(10.0, device_ms=(9.0,)), variant(8.0, device_ms=(7.9,)))) == ()
 
 
 def test_a_compiled_model_that_still_waits_tells_why_it_gained_nothing() -> None:
-    measurements = cell(arm(10.0, device_ms=(4.0,)), arm(10.5, device_ms=(4.0,)))
+    measurements = cell(variant(10.0, device_ms=(4.0,)), variant(10.5, device_ms=(4.0,)))
     assert causes(measurements) == [Cause.HOST_BOUND, Cause.NEVER_PAYS_BACK]
 
 
@@ -92,21 +92,24 @@ def test_memory_bound_takes_much_data_to_move_and_less_of_it_when_compiled() -> 
 
 def test_page_faults_count_by_what_they_cost_here() -> None:
     def faults(eager: float, compiled: float) -> list[Measurement]:
-        arms = arm(20.0, minor_faults_per_call=eager), arm(15.0, minor_faults_per_call=compiled)
-        return cell(*arms, peaks=PEAKS)
+        variants = variant(20.0, minor_faults_per_call=eager), variant(15.0, minor_faults_per_call=compiled)
+        return cell(*variants, peaks=PEAKS)
 
     assert explain(faults(4000.0, 1000.0)) == (Explanation(Cause.PAGE_FAULTS, 3000.0),)
     assert explain(faults(120.0, 20.0)) == ()
     assert explain(faults(1000.0, 4000.0)) == ()
-    assert explain(cell(*(each for each in (arm(20.0, minor_faults_per_call=4000.0), arm(15.0))), peaks=PEAKS)) == ()
+    assert (
+        explain(cell(*(each for each in (variant(20.0, minor_faults_per_call=4000.0), variant(15.0))), peaks=PEAKS))
+        == ()
+    )
 
 
 def test_the_cause_that_saves_most_comes_first() -> None:
     work = Work(flop=1e8, traffic_bytes=1e9, streamed_bytes=9e8, compiled_traffic_bytes=7e8)  # 3 ms at copy speed
 
     def both(faults: float) -> list[Measurement]:
-        arms = arm(20.0, minor_faults_per_call=faults), arm(10.0, minor_faults_per_call=0.0)
-        return cell(*arms, work=work, peaks=PEAKS)
+        variants = variant(20.0, minor_faults_per_call=faults), variant(10.0, minor_faults_per_call=0.0)
+        return cell(*variants, work=work, peaks=PEAKS)
 
     assert causes(both(1000.0)) == [Cause.MEMORY_BOUND, Cause.PAGE_FAULTS]
     assert causes(both(6000.0)) == [Cause.PAGE_FAULTS, Cause.MEMORY_BOUND]
@@ -118,7 +121,7 @@ def test_what_went_wrong_while_compiling_comes_after_a_gain_and_before_a_loss() 
     )
     wrong = [Cause.CUDAGRAPH_SKIPS, Cause.GRAPH_BREAKS, Cause.RECOMPILES]
     assert causes(cell(10.0, 12.0, graphs=graphs)) == [*wrong, Cause.NEVER_PAYS_BACK]
-    faster = cell(arm(10.0, device_ms=(4.0,)), arm(5.0, device_ms=(4.0,)), graphs=graphs)
+    faster = cell(variant(10.0, device_ms=(4.0,)), variant(5.0, device_ms=(4.0,)), graphs=graphs)
     assert causes(faster) == [Cause.HOST_BOUND, *wrong]
     assert [each.figure for each in explain(faster)][1:] == [1, 2, 4]
 
@@ -158,11 +161,11 @@ def test_efficiency_is_work_over_time_and_the_best_peak() -> None:
 
 
 def test_energy_is_shared_by_the_images_of_a_batch() -> None:
-    measurements = cell(arm(10.0, energy_j=4.0), 5.0)
+    measurements = cell(variant(10.0, energy_j=4.0), 5.0)
     assert energy_per_image_j(measurements, "eager", 16) == pytest.approx(0.25)
     assert math.isnan(energy_per_image_j(measurements, "compiled", 16))
 
 
 def test_causes_need_no_torch() -> None:
-    program = "import bench.statistics.cause, sys; sys.exit('torch' in sys.modules)"
+    program = "import bench.statistics.causes, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

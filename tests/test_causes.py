@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from bench.statistics.cause import Cause
+from bench.statistics.causes import Cause
 from generator.figures.causes import why
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, load_language

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, rounds, write
 
-from bench.records.record import Arm, Measurement, Status
+from bench.records.record import Measurement, Status, Variant
 from generator.cache import Cache
 from generator.data.load import load
 from generator.data.rows import Rows
@@ -123,7 +123,7 @@ def test_a_loss_is_called_a_loss(tmp_path: Path) -> None:
 
 
 def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
-    eager_only = Measurement(eager=Arm(rounds_ms=rounds(10.0)))
+    eager_only = Measurement(eager=Variant(rounds_ms=rounds(10.0)))
     rows = load(write(tmp_path, [measured(status=Status.OOM, reason="x", figures=eager_only)])).newest_rows
     chart = charts.latency(rows, EN)
     (line,) = lines(chart)

@@ -12,11 +12,10 @@ from stub_worker import measurement
 from test_sweep import plan, record
 
 from bench.errors import AtlasError
-from bench.records.check import check
+from bench.exchange.check import check
 from bench.records.record import (
     RESULTS,
     Accuracy,
-    Arm,
     Compilation,
     Environment,
     GraphBreak,
@@ -24,6 +23,7 @@ from bench.records.record import (
     Record,
     Source,
     Status,
+    Variant,
     append,
     encode,
     read,
@@ -65,10 +65,10 @@ FAULTS = {
     "cell.checkpoint": good(cell=msgspec.structs.replace(CELL, checkpoint="google/vit-large")),
     "process": good(process=-1),
     "measurement.eager": good(
-        process=6, measurement=msgspec.structs.replace(FOUND, eager=Arm(rounds_ms=((-1.0,),) * 8))
+        process=6, measurement=msgspec.structs.replace(FOUND, eager=Variant(rounds_ms=((-1.0,),) * 8))
     ),
     "measurement.compiled.rounds_ms": good(
-        process=7, measurement=msgspec.structs.replace(FOUND, compiled=Arm(rounds_ms=((9.0,),) * 7))
+        process=7, measurement=msgspec.structs.replace(FOUND, compiled=Variant(rounds_ms=((9.0,),) * 7))
     ),
     "measurement.compilation.cold_s": good(
         process=8, measurement=msgspec.structs.replace(FOUND, compilation=Compilation(cold_s=-1.0))
@@ -86,7 +86,7 @@ def test_all_faults_are_listed_with_line_field_and_remedy(tmp_path: Path) -> Non
 
 
 def test_milliseconds_and_seconds_mixed_up_are_found(tmp_path: Path) -> None:
-    mixed = msgspec.structs.replace(measurement(), compiled=Arm(rounds_ms=((0.01,),) * 8))
+    mixed = msgspec.structs.replace(measurement(), compiled=Variant(rounds_ms=((0.01,),) * 8))
     (finding,) = check([written(tmp_path, good(measurement=mixed))])
     assert "milliseconds" in finding.remedy
 
@@ -114,7 +114,7 @@ def test_a_torn_last_line_is_a_note(tmp_path: Path) -> None:
 def test_published_figures_need_no_raw_samples(tmp_path: Path) -> None:
     source = Source(title="t", url="https://example.org", date="2023", licence="Apache-2.0")
     figures = msgspec.structs.replace(
-        FOUND, eager=Arm(published_mean_ms=9.3), compiled=Arm(published_mean_ms=7.5), compilation=None
+        FOUND, eager=Variant(published_mean_ms=9.3), compiled=Variant(published_mean_ms=7.5), compilation=None
     )
     published = good(origin="published", measured_at=None, source=source, measurement=figures)
     assert list(check([written(tmp_path, published)])) == []
@@ -159,7 +159,7 @@ def test_published_figures_of_one_source_are_there_once(tmp_path: Path) -> None:
 def test_a_record_far_from_those_of_its_model_is_refused(tmp_path: Path) -> None:
     written(tmp_path / "atlas", good(), good(process=1))
     slow = msgspec.structs.replace(
-        FOUND, eager=Arm(rounds_ms=((90_000.0,),) * 8), compiled=Arm(rounds_ms=((80_000.0,),) * 8)
+        FOUND, eager=Variant(rounds_ms=((90_000.0,),) * 8), compiled=Variant(rounds_ms=((80_000.0,),) * 8)
     )
     path = written(tmp_path, good(run="mine", measurement=slow), name="mine")
     findings = list(check([path], tmp_path / "atlas"))

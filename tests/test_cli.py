@@ -13,7 +13,7 @@ from test_executors import STUB
 from test_record import BEIT, VIT
 from test_sweep import record
 
-from bench.commands import cli, doctor
+from bench.commands import command_line, doctor
 from bench.commands.selection import seconds_of
 from bench.errors import Complaint
 from bench.records.record import append, encode, read
@@ -22,7 +22,7 @@ from bench.running import executors, sweep
 
 def bench(*arguments: str) -> int:
     with pytest.raises(SystemExit) as end:
-        cli.main(arguments)
+        command_line.main(arguments)
     assert isinstance(end.value.code, int)
     return end.value.code
 

@@ -16,9 +16,9 @@ from stub_worker import ENVIRONMENT
 from test_cli import bench
 from test_sweep import plan, record
 
-from bench.commands.report import as_json, markdown, summary, warnings
+from bench.commands.comparison_report import as_json, markdown, summary, warnings
 from bench.errors import AtlasError
-from bench.records.record import Arm, Environment, Measurement, Record, Status, append
+from bench.records.record import Environment, Measurement, Record, Status, Variant, append
 from bench.statistics.compare import Comparison, Side, compare, make_side, read_side, replicate
 
 PLANNED = {each.cell.model: each for each in plan("ViT", "BeiT", "ResNet", "DETR").planned}
@@ -31,13 +31,13 @@ def measured(
     records = []
     for process, latency_ms in enumerate(latencies_ms):
         one = eager_ms[process] if eager_ms else 20.0 + 0.01 * process
-        found = Measurement(eager=arm(one), compiled=arm(latency_ms))
+        found = Measurement(eager=variant(one), compiled=variant(latency_ms))
         records.append(msgspec.structs.replace(record(PLANNED[model], process, found=found), **changes))
     return records
 
 
-def arm(latency_ms: float) -> Arm:
-    return Arm(rounds_ms=((latency_ms,),) * 8)
+def variant(latency_ms: float) -> Variant:
+    return Variant(rounds_ms=((latency_ms,),) * 8)
 
 
 def failed(model: str, status: Status = Status.OOM) -> Record:
@@ -82,9 +82,9 @@ def test_every_cell_of_both_has_a_change_and_a_verdict() -> None:
     assert comparison.control.value == pytest.approx(0.0)  # eager is what it was
 
 
-def test_the_other_arm_can_be_asked_for() -> None:
+def test_the_other_variant_can_be_asked_for() -> None:
     before, after = measured("ViT", STEADY), measured("ViT", STEADY, eager_ms=(25.0, 25.01, 25.02))
-    assert compared([before], [after], arm="eager").cells[0].change.value == pytest.approx(0.25, abs=0.001)
+    assert compared([before], [after], variant="eager").cells[0].change.value == pytest.approx(0.25, abs=0.001)
     assert compared([before], [after]).cells[0].change.value == 0.0
 
 
@@ -243,14 +243,14 @@ def test_the_status_tells_a_regression(runs: tuple[str, str], capsys: pytest.Cap
     assert bench("compare", *runs, "--threshold", "15%") == 0
     assert "No regression: of 2 cells with a verdict none is slower by more than 15%" in capsys.readouterr().out
     assert bench("compare", *reversed(runs)) == 0
-    assert bench("compare", *runs, "--arm", "eager") == 0
+    assert bench("compare", *runs, "--variant", "eager") == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--threshold", "much"], "'much' is not a percentage"),
-        (["--arm", "both"], "arm 'both' is not known"),
+        (["--variant", "both"], "arm 'both' is not known"),
         (["--format", "xml"], "format 'xml' is not known"),
     ],
 )

@@ -16,8 +16,8 @@ from mkdocs.config import load_config
 from generator.languages.language import LANGUAGES
 from generator.pages.guide import Guide
 from generator.site import mkdocs_files
-from generator.site.desk import SEARCH_INDEX, Desk
-from generator.site.live import preview
+from generator.site.on_demand import SEARCH_INDEX, Desk
+from generator.site.preview import preview
 
 DEVICE = """---
 for_each: devices

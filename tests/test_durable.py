@@ -17,19 +17,19 @@ import pytest
 from conftest import in_project, small_project
 from faults import Survived
 from power_cut import Disk
-from test_quality import OURS, quality
+from test_quality import OURS, repeatability
 from test_record import BEIT, VIT
 from test_sweep import MACHINE, Scripted, Silent, plan, record
 
 from bench import durable
 from bench.errors import AtlasError
 from bench.exchange import exchange
+from bench.exchange.check import check
 from bench.exchange.importers import Given
-from bench.plans.job import Finding
+from bench.plans.messages import Finding
 from bench.records import document
-from bench.records import quality as quality_document
-from bench.records.check import check
-from bench.records.record import Arm, Measurement, Record, Status, append, encode, read
+from bench.records import repeatability as repeatability_document
+from bench.records.record import Measurement, Record, Status, Variant, append, encode, read
 from bench.running import sweep
 from bench.running.executors import Ended
 from generator.cache import Cache
@@ -138,17 +138,17 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
 
 @pytest.mark.parametrize("has_old", [False, True])
 def test_a_document_is_the_new_one_or_the_one_before(folder: Path, has_old: bool, survived: Survived) -> None:
-    old, new = quality(*OURS[:1]), quality(*OURS)
+    old, new = repeatability(*OURS[:1]), repeatability(*OURS)
     if has_old:
-        quality_document.write(old, folder / "quality")
+        repeatability_document.write(old, folder / "repeatability")
 
     def program(disk: Disk) -> None:
-        quality_document.write(new, folder / "quality")
+        repeatability_document.write(new, folder / "repeatability")
         disk.tell("written")
 
     disk, left = cut(folder, program)
     for state, told in left:
-        found = quality_document.newest(state)
+        found = repeatability_document.newest(state)
         assert found in ([new] if told else [new, old if has_old else None])
     survived("power_cut", "documents", "whole_or_before", len(disk.states))
 
@@ -224,7 +224,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-LONG = msgspec.structs.replace(RECORDS[1], measurement=Measurement(eager=Arm(rounds_ms=((1.234567,) * 4500,))))
+LONG = msgspec.structs.replace(RECORDS[1], measurement=Measurement(eager=Variant(rounds_ms=((1.234567,) * 4500,))))
 
 
 def fill(folder: Path) -> None:
@@ -252,11 +252,11 @@ def test_a_full_disk_takes_no_record(small_disk: Path, survived: Survived) -> No
 
 
 def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path, survived: Survived) -> None:
-    path = quality_document.write(quality(*OURS[:1]), small_disk / "quality")
+    path = repeatability_document.write(repeatability(*OURS[:1]), small_disk / "repeatability")
     before = path.read_bytes()
     fill(small_disk)
     with pytest.raises(AtlasError, match="cannot be written: No space") as error:
-        quality_document.write(quality(*OURS * 50), small_disk / "quality")
+        repeatability_document.write(repeatability(*OURS * 50), small_disk / "repeatability")
     assert "--out" in error.value.remedy
     with pytest.raises(OSError, match="No space"):
         durable.write(path, bytes(20_000))
@@ -289,7 +289,7 @@ def read_only(tmp_path: Path) -> Iterator[Path]:
     place.mkdir()
     mount(place, "size=1m")
     append(place / "run.jsonl", RECORDS)
-    quality_document.write(quality(*OURS), place / "quality")
+    repeatability_document.write(repeatability(*OURS), place / "repeatability")
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
     yield place
     subprocess.run(["umount", "--lazy", str(place)], check=True)
@@ -303,9 +303,9 @@ def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(
         lambda: sweep.run(
             made, MACHINE, sweep.find_run(made, MACHINE, read_only, is_ordinary=True), Scripted(), Silent()
         ),
-        lambda: document.check_writable(read_only / "quality"),
-        lambda: document.check_writable(read_only / "tours"),
-        lambda: quality_document.write(quality(*OURS), read_only / "quality"),
+        lambda: document.check_writable(read_only / "repeatability"),
+        lambda: document.check_writable(read_only / "walkthroughs"),
+        lambda: repeatability_document.write(repeatability(*OURS), read_only / "repeatability"),
         lambda: exchange.import_("huggingface-2023", Given(), read_only),
     ]
     for attempt in attempts:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from faults import Survived
 
-from bench.plans.job import Finding, Job, Machine, Phase, Recipe, Request, Survey
+from bench.plans.messages import Finding, Job, Machine, Phase, Preflight, Recipe, Request
 from bench.plans.models import find
 from bench.plans.plan import make_plan
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
@@ -52,7 +52,7 @@ def test_a_worker_tells_its_phases_and_answers() -> None:
 
 
 def test_a_survey_describes_the_machine() -> None:
-    ended, _ = run(Survey())
+    ended, _ = run(Preflight())
     assert isinstance(ended.answer, Machine)
     assert ended.answer.device == "cpu"
 

@@ -87,9 +87,9 @@ def test_the_rounds_of_a_row_are_those_of_its_records_thinned_evenly(tmp_path: P
     assert rounds.keys() == {str(row["row"]) for row in results.rows if row["eager_ms"]}
     for row in results.rows:
         if row["eager_ms"]:
-            arms = rounds[str(row["row"])]
-            assert len(arms["eager"]) == len(arms["compiled"]) == 80  # 160 rounds, every second one
-            assert median(arms["eager"]) == pytest.approx(row["eager_ms"], rel=0.02)
+            variants = rounds[str(row["row"])]
+            assert len(variants["eager"]) == len(variants["compiled"]) == 80  # 160 rounds, every second one
+            assert median(variants["eager"]) == pytest.approx(row["eager_ms"], rel=0.02)
 
 
 def test_published_rows_have_no_rounds() -> None:

@@ -26,10 +26,8 @@ from bench.exchange.exporters import FORMATS, github_action, pytorch_oss_v3, tab
 from bench.exchange.importers import Given, huggingface_2023
 from bench.exchange.importers import pytorch_oss_v3 as from_v3
 from bench.exchange.importers import table as from_table
-from bench.records.flat import COLUMNS, flatten, unflatten
 from bench.records.record import (
     SCHEMA,
-    Arm,
     Day,
     Measurement,
     Moment,
@@ -39,10 +37,12 @@ from bench.records.record import (
     Status,
     Text,
     Url,
+    Variant,
     Whole,
     append,
     read,
 )
+from bench.records.tabular import COLUMNS, flatten, unflatten
 
 # ── Any record at all ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -134,7 +134,7 @@ def test_any_records_come_back_as_they_were(
 KINDS = [
     measured(figures=telling()),
     measured(
-        process=1, status=Status.OOM, reason="out of memory", figures=Measurement(eager=Arm(rounds_ms=rounds(9.0)))
+        process=1, status=Status.OOM, reason="out of memory", figures=Measurement(eager=Variant(rounds_ms=rounds(9.0)))
     ),
     measured(process=2, status=Status.CRASH, reason="killed by SIGSEGV"),
 ]
@@ -163,7 +163,7 @@ def test_a_table_has_a_column_a_field_and_figures_that_follow(tmp_path: Path) ->
     assert "contributor" not in first  # nobody knows it, so there is no such column
 
 
-def test_pytorch_metrics_are_numbers_by_arm_and_extra_information_is_text() -> None:
+def test_pytorch_metrics_are_numbers_by_variant_and_extra_information_is_text() -> None:
     found = list(pytorch_oss_v3.entries(KINDS[0]))
     by_name = {(entry["model"]["backend"], entry["metric"]["name"]): entry for entry in found}
     latency = by_name["eager", "latency_ms"]

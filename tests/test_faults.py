@@ -11,12 +11,12 @@ from faults import Survived, injected
 from html_page import read
 
 from bench.errors import AtlasError
-from bench.records.check import check
-from bench.records.faults import Faults, Kind, Outcome, Place, gathered, newest, write
+from bench.exchange.check import check
+from bench.records.injected_faults import Faults, Kind, Outcome, Place, gathered, newest, write
 from bench.records.record import Environment
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, load_language
-from generator.pages import faults as shown
+from generator.pages import injected_faults as shown
 
 ENVIRONMENT = Environment(device_name="x", torch="2.13.0+cpu")
 

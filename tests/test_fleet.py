@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from stub_worker import ENVIRONMENT
 from test_sweep import plan, record
 
+from bench.exchange.check import check
 from bench.fleet.cluster import CPU, Node, Reply, Work
 from bench.fleet.fleet import Fleet, Site, measure_on
 from bench.fleet.simulation import PASSED, Silent, SimulatedEngine
-from bench.plans.job import Finding, Machine, Survey
-from bench.plans.pace import Pace
+from bench.plans.duration import Pace
+from bench.plans.messages import Finding, Machine, Preflight
 from bench.plans.plan import Plan, pending
-from bench.records.check import check
 from bench.records.record import Record, Status, append, read
 from bench.running import sweep
 from bench.running.executors import Ended
@@ -216,12 +216,12 @@ def test_records_are_on_disk_as_they_come_and_the_next_run_goes_on(tmp_path: Pat
             [site_of(made, A, B, run_file=found)],
             Dies(dict.fromkeys([A, B], MACHINE), lambda work: 5.0 + work.step.process),
             Told(),
-            request=Survey(),
+            request=Preflight(),
         )
     before = list(read(found.path))
     assert 0 < len(before) < 4
     engine = SimulatedEngine(dict.fromkeys([A, B], MACHINE), lambda _: 5.0)
-    measure_on([site_of(made, A, B, run_file=found)], engine, Told(), request=Survey(), contributor="A lab")
+    measure_on([site_of(made, A, B, run_file=found)], engine, Told(), request=Preflight(), contributor="A lab")
     records = list(read(found.path))
     assert records[: len(before)] == before
     assert counts(records) == ALL_OF_TWO
@@ -235,7 +235,7 @@ def test_failed_cells_are_measured_again_when_asked(tmp_path: Path) -> None:
     failure = Ended(seconds=1.0, answer=Finding(status=Status.OOM, reason="no room"))
     for retry, ends in ((False, failure), (False, failure), (True, Ended(seconds=1.0, answer=PASSED))):
         engine = SimulatedEngine({A: MACHINE}, lambda _: 5.0, lambda *_, ended=ends: ended)
-        measure_on([site_of(made, A, run_file=found)], engine, Told(), request=Survey(), retry_failed=retry)
+        measure_on([site_of(made, A, run_file=found)], engine, Told(), request=Preflight(), retry_failed=retry)
     assert [(each.process, each.status) for each in read(found.path)] == [(0, Status.OOM), (1, Status.PASS)]
 
 
@@ -245,5 +245,5 @@ def test_a_fleet_goes_on_with_what_one_machine_began(tmp_path: Path) -> None:
     append(found.path, [msgspec.structs.replace(record(made.planned[0], of_plan=made), run=found.name)])
     again = find_run(made, MACHINE, tmp_path, is_ordinary=True)
     engine = SimulatedEngine({A: MACHINE}, lambda _: 5.0)
-    measure_on([site_of(made, A, run_file=again)], engine, Told(), request=Survey())
+    measure_on([site_of(made, A, run_file=again)], engine, Told(), request=Preflight())
     assert [(each.cell.model, each.node) for each in read(found.path)] == [("ViT", None), ("BeiT", "node-a")]

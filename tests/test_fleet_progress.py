@@ -11,7 +11,7 @@ from test_fleet import MACHINE, A, B, site_of
 from test_sweep import plan
 
 from bench.fleet.fleet import Fleet
-from bench.fleet.fleet_progress import FleetLines
+from bench.fleet.progress import FleetLines
 from bench.fleet.simulation import PASSED, SimulatedEngine
 from bench.running.executors import Ended
 

@@ -12,8 +12,8 @@ from urllib.parse import urljoin
 import pytest
 from conftest import BuiltSite
 
+from generator.figures.link_preview import DEFAULT, head, open_graph_locale
 from generator.languages.language import LANGUAGES, load_language
-from generator.site.head import DEFAULT, head, open_graph_locale
 
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 SCRIPTS = {"zh": "[\u4e00-\u9fff]", "ja": "[\u3041-\u30fa\u4e00-\u9fff]", "ar": "[\u0620-\u064a]"}

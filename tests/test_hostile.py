@@ -25,16 +25,16 @@ from readers import CATALOG, DYNAMO, ENTRIES, PAGE, PUBLISHED, RECORD, TABLE_NAM
 from test_importers_optimum_benchmark import REPORT
 
 from bench.errors import AtlasError
+from bench.exchange.check import check
 from bench.exchange.exchange import import_
 from bench.exchange.importers import MAX_BYTES, Given
-from bench.records.check import check
 from bench.records.record import MAX_LINE_BYTES, encode
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
 from generator.data.load import load
 from generator.languages.glossary import load_glossary
 from generator.languages.language import load_locale
-from generator.pages.pages import parse_page
+from generator.languages.page_source import parse_page
 
 few = settings(max_examples=1000 if THOROUGH else 8)
 """Each takes a moment. By day they show that the examples are still read or refused; the night looks for new ones."""
@@ -145,12 +145,12 @@ def test_links_and_folders_in_the_place_of_a_file(tmp_path: Path) -> None:
 
 
 @few
-@given(broken(readers.TOUR[:6000], (DEEP,)))
+@given(broken(readers.WALKTHROUGH[:6000], (DEEP,)))
 @example(b"[" * 100_000)
 @example(b'{"schema": 1' + b"0" * 5000)
 @example(b"\xff")
 def test_whatever_a_document_says_it_is_read_or_refused(content: bytes) -> None:
-    readers.tour(content)
+    readers.walkthrough(content)
 
 
 # ── Imports ─────────────────────────────────────────────────────────────────────────────────────────────────────────

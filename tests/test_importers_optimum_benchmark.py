@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from bench.errors import AtlasError
+from bench.exchange.check import check
 from bench.exchange.exchange import import_
 from bench.exchange.importers import Given
 from bench.exchange.importers.optimum_benchmark import read
-from bench.records.check import check
 from bench.records.record import UNEQUAL_BATCHES, Record, Status
 from generator.data.load import load
 
@@ -115,7 +115,7 @@ def test_a_pair_is_one_record_with_the_calls_of_both(tmp_path: Path) -> None:
     assert row["speedup_low"] is None  # nothing pairs the calls, and one process shows no scatter
 
 
-def test_a_report_without_a_twin_has_one_arm_and_other_batches_are_flagged(tmp_path: Path) -> None:
+def test_a_report_without_a_twin_has_one_variant_and_other_batches_are_flagged(tmp_path: Path) -> None:
     eager, compiled = report(tmp_path, "eager"), report(tmp_path, "compiled", torch_compile=True)
     for files, missing in (([eager], "compiled"), ([compiled], "eager")):
         (record,) = records(*files)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from bench.errors import AtlasError
+from bench.exchange.check import check
 from bench.exchange.exchange import import_
 from bench.exchange.importers import Given
 from bench.exchange.importers.pytorch_dynamo import ACCURACY, MODES, read
-from bench.records.check import check
 from bench.records.record import Record, Status
 
 NAME = "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bench.errors import AtlasError
+from bench.exchange.check import check
 from bench.exchange.exchange import import_
 from bench.exchange.importers import Given
 from bench.exchange.importers.pytorch_oss_v3 import read
-from bench.records.check import check
 from bench.records.record import Record, Status
 
 TOLD: dict[str, Any] = {"url": "https://example.org", "licence": "BSD-3-Clause"}

@@ -1,4 +1,5 @@
-"""Figures of pytorch-image-models: what a file name says, arms of one table and of two, and the real files by hand."""
+"""Figures of pytorch-image-models: what a file name says, variants of one table and of two, and the real files by
+hand."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ import pytest
 from conftest import ROOT
 
 from bench.errors import AtlasError
+from bench.exchange.check import check
 from bench.exchange.exchange import import_
 from bench.exchange.importers import Given
 from bench.exchange.importers.timm import Setup, parse, read
-from bench.records.check import check
 from bench.records.record import UNEQUAL_BATCHES, Record, Status
 from generator.data.lint import DOUBTING
 from generator.data.load import load
@@ -21,7 +22,7 @@ from generator.data.load import load
 REAL = Path(os.environ.get("ATLAS_TIMM", ROOT.parent / "shared" / "timm"))
 """Result files of timm, which are not part of the atlas."""
 
-EAGER, DYNAMO = (f"benchmark-infer-amp-nchw-pt240-cu124-rtx4090{arm}.csv" for arm in ("", "-dynamo"))
+EAGER, DYNAMO = (f"benchmark-infer-amp-nchw-pt240-cu124-rtx4090{variant}.csv" for variant in ("", "-dynamo"))
 
 HEADER = (
     "model,infer_img_size,infer_samples_per_sec,infer_step_time,infer_batch_size,param_count,infer_gmacs,infer_macts"
@@ -36,7 +37,7 @@ def file(folder: Path, name: str, *rows: str, header: str = HEADER) -> Path:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path]:
-    """Equal batches, unequal ones, and a model that only one arm has."""
+    """Equal batches, unequal ones, and a model that only one variant has."""
     eager = file(
         tmp_path,
         EAGER,
@@ -59,7 +60,7 @@ def records(*files: Path, **given: Any) -> dict[str, Record]:
 
 
 @pytest.mark.parametrize(
-    ("name", "setup", "arm", "device"),
+    ("name", "setup", "variant", "device"),
     [
         (DYNAMO, ("amp", "nchw", "2.4.0", "cu124", "rtx4090"), "compiled", "NVIDIA GeForce RTX 4090"),
         (
@@ -95,10 +96,10 @@ def records(*files: Path, **given: Any) -> dict[str, Record]:
     ],
 )
 def test_a_file_name_tells_device_torch_type_and_layout(
-    name: str, setup: tuple[str, ...], arm: str, device: str
+    name: str, setup: tuple[str, ...], variant: str, device: str
 ) -> None:
-    found, its_arm = parse(Path(name))
-    assert (found, its_arm) == (Setup(*setup), arm)
+    found, its_variant = parse(Path(name))
+    assert (found, its_variant) == (Setup(*setup), variant)
     assert found.device_name == device
 
 
@@ -127,7 +128,7 @@ def test_two_tables_make_one_record_a_model_and_size(pair: tuple[Path, Path]) ->
     )
 
 
-def test_arms_of_different_batches_are_flagged_and_never_divided(pair: tuple[Path, Path], tmp_path: Path) -> None:
+def test_variants_of_different_batches_are_flagged_and_never_divided(pair: tuple[Path, Path], tmp_path: Path) -> None:
     import_("timm", Given(files=pair), tmp_path / "out")
     results = load(tmp_path / "out")
     rows = {row["model_label"]: row for row in results.rows}
@@ -222,7 +223,7 @@ def test_the_real_files(tmp_path: Path) -> None:
 
     by_cell = {(record.cell.model, record.cell.input_size): record.measurement for record in found}
     # Read off the two files by eye: model, size; images/s, ms and batch of eager, of compiled.
-    # The cell has the batch of its eager arm, so that an arm says its own only where it differs.
+    # The cell has the batch of its eager variant, so that an variant says its own only where it differs.
     for model, size, *figures in (
         ("test_vit", 160, 188343.61, 5.426, None, 155871.09, 1.635, 256),
         ("resnet50", 224, 4217.6, 242.763, None, 8237.46, 31.069, 256),

@@ -25,13 +25,13 @@ CALLS = st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=3)
 
 
 @given(
-    arms=st.lists(st.recursive(ODD, lambda inner: st.lists(inner, max_size=3), max_leaves=8), max_size=4)
+    variants=st.lists(st.recursive(ODD, lambda inner: st.lists(inner, max_size=3), max_leaves=8), max_size=4)
     | st.lists(st.lists(CALLS, max_size=3), max_size=4),
     separator=st.sampled_from([",", ", "]),
 )
-def test_rounds_of_many_arms_are_read_as_those_of_each(arms: list[Any], separator: str) -> None:
+def test_rounds_of_many_variants_are_read_as_those_of_each(variants: list[Any], separator: str) -> None:
     """Whatever stands there: what is no rounds is refused by both ways."""
-    written = [json.dumps(each, separators=(separator, ":")).encode() for each in arms]
+    written = [json.dumps(each, separators=(separator, ":")).encode() for each in variants]
     try:
         each = [lines._rounds_of(text) for text in written]
     except msgspec.MsgspecError:

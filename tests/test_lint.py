@@ -50,7 +50,7 @@ def test_row_repeated_on_another_device(published: Rows, findings: tuple[Finding
 def test_device_order_inverted(published: Rows, findings: tuple[Finding, ...]) -> None:
     (finding,) = of_kind(findings, "device_order")
     assert [told(published, row)[:3] for row in finding.rows] == [("v100", "segformer", 1), ("a100", "segformer", 1)]
-    assert (finding.figures["arm"], finding.figures["ms"], finding.figures["other_ms"]) == ("compiled", 5.862, 10.5)
+    assert (finding.figures["variant"], finding.figures["ms"], finding.figures["other_ms"]) == ("compiled", 5.862, 10.5)
     assert finding.figures["share"] > 0.75
 
 
@@ -85,7 +85,7 @@ def test_no_rule_knows_the_published_rows_by_name(published: Rows, findings: tup
             "model": f"m{row['model']}",
             "device": devices[row["device"]],
             "batch_size": row["batch_size"] * 3,
-            **{arm: row[arm] and row[arm] * 1.25 for arm in ("eager_ms", "compiled_ms")},
+            **{variant: row[variant] and row[variant] * 1.25 for variant in ("eager_ms", "compiled_ms")},
         }
         for row in published
     ]
@@ -119,7 +119,7 @@ def test_a_latency_that_the_device_cannot_have(tmp_path: Path, eager_ms: float, 
         peaks=Peaks(matmul_flop_s=1e13, copy_bytes_s=1e12),
     )
     found = of_kind(lint(load(write(tmp_path, [measured(figures=figures)])).newest_rows), "impossible")
-    assert [finding.figures["arm"] for finding in found] == (["eager", "compiled"] if doubted else [])
+    assert [finding.figures["variant"] for finding in found] == (["eager", "compiled"] if doubted else [])
     assert all(finding.doubtful == (0,) for finding in found)
 
 
@@ -133,7 +133,7 @@ def test_a_failure_without_a_reason(tmp_path: Path) -> None:
     assert (finding.kind, finding.figures, finding.doubtful) == ("no_reason", {"status": "crash"}, ())
 
 
-def test_arms_of_different_batches(tmp_path: Path) -> None:
+def test_variants_of_different_batches(tmp_path: Path) -> None:
     flagged = msgspec.structs.replace(measured(), flags=(UNEQUAL_BATCHES,))
     (finding,) = lint(
         load(write(tmp_path, [flagged, measured(batch_size=4, figures=measurement(30.0, 25.0))])).newest_rows

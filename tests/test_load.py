@@ -13,7 +13,7 @@ import pytest
 from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, telling, write
 
 from bench.errors import AtlasError
-from bench.records.record import Arm, Measurement, Status
+from bench.records.record import Measurement, Status, Variant
 from generator.data import load as loading
 from generator.data.columns import Texts
 from generator.data.load import COLUMNS, Results, load, slugify
@@ -134,7 +134,7 @@ def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
 
 
 def test_compiled_out_of_memory_keeps_the_eager_latency(tmp_path: Path) -> None:
-    eager_only = Measurement(eager=Arm(rounds_ms=rounds(10.0)))
+    eager_only = Measurement(eager=Variant(rounds_ms=rounds(10.0)))
     (row,) = loaded(tmp_path, measured(status=Status.OOM, reason="CUDA out of memory", figures=eager_only)).rows
     assert row["eager_ms"] == pytest.approx(10, rel=0.02)
     assert (row["compiled_ms"], row["speedup"]) == (None, None)
@@ -274,11 +274,14 @@ def test_a_run_in_two_files_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arm", "field"),
-    [(Arm(rounds_ms=((1.0, 0.0),)), "eager.rounds_ms"), (Arm(published_mean_ms=-1.0), "eager.published_mean_ms")],
+    ("variant", "field"),
+    [
+        (Variant(rounds_ms=((1.0, 0.0),)), "eager.rounds_ms"),
+        (Variant(published_mean_ms=-1.0), "eager.published_mean_ms"),
+    ],
 )
-def test_a_latency_that_cannot_be_is_named(tmp_path: Path, arm: Arm, field: str) -> None:
-    write(tmp_path, [measured(figures=Measurement(eager=arm))])
+def test_a_latency_that_cannot_be_is_named(tmp_path: Path, variant: Variant, field: str) -> None:
+    write(tmp_path, [measured(figures=Measurement(eager=variant))])
     with pytest.raises(AtlasError, match="not a positive number") as raised:
         load(tmp_path)
     assert raised.value.where == f"{tmp_path / 'run-1.jsonl'}:1: $.measurement.{field}"

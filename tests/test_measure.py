@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.measuring.measure import Round, Subject, expected_rounds, sample, timed, warm_up
+from bench.measuring.rounds import Round, Subject, expected_rounds, sample, timed, warm_up
 from bench.plans.profiles import PROFILES, Sampling
 
 Latency = Callable[[int], float]
@@ -17,7 +17,7 @@ Latency = Callable[[int], float]
 
 
 class World:
-    """A clock, and arms whose calls move it on. Latencies in ms, as a function of the call's number."""
+    """A clock, and variants whose calls move it on. Latencies in ms, as a function of the call's number."""
 
     def __init__(self) -> None:
         self.now_ns = 0
@@ -26,7 +26,7 @@ class World:
     def clock(self) -> int:
         return self.now_ns
 
-    def arm(self, name: str, latency_ms: Latency) -> Subject:
+    def variant(self, name: str, latency_ms: Latency) -> Subject:
         def call(number: int) -> None:
             self.called.append(name)
             self.now_ns += round(latency_ms(number) * 1e6)
@@ -47,14 +47,14 @@ def run(world: World, subjects: list[Subject], sampling: Sampling, **options: An
 
 def test_latencies_are_read_from_the_clock_and_batches_taken_in_turn() -> None:
     world = World()
-    subject = world.arm("eager", lambda number: 5.0 + number)
+    subject = world.variant("eager", lambda number: 5.0 + number)
     assert timed(subject, 3, world.clock) == (5.0, 6.0, 7.0)
     assert timed(subject, 1, world.clock) == (8.0,)
 
 
 def test_warm_up_lasts_until_the_latency_has_settled() -> None:
     world = World()
-    subject = world.arm("eager", lambda number: 5.0 if number >= 40 else 25.0 - 0.5 * number)
+    subject = world.variant("eager", lambda number: 5.0 if number >= 40 else 25.0 - 0.5 * number)
     warm_up(subject, Sampling(warmup_s=0.0), world.clock)
     assert len(subject.warmup_ms) >= 45  # both windows lie behind the fall
     assert subject.warmup_ms[-1] == 5.0
@@ -62,7 +62,7 @@ def test_warm_up_lasts_until_the_latency_has_settled() -> None:
 
 def test_warm_up_takes_enough_calls_and_enough_time() -> None:
     world = World()
-    fast, slow = world.arm("fast", lambda _: 1.0), world.arm("slow", lambda _: 500.0)
+    fast, slow = world.variant("fast", lambda _: 1.0), world.variant("slow", lambda _: 500.0)
     for subject in (fast, slow):
         warm_up(subject, Sampling(), world.clock)
     assert sum(fast.warmup_ms) >= 1000
@@ -71,33 +71,33 @@ def test_warm_up_takes_enough_calls_and_enough_time() -> None:
 
 def test_warm_up_of_a_slow_model_is_capped() -> None:
     world = World()
-    subject = world.arm("eager", lambda _: 4000.0)
+    subject = world.variant("eager", lambda _: 4000.0)
     warm_up(subject, Sampling(), world.clock)
     assert len(subject.warmup_ms) == 2
 
 
-def test_rounds_pair_the_arms_in_random_order() -> None:
+def test_rounds_pair_the_variants_in_random_order() -> None:
     world = World()
-    arms = [world.arm("e", noisy(40, 1)), world.arm("c", noisy(30, 2))]
-    for arm in arms:
-        warm_up(arm, Sampling(), world.clock)
+    variants = [world.variant("e", noisy(40, 1)), world.variant("c", noisy(30, 2))]
+    for variant in variants:
+        warm_up(variant, Sampling(), world.clock)
     world.called.clear()
-    rounds = list(sample(arms, Sampling(), rng=random.Random(0), clock=world.clock))
+    rounds = list(sample(variants, Sampling(), rng=random.Random(0), clock=world.clock))
     order = "".join(world.called)
     pairs = [order[index : index + 4] for index in range(0, len(order), 4)]  # a call before the block, and the block
     assert set(pairs) == {"eecc", "ccee"}
     assert 0.3 < pairs.count("eecc") / len(pairs) < 0.7
-    assert len(arms[0].rounds_ms) == len(arms[1].rounds_ms) == len(rounds) == len(pairs)
+    assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == len(rounds) == len(pairs)
 
 
 def test_blocks_of_fast_models_last_about_twenty_milliseconds() -> None:
     world = World()
-    arms = [world.arm("eager", lambda _: 2.0), world.arm("compiled", lambda _: 0.5)]
-    run(world, arms, Sampling())
-    assert [len(arm.rounds_ms[0]) for arm in arms] == [10, 40]
+    variants = [world.variant("eager", lambda _: 2.0), world.variant("compiled", lambda _: 0.5)]
+    run(world, variants, Sampling())
+    assert [len(variant.rounds_ms[0]) for variant in variants] == [10, 40]
 
 
-def test_what_the_change_of_arms_costs_is_in_no_sample() -> None:
+def test_what_the_change_of_variants_costs_is_in_no_sample() -> None:
     world = World()
     before = ""
 
@@ -111,84 +111,87 @@ def test_what_the_change_of_arms_costs_is_in_no_sample() -> None:
         return call
 
     batches: list[int] = []
-    arms = [world.arm(name, latency(name)) for name in ("eager", "compiled")]
-    rounds = run(world, arms, Sampling(max_s=10))
-    assert {calls for arm in arms for calls in arm.rounds_ms} == {(40.0,)}
-    assert len(arms[0].lead_ms) == rounds[-1].number
-    assert arms[0].seconds == pytest.approx(world.now_ns / 1e9 / 2, rel=0.2)
-    in_blocks = batches[-4 * rounds[-1].number :][1::2]  # of both arms, which go through the batches alike
+    variants = [world.variant(name, latency(name)) for name in ("eager", "compiled")]
+    rounds = run(world, variants, Sampling(max_s=10))
+    assert {calls for variant in variants for calls in variant.rounds_ms} == {(40.0,)}
+    assert len(variants[0].lead_ms) == rounds[-1].number
+    assert variants[0].seconds == pytest.approx(world.now_ns / 1e9 / 2, rel=0.2)
+    in_blocks = batches[-4 * rounds[-1].number :][1::2]  # of both variants, which go through the batches alike
     counts = [in_blocks.count(batch) for batch in range(4)]
     assert max(counts) - min(counts) <= 2
 
 
 def test_enough_rounds_that_took_long_enough_end_a_process() -> None:
     sampling = Sampling(max_rounds=10, min_rounds=10, min_samples=10, min_s=1.0, max_s=10.0)
-    for latency_ms, number in ((100.0, 10), (10.0, 34)):  # of 10 ms, a round has three calls of each arm
+    for latency_ms, number in ((100.0, 10), (10.0, 34)):  # of 10 ms, a round has three calls of each variant
         world = World()
-        arms = [world.arm("eager", noisy(latency_ms, 1, 0.3)), world.arm("compiled", noisy(latency_ms, 2, 0.3))]
-        last = run(world, arms, sampling)[-1]
+        variants = [
+            world.variant("eager", noisy(latency_ms, 1, 0.3)),
+            world.variant("compiled", noisy(latency_ms, 2, 0.3)),
+        ]
+        last = run(world, variants, sampling)[-1]
         assert last.stop_reason == "rounds"
         assert last.number == pytest.approx(number, abs=4)
 
 
-def test_quiet_arms_stop_by_precision_with_the_floors_kept() -> None:
+def test_quiet_variants_stop_by_precision_with_the_floors_kept() -> None:
     world = World()
-    arms = [world.arm("eager", noisy(20, 1, 0.01)), world.arm("compiled", noisy(15, 2, 0.01))]
-    last = run(world, arms, Sampling())[-1]
+    variants = [world.variant("eager", noisy(20, 1, 0.01)), world.variant("compiled", noisy(15, 2, 0.01))]
+    last = run(world, variants, Sampling())[-1]
     assert last.stop_reason == "precision"
     assert last.number >= 30
-    assert all(arm.samples >= 100 for arm in arms)
-    assert all(arm.seconds >= 2.0 for arm in arms)
+    assert all(variant.samples >= 100 for variant in variants)
+    assert all(variant.seconds >= 2.0 for variant in variants)
 
 
-def test_noisy_arms_stop_by_time() -> None:
+def test_noisy_variants_stop_by_time() -> None:
     world = World()
-    arms = [world.arm("eager", noisy(100, 1, 0.5)), world.arm("compiled", noisy(80, 2, 0.5))]
-    assert run(world, arms, Sampling(max_s=10))[-1].stop_reason == "time"
-    assert sum(arm.seconds for arm in arms) == pytest.approx(10, rel=0.1)
+    variants = [world.variant("eager", noisy(100, 1, 0.5)), world.variant("compiled", noisy(80, 2, 0.5))]
+    assert run(world, variants, Sampling(max_s=10))[-1].stop_reason == "time"
+    assert sum(variant.seconds for variant in variants) == pytest.approx(10, rel=0.1)
 
 
 def test_even_the_slowest_model_gets_a_few_rounds() -> None:
     world = World()
-    arms = [world.arm("eager", lambda _: 9000.0), world.arm("compiled", lambda _: 7000.0)]
-    rounds = run(world, arms, Sampling(max_s=10))
+    variants = [world.variant("eager", lambda _: 9000.0), world.variant("compiled", lambda _: 7000.0)]
+    rounds = run(world, variants, Sampling(max_s=10))
     assert (len(rounds), rounds[-1].stop_reason) == (3, "time")
 
 
 def test_the_protocol_of_2023_is_one_block_of_300_calls_on_one_image() -> None:
     world = World()
     sampling = PROFILES["paper-2023"].sampling
-    arms = [world.arm("eager", noisy(10, 1)), world.arm("compiled", noisy(7, 2))]
-    rounds = run(world, arms, sampling)
+    variants = [world.variant("eager", noisy(10, 1)), world.variant("compiled", noisy(7, 2))]
+    rounds = run(world, variants, sampling)
     assert [(each.number, each.stop_reason) for each in rounds] == [(1, "rounds")]
-    assert [len(arm.rounds_ms[0]) for arm in arms] == [300, 300]
+    assert [len(variant.rounds_ms[0]) for variant in variants] == [300, 300]
     assert sampling.inputs == 1
 
 
 def test_eager_alone_can_be_sampled() -> None:
     world = World()
-    eager = world.arm("eager", noisy(20, 1, 0.01))
+    eager = world.variant("eager", noisy(20, 1, 0.01))
     assert run(world, [eager], Sampling())[-1].stop_reason == "precision"
 
 
 def test_throttled_rounds_are_repeated_and_counted_when_there_are_too_many() -> None:
     world = World()
-    arms = [world.arm("eager", noisy(50, 1)), world.arm("compiled", noisy(40, 2))]
+    variants = [world.variant("eager", noisy(50, 1)), world.variant("compiled", noisy(40, 2))]
     hot = iter([True] * 4 + [False] * 10_000)
-    rounds = run(world, arms, Sampling(max_s=5, max_repeats=3), is_disturbed=lambda: next(hot))
+    rounds = run(world, variants, Sampling(max_s=5, max_repeats=3), is_disturbed=lambda: next(hot))
     assert rounds[-1].disturbed == 1
-    assert arms[0].repeated_s == pytest.approx(3 * 2 * 0.050, rel=0.2)  # a call before each
-    assert len(arms[0].rounds_ms) == len(arms[1].rounds_ms) == rounds[-1].number
+    assert variants[0].repeated_s == pytest.approx(3 * 2 * 0.050, rel=0.2)  # a call before each
+    assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == rounds[-1].number
 
 
 def test_no_round_is_repeated_once_the_time_is_used_up() -> None:
     world = World()
-    arms = [world.arm("eager", noisy(4000, 1)), world.arm("compiled", noisy(3000, 2))]
-    rounds = run(world, arms, Sampling(max_s=10), is_disturbed=lambda: True)
+    variants = [world.variant("eager", noisy(4000, 1)), world.variant("compiled", noisy(3000, 2))]
+    rounds = run(world, variants, Sampling(max_s=10), is_disturbed=lambda: True)
     assert (rounds[-1].number, rounds[-1].disturbed, rounds[-1].stop_reason) == (3, 3, "time")
 
 
-def test_page_faults_are_charged_to_the_arm_that_made_them() -> None:
+def test_page_faults_are_charged_to_the_variant_that_made_them() -> None:
     world, count = World(), 0
 
     def eager_latency(_: int) -> float:
@@ -196,14 +199,14 @@ def test_page_faults_are_charged_to_the_arm_that_made_them() -> None:
         count += 7
         return 20.0
 
-    arms = [world.arm("eager", eager_latency), world.arm("compiled", lambda _: 20.0)]
+    variants = [world.variant("eager", eager_latency), world.variant("compiled", lambda _: 20.0)]
     spoilt = iter([True, False, True] + [False] * 10_000)
-    run(world, arms, Sampling(), faults=lambda: count, is_disturbed=lambda: next(spoilt))
-    assert arms[0].faults == 7 * arms[0].samples
-    assert arms[1].faults == 0
+    run(world, variants, Sampling(), faults=lambda: count, is_disturbed=lambda: next(spoilt))
+    assert variants[0].faults == 7 * variants[0].samples
+    assert variants[1].faults == 0
 
 
-def test_what_the_machine_does_to_both_arms_cancels_in_the_ratio() -> None:
+def test_what_the_machine_does_to_both_variants_cancels_in_the_ratio() -> None:
     """The machine slows down by half in the middle: the latencies move, their ratio hardly does."""
     world = World()
 
@@ -211,15 +214,15 @@ def test_what_the_machine_does_to_both_arms_cancels_in_the_ratio() -> None:
         noise = noisy(latency_ms, seed)
         return lambda number: noise(number) * (1.0 if world.now_ns < 8e9 else 1.5)
 
-    arms = [world.arm("eager", machine(60, 1)), world.arm("compiled", machine(40, 2))]
-    run(world, arms, Sampling(max_s=15))
-    assert np.median(arms[0].medians_ms() / arms[1].medians_ms()) == pytest.approx(1.5, rel=0.01)
+    variants = [world.variant("eager", machine(60, 1)), world.variant("compiled", machine(40, 2))]
+    run(world, variants, Sampling(max_s=15))
+    assert np.median(variants[0].medians_ms() / variants[1].medians_ms()) == pytest.approx(1.5, rel=0.01)
 
 
 def test_progress_knows_about_how_many_rounds_come() -> None:
     world = World()
-    arms = [world.arm("eager", lambda _: 300.0), world.arm("compiled", lambda _: 200.0)]
-    for arm in arms:
-        warm_up(arm, Sampling(), world.clock)
-    assert expected_rounds(arms, Sampling(max_s=10)) == 10  # of two calls of each
-    assert expected_rounds(arms, Sampling(max_s=10, max_rounds=5, min_s=1.0)) == 5
+    variants = [world.variant("eager", lambda _: 300.0), world.variant("compiled", lambda _: 200.0)]
+    for variant in variants:
+        warm_up(variant, Sampling(), world.clock)
+    assert expected_rounds(variants, Sampling(max_s=10)) == 10  # of two calls of each
+    assert expected_rounds(variants, Sampling(max_s=10, max_rounds=5, min_s=1.0)) == 5

@@ -21,7 +21,7 @@ from bench.errors import AtlasError
 from bench.measuring import graphs
 from bench.measuring.accuracy import relative_error, tensors
 from bench.measuring.build import Loaded, _images, _inputs, architecture, load
-from bench.plans.job import Recipe
+from bench.plans.messages import Recipe
 from bench.plans.models import MODELS, ModelSpec, find
 
 LABELS = [spec.label for spec in MODELS]

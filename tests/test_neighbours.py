@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.measuring import neighbours
-from bench.measuring.neighbours import REASON, Neighbours, Reading, look
+from bench.measuring import interference
+from bench.measuring.interference import REASON, Neighbours, Reading, look
 
 
 def readings(*rounds: tuple[float, float, float]) -> Iterator[Reading]:
@@ -23,7 +23,7 @@ def readings(*rounds: tuple[float, float, float]) -> Iterator[Reading]:
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, *rounds: tuple[float, float, float], cores: int, threads: int) -> Neighbours:
-    monkeypatch.setattr(neighbours, "cores", lambda: cores)
+    monkeypatch.setattr(interference, "cores", lambda: cores)
     told = readings(*rounds)
     return Neighbours(threads, lambda: next(told))
 

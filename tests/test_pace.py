@@ -10,8 +10,8 @@ import pytest
 from stub_worker import ENVIRONMENT, measurement
 from test_sweep import MACHINE, plan, record
 
-from bench.plans.job import Machine
-from bench.plans.pace import Pace
+from bench.plans.duration import Pace
+from bench.plans.messages import Machine
 from bench.plans.profiles import PROFILES, Profile, Sampling
 from bench.records.record import Cell, Measurement, Record, append
 from bench.running.sweep import earlier

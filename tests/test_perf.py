@@ -13,9 +13,9 @@ import pytest
 from atlas_data import PUBLISHED
 from conftest import ROOT, small_project
 
-from bench.checkout import commit
 from bench.errors import AtlasError
-from bench.records.performance import EDITS, OURS, START, Machine, Performance, nothing_yet
+from bench.machine import commit
+from bench.records.build_times import EDITS, OURS, START, BuildTimes, Machine, nothing_yet
 from bench.records.record import read
 from generator.data.load import load
 from generator.languages.language import LANGUAGES, load_language
@@ -151,8 +151,8 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     )
 
 
-def run(plan: Plan, known: Performance | None = None) -> tuple[Performance, Sequence[Performance]]:
-    saved: list[Performance] = []
+def run(plan: Plan, known: BuildTimes | None = None) -> tuple[BuildTimes, Sequence[BuildTimes]]:
+    saved: list[BuildTimes] = []
     begun = known or nothing_yet(Machine(device_name="x", commit=commit()), "python -m perf")
     return Run(plan, begun, saved.append, print).all(), saved
 

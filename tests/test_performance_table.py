@@ -10,12 +10,12 @@ import msgspec
 import pytest
 from html_page import read
 
-from bench.records import performance as document
-from bench.records.check import check
-from bench.records.performance import OURS, SCHEMA, Machine, Performance, Timing
+from bench.exchange.check import check
+from bench.records import build_times as document
+from bench.records.build_times import OURS, SCHEMA, BuildTimes, Machine, Timing
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, load_language
-from generator.pages import performance as shown
+from generator.pages import build_times as shown
 
 
 def timing(builder: str, action: str, wall_s: float | None, repeat: int = 0, **changes: Any) -> Timing:
@@ -35,8 +35,8 @@ TIMINGS = (
 )
 
 
-def performance(*timings: Timing) -> Performance:
-    return Performance(
+def build_times(*timings: Timing) -> BuildTimes:
+    return BuildTimes(
         schema=SCHEMA,
         taken_at=datetime(2026, 1, 2, tzinfo=UTC),
         environment=Machine(device_name="Xeon", commit="abc", versions={"mkdocs": "1.6.1"}),
@@ -52,53 +52,53 @@ def table(language: str, folder: Path, html: str) -> list[list[str]]:
 
 
 def builds(language: str, folder: Path, figure: document.Figure = "wall_s") -> list[list[str]]:
-    return table(language, folder, shown.builds(performance(), Words(load_language(language), html=True), figure))
+    return table(language, folder, shown.builds(build_times(), Words(load_language(language), html=True), figure))
 
 
 # ── The record ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_figures_are_medians_and_ratios_are_ours_by_theirs() -> None:
-    assert performance().median(OURS, "cold", 80) == 3.0
-    assert performance().ratio("zensical", "cold", 80) == 3.0
-    assert performance().ratio("zensical", "cold", 80, "cpu_s") == 3.0
-    assert performance().builders == [OURS, "zensical", "static-i18n"]
+    assert build_times().median(OURS, "cold", 80) == 3.0
+    assert build_times().ratio("zensical", "cold", 80) == 3.0
+    assert build_times().ratio("zensical", "cold", 80, "cpu_s") == 3.0
+    assert build_times().builders == [OURS, "zensical", "static-i18n"]
 
 
 def test_memory_that_nobody_saw_is_not_known() -> None:
     """It is 0 in old documents."""
     loads = [timing(OURS, "cached load", 0.1, repeat, memory_gb=seen) for repeat, seen in enumerate((0.0, 0.06, 0.0))]
-    assert performance(*loads).median(OURS, "cached load", 80, "memory_gb") == 0.06
-    assert performance(loads[0]).median(OURS, "cached load", 80, "memory_gb") is None
+    assert build_times(*loads).median(OURS, "cached load", 80, "memory_gb") == 0.06
+    assert build_times(loads[0]).median(OURS, "cached load", 80, "memory_gb") is None
 
 
 def test_what_failed_or_is_not_there_has_no_figure_and_no_ratio() -> None:
-    assert performance().failed("static-i18n", "cold", 80)
-    assert not performance().failed("zensical", "record", 80)
-    assert performance().median("static-i18n", "cold", 80) is None
-    assert performance().ratio("static-i18n", "cold", 80) is None
-    assert performance().ratio("zensical", "record", 80) is None
+    assert build_times().failed("static-i18n", "cold", 80)
+    assert not build_times().failed("zensical", "record", 80)
+    assert build_times().median("static-i18n", "cold", 80) is None
+    assert build_times().ratio("static-i18n", "cold", 80) is None
+    assert build_times().ratio("zensical", "record", 80) is None
 
 
 def test_what_a_further_page_takes_is_told_between_sizes() -> None:
     builds = [(800, 10.0), (80, 2.8), (800, 14.0), (4000, 60.0), (800, 12.0)]
     ours = (timing(OURS, "cold", wall_s, repeat, size=size) for repeat, (size, wall_s) in enumerate(builds))
-    found = performance(*ours, timing("zensical", "cold", 1.0, size=400))
+    found = build_times(*ours, timing("zensical", "cold", 1.0, size=400))
     assert [(step.few, step.many) for step in found.growth()] == [(80, 800), (800, 4000)]
     assert [step.wall_s for step in found.growth()] == pytest.approx([9.2 / 720, 48 / 3200])
 
 
 def test_a_timing_taken_again_replaces_the_older_one() -> None:
-    again = performance().with_timing(timing("zensical", "cold", 5.0))
+    again = build_times().with_timing(timing("zensical", "cold", 5.0))
     assert len(again.timings) == len(TIMINGS)
     assert again.median("zensical", "cold", 80) == 5.0
 
 
 def test_the_newest_document_is_read_back_and_checked(tmp_path: Path) -> None:
-    older = msgspec.structs.replace(performance(TIMINGS[0]), taken_at=datetime(2025, 1, 2, tzinfo=UTC))
-    for each in (performance(), older):
+    older = msgspec.structs.replace(build_times(TIMINGS[0]), taken_at=datetime(2025, 1, 2, tzinfo=UTC))
+    for each in (build_times(), older):
         document.write(each, tmp_path / "performance")
-    assert document.newest(tmp_path) == performance()
+    assert document.newest(tmp_path) == build_times()
     assert list(check([tmp_path], tmp_path)) == []
     (tmp_path / "performance" / "2026-01-02_abc.json").write_text("{}", encoding="utf-8")
     [finding] = check([tmp_path], tmp_path)
@@ -120,7 +120,7 @@ def test_cpu_time_and_memory_are_those_of_builds(tmp_path: Path) -> None:
 
 
 def test_reading_records_has_its_own_table(tmp_path: Path) -> None:
-    html = shown.loads(performance(), Words(load_language("en"), html=True))
+    html = shown.loads(build_times(), Words(load_language("en"), html=True))
     assert table("en", tmp_path, html) == [
         ["10,000", "Read for the first time", "4.00", "8.00", "0.50"],
         ["10,000", "Read again in a new process", "—", "—", "—"],
@@ -128,7 +128,7 @@ def test_reading_records_has_its_own_table(tmp_path: Path) -> None:
 
 
 def test_the_caption_names_machine_versions_and_day(tmp_path: Path) -> None:
-    html = shown.loads(performance(), Words(load_language("en"), html=True))
+    html = shown.loads(build_times(), Words(load_language("en"), html=True))
     assert all(fact in html for fact in ("Xeon", "mkdocs 1.6.1", "January 2, 2026"))
     assert "PyTorch" not in html
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_sweep import paced, plan, record, todo
 
-from bench.plans.job import Recipe
+from bench.plans.duration import Pace
+from bench.plans.messages import Recipe
 from bench.plans.models import find
-from bench.plans.pace import Pace
 from bench.plans.plan import Agenda, Step, duration_s, fitting, make_plan, pending, tallies
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import Record, Status

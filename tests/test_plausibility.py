@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from atlas_data import measured, measurement, telling
 
-from bench.records.plausibility import CEILINGS, Sighting, Sightings, ceiling, faults, sightings
-from bench.records.record import Arm, Measurement, Peaks, Record, Work
+from bench.exchange.plausibility import CEILINGS, Sighting, Sightings, ceiling, faults, sightings
+from bench.records.record import Measurement, Peaks, Record, Variant, Work
 
 
 def found(record: Record, known: Sightings | None = None) -> list[tuple[str, str]]:
@@ -86,27 +86,27 @@ def test_slower_than_its_family_by_a_unit_is_refused() -> None:
 
 
 def test_a_batch_of_its_own_is_counted_in_the_family() -> None:
-    arm = Arm(published_mean_ms=100.0, batch_size=50)
-    record = measured(figures=Measurement(eager=Arm(published_mean_ms=2.0), compiled=arm))
-    by_arm = {family[-1]: sighting.image_ms for family, sighting in sightings(record, "r", 1)}
-    assert by_arm == {"eager": 2.0, "compiled": 2.0}
+    variant = Variant(published_mean_ms=100.0, batch_size=50)
+    record = measured(figures=Measurement(eager=Variant(published_mean_ms=2.0), compiled=variant))
+    by_variant = {family[-1]: sighting.image_ms for family, sighting in sightings(record, "r", 1)}
+    assert by_variant == {"eager": 2.0, "compiled": 2.0}
 
 
 @pytest.mark.parametrize(
-    ("arm", "field"),
+    ("variant", "field"),
     [
-        (Arm(rounds_ms=((1.0, 2.0, 3.0, 4.0),), published_median_ms=9.0), "measurement.eager.published_median_ms"),
-        (Arm(published_mean_ms=10.0, published_images_s=5000.0), "measurement.eager.published_images_s"),
-        (Arm(published_mean_ms=5e6), "measurement.eager"),
-        (Arm(published_mean_ms=float("nan")), "measurement.eager"),
+        (Variant(rounds_ms=((1.0, 2.0, 3.0, 4.0),), published_median_ms=9.0), "measurement.eager.published_median_ms"),
+        (Variant(published_mean_ms=10.0, published_images_s=5000.0), "measurement.eager.published_images_s"),
+        (Variant(published_mean_ms=5e6), "measurement.eager"),
+        (Variant(published_mean_ms=float("nan")), "measurement.eager"),
     ],
 )
-def test_figures_that_contradict_each_other_are_refused(arm: Arm, field: str) -> None:
-    assert [each for each, _ in found(measured(figures=Measurement(eager=arm)))] == [field]
+def test_figures_that_contradict_each_other_are_refused(variant: Variant, field: str) -> None:
+    assert [each for each, _ in found(measured(figures=Measurement(eager=variant)))] == [field]
 
 
-def test_arms_of_one_batch_that_differ_by_a_unit_are_refused_and_of_two_are_not() -> None:
-    eager, compiled = Arm(published_mean_ms=500.0), Arm(published_mean_ms=1.0)
+def test_variants_of_one_batch_that_differ_by_a_unit_are_refused_and_of_two_are_not() -> None:
+    eager, compiled = Variant(published_mean_ms=500.0), Variant(published_mean_ms=1.0)
     assert found(measured(figures=Measurement(eager=eager, compiled=compiled)))[0][0] == "measurement"
     own = msgspec.structs.replace(compiled, batch_size=8)
     assert found(measured(figures=Measurement(eager=eager, compiled=own))) == []

@@ -242,10 +242,10 @@ def test_a_doubtful_dot_is_hollow() -> None:
     assert doubtful.count(b'fill="none"') > sound.count(b'fill="none"')
 
 
-def test_the_stylesheet_has_the_same_two_arms() -> None:
+def test_the_stylesheet_has_the_same_two_variants() -> None:
     style = (Path(__file__).parent.parent / "docs/assets/stylesheets/atlas.css").read_text(encoding="utf-8")
-    for arm in ("eager", "compiled"):
-        assert re.findall(rf"--atlas-{arm}: (#\w+);", style) == [LIGHT[arm], DARK[arm]]
+    for variant in ("eager", "compiled"):
+        assert re.findall(rf"--atlas-{variant}: (#\w+);", style) == [LIGHT[variant], DARK[variant]]
 
 
 def test_colour_of_the_winner() -> None:

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 from atlas_data import measured, write
 
-from bench.records.record import Arm, Compilation, GraphBreak, Graphs, Measurement, Peaks, Status, Work, encode
-from bench.statistics import cause, statistics
+from bench.records.record import Compilation, GraphBreak, Graphs, Measurement, Peaks, Status, Variant, Work, encode
+from bench.statistics import causes, statistics
 from generator.data import lines as reading
-from generator.data.lines import ARMS
+from generator.data.lines import VARIANTS
 from generator.data.pooling import Pooled, pool
 
 
@@ -31,13 +31,13 @@ def some(chance: float, value: Any) -> Any:
     return value if random.random() < chance else None
 
 
-def arm(latency_ms: float, rounds: int, calls: int) -> Arm:
-    """Any arm that a record may have: timed or published, with or without what a device tells."""
+def variant(latency_ms: float, rounds: int, calls: int) -> Variant:
+    """Any variant that a record may have: timed or published, with or without what a device tells."""
     timed = tuple(
         tuple(latency_ms * random.lognormvariate(0, 0.05) for _ in range(calls or random.randint(1, 4)))
         for _ in range(rounds)
     )
-    return Arm(
+    return Variant(
         rounds_ms=timed,
         published_mean_ms=some(0.5, latency_ms) if not timed else None,
         published_median_ms=some(0.3, latency_ms * 0.99) if not timed else None,
@@ -56,8 +56,8 @@ def process(gain: float, rounds: int) -> Measurement:
     graphs = Graphs(graphs=1, breaks=breaks, recompiles=random.choice((0, 0, 1)), cudagraph_skips=skips)
     work = Work(flop=1e9, traffic_bytes=some(0.8, 2e8), streamed_bytes=some(0.8, 1e8), convolution_flop=some(0.7, 6e8))
     return Measurement(
-        eager=arm(10.0, rounds, random.choice((0, 1, 2))),
-        compiled=some(0.9, arm(10.0 * gain, max(rounds + random.choice((-1, 0, 0)), 0), 1)),
+        eager=variant(10.0, rounds, random.choice((0, 1, 2))),
+        compiled=some(0.9, variant(10.0 * gain, max(rounds + random.choice((-1, 0, 0)), 0), 1)),
         compilation=some(0.6, Compilation(cold_s=some(0.8, random.random()), warm_s=some(0.5, random.random()))),
         graphs=some(0.8, graphs),
         work=some(0.6, msgspec.structs.replace(work, compiled_traffic_bytes=some(0.7, random.uniform(5e7, 3e8)))),
@@ -74,12 +74,12 @@ def process(gain: float, rounds: int) -> Measurement:
 
 
 def said(measurements: Sequence[Measurement]) -> dict[str, Any]:
-    """What `bench.statistics.statistics` and `bench.statistics.cause` say of one cell."""
+    """What `bench.statistics.statistics` and `bench.statistics.causes` say of one cell."""
     ratio = statistics.speedup(measurements)
     found: dict[str, Any] = {
         "processes": len(measurements),
         "verdict": statistics.verdict(measurements),
-        "causes": [[each.cause.value, each.figure] for each in cause.explain(measurements)],
+        "causes": [[each.cause.value, each.figure] for each in causes.explain(measurements)],
         "speedup": ratio.value,
         "speedup_low": ratio.low,
         "speedup_high": ratio.high,
@@ -87,18 +87,18 @@ def said(measurements: Sequence[Measurement]) -> dict[str, Any]:
     for warm, name in ((False, "break_even_calls"), (True, "break_even_warm_calls")):
         calls = statistics.break_even_calls(measurements, warm=warm)
         found |= {name: calls.value, f"{name}_low": calls.low, f"{name}_high": calls.high}
-    for name in ARMS:
-        arms = [one for each in measurements if (one := getattr(each, name))]
-        of_row = median([each.batch_size for each in arms if each.batch_size] or [1]) == 1
-        if arms and of_row:
-            summary = statistics.summarize(arms)
+    for name in VARIANTS:
+        variants = [one for each in measurements if (one := getattr(each, name))]
+        of_row = median([each.batch_size for each in variants if each.batch_size] or [1]) == 1
+        if variants and of_row:
+            summary = statistics.summarize(variants)
             found |= {f"{name}_ms": summary.latency_ms, f"{name}_low_ms": summary.low_ms}
             found |= {f"{name}_high_ms": summary.high_ms, f"{name}_samples": summary.n or math.nan}
             found |= {f"{name}_p90_ms": summary.p90 or math.nan, f"{name}_p99_ms": summary.p99 or math.nan}
-        found[f"{name}_host_bound"] = cause.host_bound(measurements, name)
-        found[f"{name}_matmul_share"] = cause.peak_share(measurements, name)
-        found[f"{name}_copy_share"] = cause.bandwidth_share(measurements, name)
-        found[f"{name}_image_j"] = cause.energy_per_image_j(measurements, name, 1)
+        found[f"{name}_host_bound"] = causes.host_bound(measurements, name)
+        found[f"{name}_matmul_share"] = causes.peak_share(measurements, name)
+        found[f"{name}_copy_share"] = causes.bandwidth_share(measurements, name)
+        found[f"{name}_image_j"] = causes.energy_per_image_j(measurements, name, 1)
     return found
 
 

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 from test_sweep import plan, record
 
-from bench.plans.job import Phase
+from bench.plans.messages import Phase
 from bench.plans.plan import pending
 from bench.running.progress import BarReporter, PlainReporter
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from bench.commands import cli
+from bench.commands import command_line
 from bench.commands.selection import profile_of
 from generator import cli as generator_cli
 
@@ -36,9 +36,9 @@ def test_commands_that_are_named_exist(path: Path) -> None:
             case [*_, "--help"]:
                 pass
             case ["python", "-m", "bench", "run", *arguments]:
-                profile_of(cli.parser().parse_args(["run", *arguments]))
+                profile_of(command_line.parser().parse_args(["run", *arguments]))
             case ["python", "-m", "bench", *arguments]:
-                cli.parser().parse_args(arguments)
+                command_line.parser().parse_args(arguments)
             case ["python", "-m", "generator", name, *arguments]:
                 generator_cli.main.commands[name].make_context(name, arguments, resilient_parsing=True)
             case _:

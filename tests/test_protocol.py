@@ -1,6 +1,7 @@
 """The whole protocol on simulated clocks whose truth is known: warm-up, rounds, stopping, intervals, verdicts.
 
-Two thousand runs, as `make bench-quality` asks for, take a minute and have to keep what is claimed exactly; `make test`
+Two thousand runs, as `make bench-repeatability` asks for, take a minute and have to keep what is claimed exactly;
+`make test`
 is content with fewer, and with what chance adds to these.
 """
 
@@ -15,9 +16,9 @@ from dataclasses import dataclass, replace
 import msgspec
 import pytest
 
-from bench.measuring.measure import Subject, sample, warm_up
+from bench.measuring.rounds import Subject, sample, warm_up
 from bench.plans.profiles import STANDARD, Sampling
-from bench.records.record import Arm, Measurement
+from bench.records.record import Measurement, Variant
 from bench.statistics.statistics import Estimate, speedup, verdict
 
 RUNS = int(os.environ.get("ATLAS_RUNS", "300"))
@@ -35,10 +36,10 @@ class Machine:
     eager_ms: float = 60.0
     noise: float = 0.03  # log-normal, call by call
     outliers: float = 0.01  # of the calls, up to three times as long
-    drift: float = 0.05  # over a process, both arms alike
-    step: float = 0.10  # at some moment of every third process, both arms alike
-    offset: float = 0.06  # between processes, both arms alike
-    own_offset: float = 0.01  # between processes, each arm for itself
+    drift: float = 0.05  # over a process, both variants alike
+    step: float = 0.10  # at some moment of every third process, both variants alike
+    offset: float = 0.06  # between processes, both variants alike
+    own_offset: float = 0.01  # between processes, each variant for itself
 
     def process(self, rng: random.Random, sampling: Sampling = SHORT) -> Measurement:
         """One fresh process."""
@@ -60,11 +61,11 @@ class Machine:
 
             return Subject(call)
 
-        arms = [subject(self.eager_ms), subject(self.eager_ms / self.truth)]
-        for arm in arms:
-            warm_up(arm, sampling, lambda: now_ns)
-        *_, last = sample(arms, sampling, rng=rng, clock=lambda: now_ns)
-        eager, compiled = (Arm(rounds_ms=tuple(arm.rounds_ms)) for arm in arms)
+        variants = [subject(self.eager_ms), subject(self.eager_ms / self.truth)]
+        for variant in variants:
+            warm_up(variant, sampling, lambda: now_ns)
+        *_, last = sample(variants, sampling, rng=rng, clock=lambda: now_ns)
+        eager, compiled = (Variant(rounds_ms=tuple(variant.rounds_ms)) for variant in variants)
         return Measurement(eager=eager, compiled=compiled, stop_reason=last.stop_reason)
 
     def cell(self, rng: random.Random, processes: int = STANDARD.processes) -> list[Measurement]:

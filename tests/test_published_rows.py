@@ -10,7 +10,7 @@ from conftest import ROOT, BuiltSite
 from html_page import HtmlPage, read
 
 from bench.records import record
-from bench.records.record import Arm, Record
+from bench.records.record import Record, Variant
 from generator.data.pooling import short_name
 from generator.languages.language import LANGUAGES, load_language
 
@@ -23,9 +23,9 @@ def slug(text: str) -> str:
     return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def figure(arm: Arm | None) -> str:
+def figure(variant: Variant | None) -> str:
     """As the source printed it."""
-    return "OOM" if arm is None or arm.published_mean_ms is None else f"{arm.published_mean_ms:.3f}"
+    return "OOM" if variant is None or variant.published_mean_ms is None else f"{variant.published_mean_ms:.3f}"
 
 
 def cells(row: Record) -> tuple[str, str]:

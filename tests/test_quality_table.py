@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 from html_page import read
-from test_quality import OURS, quality, repeat
+from test_quality import OURS, repeat, repeatability
 
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, load_language
-from generator.pages import quality as shown
+from generator.pages import repeatability as shown
 
 RIVALS = [repeat("mean_of_300", 1.2, seconds=25.0), repeat("mean_of_300", 1.5, 1), repeat("blocked_autorange", 1.1)]
 
 
 def rows(language: str, folder: Path) -> list[list[str]]:
     page = folder / "page.html"
-    page.write_text(shown.table(quality(*OURS, *RIVALS), Words(load_language(language), html=True)), encoding="utf-8")
+    page.write_text(
+        shown.table(repeatability(*OURS, *RIVALS), Words(load_language(language), html=True)), encoding="utf-8"
+    )
     return read(page).tables[0].rows
 
 

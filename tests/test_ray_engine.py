@@ -21,8 +21,8 @@ from conftest import ROOT, THOROUGH
 from test_executors import wait_until
 from test_sweep import plan, sweep_with
 
-from bench.commands import cli
-from bench.records.check import check
+from bench.commands import command_line
+from bench.exchange.check import check
 from bench.records.record import Record, Status, read
 from bench.running import sweep
 from bench.running.sweep import kind
@@ -31,11 +31,11 @@ MODELS, PROCESSES = ("ViT", "BeiT"), 2
 
 DRIVER = """
 import functools, sys
-from bench.commands import cli
+from bench.commands import command_line
 from bench.fleet import fleet, ray_engine
 fleet.LOOK_EVERY_S = 2.0
 ray_engine.RayEngine = functools.partial(ray_engine.RayEngine, command=(sys.executable, sys.argv[1]), with_doctor=False)
-cli.main(["run", "--executor", "ray", *sys.argv[2:]])
+command_line.main(["run", "--executor", "ray", *sys.argv[2:]])
 """
 """`python -m bench run --executor ray` with the stub for a worker."""
 
@@ -45,7 +45,7 @@ def test_without_ray_the_remedy_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(SystemExit) as ended:
-        cli.main(["run", "--executor", "ray"])
+        command_line.main(["run", "--executor", "ray"])
     assert ended.value.code == 2
     assert 'pip install -e ".[ray]"' in capsys.readouterr().err
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from test_sweep import plan, record
 
 from bench.errors import AtlasError
+from bench.exchange.check import check
 from bench.exchange.importers import huggingface_2023
-from bench.records.check import check
 from bench.records.record import (
     MAX_LINE_BYTES,
     SCHEMA,
-    Arm,
     Measurement,
     Status,
+    Variant,
     append,
     decode,
     encode,
@@ -47,7 +47,7 @@ def test_a_line_of_an_older_schema_is_read_as_one_of_this() -> None:
 
 @given(st.lists(st.lists(latencies, min_size=1, max_size=5).map(tuple), max_size=5).map(tuple))
 def test_every_latency_survives_to_the_last_digit(rounds: tuple[tuple[float, ...], ...]) -> None:
-    each = msgspec.structs.replace(record(VIT), measurement=Measurement(eager=Arm(rounds_ms=rounds)))
+    each = msgspec.structs.replace(record(VIT), measurement=Measurement(eager=Variant(rounds_ms=rounds)))
     assert decode(encode(each), "x:1") == each
 
 

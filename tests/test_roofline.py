@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from bench.measuring import roofline
 from bench.measuring.build import load
 from bench.measuring.roofline import inductor_traffic, peaks, work
-from bench.plans.job import Recipe
+from bench.plans.messages import Recipe
 from bench.plans.models import find
 
 CPU = torch.device("cpu")

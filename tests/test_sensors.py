@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from bench.errors import AtlasError
-from bench.measuring import sensors, survey
+from bench.measuring import preflight, sensors
 from bench.measuring.sensors import Sensors, Watch, energy_j
-from bench.plans.job import Survey
+from bench.plans.messages import Preflight
 
 
 class Nvml:
@@ -190,13 +190,13 @@ def test_a_container_that_shows_its_own_processes_alone_is_told(
 
 
 def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "choose_device", lambda _: torch.device("cuda"))
-    monkeypatch.setattr(survey, "describe", lambda _: None)
+    monkeypatch.setattr(preflight, "choose_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr(preflight, "describe", lambda _: None)
     with pytest.raises(AtlasError) as refused:
-        survey.survey(Survey())
+        preflight.preflight(Preflight())
     assert f"process {stranger} is computing" in refused.value.what
     assert "--allow-busy" in refused.value.remedy
-    assert survey.survey(Survey(allow_busy=True)).device == "cuda"
+    assert preflight.preflight(Preflight(allow_busy=True)).device == "cuda"
 
 
 # ── Energy ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,8 +15,8 @@ from bench.errors import AtlasError
 from bench.fleet.cluster import Node
 from bench.fleet.fleet import Fleet, Site
 from bench.fleet.simulation import PASSED, SimulatedEngine, described, forecast
-from bench.plans.job import Recipe
-from bench.plans.pace import Pace
+from bench.plans.duration import Pace
+from bench.plans.messages import Recipe
 from bench.plans.plan import Plan, make_plan
 from bench.plans.profiles import PROFILES
 from bench.records.record import Record

@@ -21,7 +21,7 @@ import torch
 import transformers
 from jinja2 import Environment
 
-from bench.commands import cli
+from bench.commands import command_line
 from bench.commands.selection import profile_of, recipes_of
 from bench.measuring.build import IMAGE
 from bench.plans.models import MODELS, ModelSpec
@@ -207,7 +207,7 @@ def test_commands_are_commands(snippet: Snippet) -> None:
 
 def check_bench(arguments: list[str]) -> None:
     """The options exist, and their values are names that the bench knows."""
-    options = cli.parser().parse_args(arguments)
+    options = command_line.parser().parse_args(arguments)
     if arguments[0] == "run":
         profile_of(options)
         assert recipes_of(options)

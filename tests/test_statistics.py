@@ -12,7 +12,7 @@ from conftest import THOROUGH
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.records.record import Arm, Compilation, Measurement
+from bench.records.record import Compilation, Measurement, Variant
 from bench.statistics.statistics import (
     SAME,
     VERDICT_CONFIDENCE,
@@ -37,16 +37,16 @@ latencies = st.lists(st.floats(0.01, 1e5), min_size=1, max_size=20)
 processes = st.lists(st.lists(latencies, min_size=1, max_size=6), min_size=1, max_size=4)
 
 
-def arm(rounds: Iterable[Iterable[float]]) -> Arm:
-    return Arm(rounds_ms=tuple(tuple(map(float, calls)) for calls in rounds))
+def variant(rounds: Iterable[Iterable[float]]) -> Variant:
+    return Variant(rounds_ms=tuple(tuple(map(float, calls)) for calls in rounds))
 
 
 def pair(
     eager: Iterable[float], compiled: Iterable[float], cold_s: float | None = None, warm_s: float | None = None
 ) -> Measurement:
     return Measurement(
-        eager=arm([[x] for x in eager]),
-        compiled=arm([[x] for x in compiled]),
+        eager=variant([[x] for x in eager]),
+        compiled=variant([[x] for x in compiled]),
         compilation=Compilation(cold_s=cold_s, warm_s=warm_s),
     )
 
@@ -54,7 +54,7 @@ def pair(
 def simulated(
     rng: np.random.Generator, truth: float, *, k: int, between: float, within: float, rounds: int = 40
 ) -> list[Measurement]:
-    """k processes whose arms share a machine that drifts, and differ by a log-normal offset of their own."""
+    """k processes whose variants share a machine that drifts, and differ by a log-normal offset of their own."""
     measurements = []
     for _ in range(k):
         drift = np.linspace(0, rng.normal(0, 0.05), rounds)
@@ -84,7 +84,7 @@ def test_three_processes_give_the_t_interval_of_their_log_medians() -> None:
 
 
 def test_a_summary_of_known_samples() -> None:
-    summary = summarize([arm([[value] for value in range(1, 101)])])
+    summary = summarize([variant([[value] for value in range(1, 101)])])
     assert (summary.latency_ms, summary.q1, summary.q3, summary.mean) == (50.5, 25.75, 75.25, 50.5)
     assert (summary.mad, summary.min, summary.n, summary.processes, summary.outliers) == (25.0, 1.0, 100, 1, 0)
     # Ranks 50 ± 1.96·√100/2 of 100 samples: the 41st to the 60th, within one.
@@ -95,30 +95,30 @@ def test_a_summary_of_known_samples() -> None:
     ("n", "given"), [(63, ()), (64, ("p90",)), (130, ("p90", "p95")), (662, ("p90", "p95", "p99"))]
 )
 def test_percentiles_appear_only_where_enough_samples_bear_them(n: int, given: tuple[str, ...]) -> None:
-    summary = summarize([arm([range(1, n + 1)])])
+    summary = summarize([variant([range(1, n + 1)])])
     assert tuple(name for name in ("p90", "p95", "p99") if getattr(summary, name) is not None) == given
 
 
 def test_a_percentile_is_that_of_the_process_in_the_middle() -> None:
-    slow = [arm([[factor * value for value in range(1, 101)]]) for factor in (1, 2, 9)]
-    assert summarize([*slow, arm([[1e6] * 63])]).p90 == pytest.approx(2 * 90.1)
+    slow = [variant([[factor * value for value in range(1, 101)]]) for factor in (1, 2, 9)]
+    assert summarize([*slow, variant([[1e6] * 63])]).p90 == pytest.approx(2 * 90.1)
 
 
 def test_outliers_are_counted_per_process_and_kept() -> None:
     quiet, slow = [1.0, 1.1, 0.9, 1.05, 0.95] * 4, [2.0, 2.1, 1.9, 2.05, 1.95] * 4
     assert count_outliers(np.array(quiet)) == 0
-    summary = summarize([arm([[x] for x in [*quiet, 9.0]]), arm([[x] for x in slow])])
+    summary = summarize([variant([[x] for x in [*quiet, 9.0]]), variant([[x] for x in slow])])
     assert summary.outliers == 1
     assert summary.n == 41
 
 
 def test_rounds_of_different_lengths_are_medians_of_their_own_calls() -> None:
-    measurement = Measurement(eager=arm([[2, 2, 8], [3]] * 4), compiled=arm([[1], [1, 1]] * 4))
+    measurement = Measurement(eager=variant([[2, 2, 8], [3]] * 4), compiled=variant([[1], [1, 1]] * 4))
     assert speedup([measurement]).value == pytest.approx(2.5)
 
 
 def test_a_single_block_is_worth_its_mean_as_in_2023() -> None:
-    measurement = Measurement(eager=arm([[2, 2, 8]]), compiled=arm([[1, 1, 4]]))
+    measurement = Measurement(eager=variant([[2, 2, 8]]), compiled=variant([[1, 1, 4]]))
     assert summarize([measurement.eager]).latency_ms == pytest.approx(4.0)
     assert speedup([measurement]).value == pytest.approx(2.0)
 
@@ -145,15 +145,15 @@ def test_the_mean_ratio_of_several_cells_is_geometric() -> None:
 
 
 def test_a_process_is_worth_its_median_and_a_publication_its_mean() -> None:
-    arms = [arm([[1.0], [2.0], [9.0]]), Arm(published_mean_ms=7.0), Arm()]
-    assert process_latencies(arms).tolist() == [2.0, 7.0]
+    variants = [variant([[1.0], [2.0], [9.0]]), Variant(published_mean_ms=7.0), Variant()]
+    assert process_latencies(variants).tolist() == [2.0, 7.0]
 
 
 # ── Unknown stays unknown ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_published_means_give_values_without_intervals() -> None:
-    published = Measurement(eager=Arm(published_mean_ms=9.0), compiled=Arm(published_mean_ms=6.0))
+    published = Measurement(eager=Variant(published_mean_ms=9.0), compiled=Variant(published_mean_ms=6.0))
     assert speedup([published]).value == 1.5
     assert math.isnan(speedup([published]).low)
     assert summarize([published.eager]).latency_ms == 9.0
@@ -165,7 +165,7 @@ def test_published_means_give_values_without_intervals() -> None:
 def test_no_samples_no_figures() -> None:
     assert math.isnan(summarize([]).latency_ms)
     assert math.isnan(speedup([]).value)
-    assert math.isnan(speedup([Measurement(eager=arm([[1.0]]))]).value)
+    assert math.isnan(speedup([Measurement(eager=variant([[1.0]]))]).value)
 
 
 def test_one_process_on_each_side_gives_a_ratio_without_an_interval() -> None:
@@ -324,7 +324,7 @@ def test_a_run_against_its_repetition_is_rarely_called_different(sizes: tuple[in
 
 @given(processes)
 def test_a_summary_is_ordered_and_loses_no_sample(rounds: list[list[list[float]]]) -> None:
-    summary = summarize([arm(process) for process in rounds])
+    summary = summarize([variant(process) for process in rounds])
     assert summary.n == sum(len(calls) for process in rounds for calls in process)
     assert summary.processes == len(rounds)
     assert summary.min <= summary.q1 <= summary.q3
@@ -334,7 +334,7 @@ def test_a_summary_is_ordered_and_loses_no_sample(rounds: list[list[list[float]]
 
 
 @given(st.lists(st.lists(st.floats(0.1, 1e4), min_size=8, max_size=8), min_size=1, max_size=4), st.floats(0.5, 4.0))
-def test_a_speedup_does_not_depend_on_the_unit_and_inverts_with_the_arms(
+def test_a_speedup_does_not_depend_on_the_unit_and_inverts_with_the_variants(
     eager: list[list[float]], factor: float
 ) -> None:
     compiled = [[value**0.5 for value in process] for process in eager]

@@ -26,12 +26,12 @@ from stub_worker import ENVIRONMENT, measurement
 from test_executors import STUB, is_alive, wait_until
 
 from bench.errors import AtlasError, Complaint
-from bench.plans.job import Finding, Job, Machine, Phase, Recipe, Request
+from bench.exchange.check import check
+from bench.plans.duration import Pace
+from bench.plans.messages import Finding, Job, Machine, Phase, Recipe, Request
 from bench.plans.models import find
-from bench.plans.pace import Pace
 from bench.plans.plan import Plan, Planned, Step, make_plan
 from bench.plans.profiles import PROFILES, Sampling
-from bench.records.check import check
 from bench.records.record import SCHEMA, Measurement, Record, Status, append, read
 from bench.running import sweep
 from bench.running.executors import ROOT, Ended, Executor
@@ -403,7 +403,7 @@ def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
 PARENT = """
 import sys
 from pathlib import Path
-from bench.commands import cli
+from bench.commands import command_line
 from bench.running import executors, sweep
 from bench.commands import doctor
 stub = executors.LocalProcesses((sys.executable, sys.argv[1]))

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from bench.errors import AtlasError
-from bench.records import tour
-from bench.records.tour import TOURS
+from bench.records import walkthrough
+from bench.records.walkthrough import WALKTHROUGHS
 
-COMMITTED = sorted(TOURS.glob("*.json"))
+COMMITTED = sorted(WALKTHROUGHS.glob("*.json"))
 
 
 def test_a_function_with_a_branch_on_data_becomes_a_graph_on_each_side_of_the_break() -> None:
-    from bench.measuring.dynamo_tour import _function
+    from bench.measuring.dynamo_walkthrough import _function
 
     found = _function()
     assert "if y.sum() > 0:" in found.source
@@ -39,7 +39,7 @@ def test_a_function_with_a_branch_on_data_becomes_a_graph_on_each_side_of_the_br
 
 
 def test_a_step_of_training_breaks_at_backward_and_at_the_optimizer() -> None:
-    from bench.measuring.dynamo_tour import _traced_step
+    from bench.measuring.dynamo_walkthrough import _traced_step
 
     graphs, breaks, lowered = _traced_step()
     forward, adam, loss = graphs
@@ -53,7 +53,7 @@ def test_a_step_of_training_breaks_at_backward_and_at_the_optimizer() -> None:
 
 
 def test_folds_are_disjoint_and_cover_everything() -> None:
-    from bench.measuring.dynamo_tour import k_fold
+    from bench.measuring.dynamo_walkthrough import k_fold
 
     folds = list(k_fold(20, 5))
     assert sorted(int(each) for _, validation in folds for each in validation) == list(range(20))
@@ -61,8 +61,8 @@ def test_folds_are_disjoint_and_cover_everything() -> None:
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
-def test_committed_tours_can_be_read_and_name_no_machine(path: Path) -> None:
-    taken = tour.read(path)
+def test_committed_walkthroughs_can_be_read_and_name_no_machine(path: Path) -> None:
+    taken = walkthrough.read(path)
     assert taken.name == path.stem
     assert taken.example.agrees
     text = path.read_text("utf-8")
@@ -72,20 +72,20 @@ def test_committed_tours_can_be_read_and_name_no_machine(path: Path) -> None:
             assert private not in text
 
 
-def test_a_tour_survives_its_file_and_the_newest_is_taken(tmp_path: Path) -> None:
-    old = tour.read(COMMITTED[-1])
+def test_a_walkthrough_survives_its_file_and_the_newest_is_taken(tmp_path: Path) -> None:
+    old = walkthrough.read(COMMITTED[-1])
     new = msgspec.structs.replace(old, name="2999-01-01_torch-9", taken_at=old.taken_at.replace(year=2999))
     for each in (new, old):
-        path = tour.write(each, tmp_path / "tours")
-        assert tour.read(path) == each
-    assert tour.newest(tmp_path) == new
-    assert {path.suffix for path in (tmp_path / "tours").iterdir()} == {".json"}, "nothing half written"
-    assert tour.newest(tmp_path / "elsewhere") is None
+        path = walkthrough.write(each, tmp_path / "walkthroughs")
+        assert walkthrough.read(path) == each
+    assert walkthrough.newest(tmp_path) == new
+    assert {path.suffix for path in (tmp_path / "walkthroughs").iterdir()} == {".json"}, "nothing half written"
+    assert walkthrough.newest(tmp_path / "elsewhere") is None
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"schema": 99}', b'{"schema": 1}'])
-def test_a_file_that_is_no_tour_is_refused_with_the_remedy(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_no_walkthrough_is_refused_with_the_remedy(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(content)
-    with pytest.raises(AtlasError, match="dynamo-tour"):
-        tour.read(path)
+    with pytest.raises(AtlasError, match="dynamo-walkthrough"):
+        walkthrough.read(path)

@@ -11,20 +11,21 @@ import numpy as np
 import pytest
 
 from bench.errors import AtlasError
-from bench.records.tour import Tour, newest
+from bench.records.walkthrough import Walkthrough, newest
 from generator.data.load import Results, load
 from generator.figures import curves
 from generator.figures.plot import DARK, LIGHT, Canvas
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, load_language
-from generator.pages import tour
-from generator.pages.pages import Page, read_pages, render_pages
+from generator.languages.page_source import read_pages
+from generator.pages import walkthrough
+from generator.pages.pages import Page, render_pages
 from generator.pages.site_file import SiteFile
 from generator.pages.vocabulary import vocabulary
 
 
 @pytest.fixture(scope="module")
-def taken() -> Tour:
+def taken() -> Walkthrough:
     found = newest()
     assert found is not None
     return found
@@ -45,7 +46,7 @@ def page(results: Results, code: str, folder: Path) -> tuple[str, dict[str, Site
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_the_page_shows_what_was_recorded(code: str, results: Results, taken: Tour, tmp_path: Path) -> None:
+def test_the_page_shows_what_was_recorded(code: str, results: Results, taken: Walkthrough, tmp_path: Path) -> None:
     text, files = page(results, code, tmp_path)
     for listing in (
         taken.function.source,
@@ -62,19 +63,19 @@ def test_the_page_shows_what_was_recorded(code: str, results: Results, taken: To
     assert set(files) == {"assets/charts/loss.svg", "assets/charts/loss.dark.svg", "data/losses.csv"}
 
 
-def test_without_a_tour_the_page_says_how_to_take_one(results: Results, tmp_path: Path) -> None:
-    text, files = page(dataclasses.replace(results, tour=None), "en", tmp_path)
-    assert "python -m bench dynamo-tour" in text
+def test_without_a_walkthrough_the_page_says_how_to_take_one(results: Results, tmp_path: Path) -> None:
+    text, files = page(dataclasses.replace(results, walkthrough=None), "en", tmp_path)
+    assert "python -m bench dynamo-walkthrough" in text
     assert "```" not in text
     assert not files
-    names = vocabulary(dataclasses.replace(results, tour=None), load_language("en"), lambda _: None)
-    with pytest.raises(AtlasError, match="dynamo-tour"):
-        names["tour_graphs_table"]({"page": Page("dynamo.md", "")})
+    names = vocabulary(dataclasses.replace(results, walkthrough=None), load_language("en"), lambda _: None)
+    with pytest.raises(AtlasError, match="dynamo-walkthrough"):
+        names["walkthrough_graphs_table"]({"page": Page("dynamo.md", "")})
 
 
 @pytest.mark.parametrize("code", ["en", "ja", "ar"])
-def test_the_chart_has_all_curves_within_its_frame_in_both_colourings(code: str, taken: Tour) -> None:
-    chart = tour.loss_chart(taken, Words(load_language(code), html=True))
+def test_the_chart_has_all_curves_within_its_frame_in_both_colourings(code: str, taken: Walkthrough) -> None:
+    chart = walkthrough.loss_chart(taken, Words(load_language(code), html=True))
     assert [len(curve.values) for curve in chart.curves.curves] == [taken.example.epochs] * 4
     assert chart.curves.right_to_left == (code == "ar")
     assert chart.light == curves.draw(chart.curves), "the same bytes each time"
@@ -102,10 +103,10 @@ def test_the_chart_has_all_curves_within_its_frame_in_both_colourings(code: str,
 
 
 def test_code_that_holds_a_fence_stands_in_a_longer_one() -> None:
-    assert tour.listing("a\n```\nb", "text") == "````text\na\n```\nb\n````"
+    assert walkthrough.listing("a\n```\nb", "text") == "````text\na\n```\nb\n````"
 
 
-def test_every_page_that_tells_of_the_tour_asks_whether_there_is_one() -> None:
+def test_every_page_that_tells_of_the_walkthrough_asks_whether_there_is_one() -> None:
     for source in read_pages():
         text = Path(source.where).read_text("utf-8")
         if re.search(r"\{\{ tour[._]|loss_chart", text):

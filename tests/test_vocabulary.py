@@ -19,7 +19,7 @@ from atlas_data import mixed as mixed_records
 from markupsafe import Markup
 
 from bench.errors import AtlasError
-from bench.records.record import Arm, GraphBreak, Graphs, Measurement, Status
+from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
 from generator.data.load import COLUMNS, Results, load
 from generator.figures.markup import unbroken
 from generator.figures.words import Words
@@ -87,7 +87,7 @@ def published() -> Pages:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    figures = Measurement(eager=Arm(((9.0,),)))
+    figures = Measurement(eager=Variant(((9.0,),)))
     failed = measured(batch_size=16, status=Status.OOM, reason="x", figures=figures, **ON_CPU)
     return Pages(load(mixed_records(tmp_path_factory.mktemp("results"), failed)))
 
@@ -196,8 +196,8 @@ def test_every_published_figure_is_in_a_table_with_three_decimals(published: Pag
     for line in PUBLISHED.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if record["status"] == "pass":
-            for arm in ("eager", "compiled"):
-                value = record["measurement"][arm]["published_mean_ms"]
+            for variant in ("eager", "compiled"):
+                value = record["measurement"][variant]["published_mean_ms"]
                 assert f'data-sort="{value!r}">{value:,.3f}</td>' in html
 
 

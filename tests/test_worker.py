@@ -17,7 +17,7 @@ from test_executors import job as plain_job
 
 from bench.measuring import environment, graphs, roofline, trial, worker
 from bench.measuring.build import Loaded, load
-from bench.plans.job import Finding, Job, Machine, Phase, Refusal, Request, Survey
+from bench.plans.messages import Finding, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Peaks, Status
 from bench.running import sweep
@@ -78,16 +78,16 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
 
 @pytest.mark.parametrize(("disturbed", "status"), [(1, Status.PASS), (2, Status.UNSTABLE)])
 def test_a_cell_is_unstable_where_others_disturbed_half_of_its_rounds(disturbed: int, status: Status) -> None:
-    arm = SimpleNamespace(rounds_ms=[(1.0,)] * 4, medians_ms=lambda: np.ones(4))
-    arms: Any = SimpleNamespace(had_strangers=False, sensors=None, eager=arm, compiled=arm, job=job())
+    variant = SimpleNamespace(rounds_ms=[(1.0,)] * 4, medians_ms=lambda: np.ones(4))
+    variants: Any = SimpleNamespace(had_strangers=False, sensors=None, eager=variant, compiled=variant, job=job())
     found = Accuracy(max_relative_error=0.0)
-    told, reason = trial._verdict(arms, found, repeats=True, disturbed=disturbed)
+    told, reason = trial._verdict(variants, found, repeats=True, disturbed=disturbed)
     assert told is status
     assert (reason is not None) == (status is Status.UNSTABLE)
 
 
 def test_a_survey_names_the_machine_and_nothing_private(tmp_path: Path) -> None:
-    answer = run(Survey(), tmp_path).answer
+    answer = run(Preflight(), tmp_path).answer
     assert isinstance(answer, Machine)
     environment = answer.environment
     assert environment.torch == torch.__version__
@@ -100,7 +100,7 @@ def test_a_survey_names_the_machine_and_nothing_private(tmp_path: Path) -> None:
 
 def test_memory_is_kept_unless_the_profile_or_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     def settings(profile: str) -> dict[str, str]:
-        found = sweep.survey(LocalProcesses(), "cpu", profile=PROFILES[profile]).environment.settings
+        found = sweep.preflight(LocalProcesses(), "cpu", profile=PROFILES[profile]).environment.settings
         return {name: value for name, value in found.items() if name in KEEP_MEMORY}
 
     for name in KEEP_MEMORY:
@@ -115,7 +115,7 @@ def test_memory_is_kept_unless_the_profile_or_the_user_says_otherwise(monkeypatc
 def test_a_missing_device_is_refused_with_what_is_there() -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has CUDA")
-    answer = worker._answer(Survey(device="cuda"), lambda _: None)
+    answer = worker._answer(Preflight(device="cuda"), lambda _: None)
     assert isinstance(answer, Refusal)
     assert "no cuda device" in answer.what
     assert "cpu" in answer.remedy
@@ -201,11 +201,11 @@ def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
 def test_a_device_that_others_use_is_left_alone_or_called_unstable(
     monkeypatch: pytest.MonkeyPatch, *, allow_busy: bool
 ) -> None:
-    def note_strangers(arms: trial.Arms) -> bool:
-        arms.had_strangers = True
+    def note_strangers(variants: trial.Variants) -> bool:
+        variants.had_strangers = True
         return True
 
-    monkeypatch.setattr(trial.Arms, "note_strangers", note_strangers)
+    monkeypatch.setattr(trial.Variants, "note_strangers", note_strangers)
     monkeypatch.setattr(torch, "compile", lambda module, **_: module)
     finding = trial.run(msgspec.structs.replace(job(), allow_busy=allow_busy), lambda _: None)
     assert finding.status is (Status.UNSTABLE if allow_busy else Status.SKIPPED)
@@ -254,7 +254,7 @@ def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.
 def test_the_time_of_a_device_is_that_between_events_around_a_call_that_is_queued_as_a_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    arms = trial.Arms(job())
+    variants = trial.Variants(job())
     told: list[str] = []
 
     class Event:
@@ -274,16 +274,16 @@ def test_the_time_of_a_device_is_that_between_events_around_a_call_that_is_queue
         assert cycles == 2.0 * 1.5 * 3_000_000, "while the host queues the call"
         told.append("sleep")
 
-    arms.eager.rounds_ms.append((2.0,))
-    monkeypatch.setattr(arms, "device", torch.device("cuda"))
+    variants.eager.rounds_ms.append((2.0,))
+    monkeypatch.setattr(variants, "device", torch.device("cuda"))
     monkeypatch.setattr(torch.version, "hip", None)
     monkeypatch.setattr(torch, "Event", Event)
     monkeypatch.setattr(torch.cuda, "_sleep", sleep)
-    monkeypatch.setattr(arms.loaded.module, "forward", lambda **_: told.append("call"))
-    assert arms._device_ms(arms.eager) == (25.0,) * 10
+    monkeypatch.setattr(variants.loaded.module, "forward", lambda **_: told.append("call"))
+    assert variants._device_ms(variants.eager) == (25.0,) * 10
     assert told == ["sleep", "event", "call", "event", "wait"] * 10
-    monkeypatch.setattr(arms, "device", torch.device("xpu"))
-    assert arms._device_ms(arms.eager) == (), "nothing holds it back"
+    monkeypatch.setattr(variants, "device", torch.device("xpu"))
+    assert variants._device_ms(variants.eager) == (), "nothing holds it back"
 
 
 def test_what_moves_the_latency_of_a_gpu_is_recorded() -> None:

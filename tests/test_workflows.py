@@ -157,7 +157,7 @@ def clone(tmp_path: Path) -> Path:
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(origin)], check=True)
     subprocess.run(["git", "clone", "-q", str(origin), str(clone)], check=True, capture_output=True)
     for part in (".github/scripts", "bench"):
-        ignored = shutil.ignore_patterns("__pycache__", "measured", "published", "tours")
+        ignored = shutil.ignore_patterns("__pycache__", "measured", "published", "walkthroughs")
         shutil.copytree(ROOT / part, clone / part, ignore=ignored)
     shutil.copy(ROOT / ".gitignore", clone)
     write(clone / OLD, *named("old", VIT))

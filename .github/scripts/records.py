@@ -22,9 +22,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))  # records are checked in an environment that need not have the project installed
 
-from bench.commands.report import markdown  # noqa: E402
+from bench.commands.comparison_report import markdown  # noqa: E402
 from bench.errors import AtlasError  # noqa: E402
-from bench.records import check as sound  # noqa: E402
+from bench.exchange import check as sound  # noqa: E402
 from bench.records.record import RESULTS, Record, read, run_files  # noqa: E402
 from bench.statistics.compare import Side, compare, make_side  # noqa: E402
 

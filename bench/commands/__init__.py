@@ -37,7 +37,7 @@ def contributor_of(name: str | None) -> str | None:
     """Who brings it, checked; None where nobody is to be named. Raises `AtlasError`."""
     if name is None:
         return None
-    from bench.records.check import name_fault
+    from bench.exchange.check import name_fault
 
     if fault := name_fault(name):
         raise AtlasError(fault, where="--by", remedy="write a name of one line, or leave it out")

@@ -13,7 +13,7 @@ from bench.choices import pick
 from bench.commands import OK, REGRESSED, Commands
 from bench.errors import AtlasError
 
-ARMS, FORMATS = ("compiled", "eager"), ("table", "markdown", "json")
+VARIANTS, FORMATS = ("compiled", "eager"), ("table", "markdown", "json")
 
 
 def add(commands: Commands) -> None:
@@ -28,7 +28,9 @@ def add(commands: Commands) -> None:
     )
     comparing.add_argument("before", metavar="A", help="the run before")
     comparing.add_argument("after", metavar="B", help="the run after")
-    comparing.add_argument("--arm", default="compiled", metavar="ARM", help=f"{' or '.join(ARMS)} (default: compiled)")
+    comparing.add_argument(
+        "--variant", default="compiled", metavar="VARIANT", help=f"{' or '.join(VARIANTS)} (default: compiled)"
+    )
     comparing.add_argument(
         "--threshold", default="5%", metavar="PERCENT", help="how much slower is a regression (default: 5%%)"
     )
@@ -39,12 +41,15 @@ def add(commands: Commands) -> None:
 def _compare(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from bench.commands.report import as_json, markdown, print_report
-    from bench.statistics.compare import ArmName, compare, read_side
+    from bench.commands.comparison_report import as_json, markdown, print_report
+    from bench.statistics.compare import VariantName, compare, read_side
 
-    arm, form = cast(ArmName, pick("arm", options.arm, ARMS)), pick("format", options.format, FORMATS)
+    variant, form = (
+        cast(VariantName, pick("variant", options.variant, VARIANTS)),
+        pick("format", options.format, FORMATS),
+    )
     threshold = _share(options.threshold)
-    comparison = compare(read_side(options.before), read_side(options.after), arm)
+    comparison = compare(read_side(options.before), read_side(options.after), variant)
     if form == "table":
         print_report(comparison, threshold, Console(highlight=False, markup=False))
     else:

@@ -14,8 +14,7 @@ from bench.choices import pick
 from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, contributor_of, shown
 from bench.exchange.exchange import export, import_, importers
 from bench.exchange.exporters import FORMATS
-from bench.plans.profiles import COMPILE_MODES, DTYPES
-from bench.records.record import RESULTS
+from bench.records.record import COMPILE_MODES, DTYPES, RESULTS
 
 
 def add(commands: Commands) -> None:
@@ -60,7 +59,7 @@ def add(commands: Commands) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from bench.records.check import check, files
+    from bench.exchange.check import check, files
 
     paths = options.paths or [RESULTS]
     findings = list(check(paths))

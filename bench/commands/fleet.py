@@ -18,7 +18,7 @@ from bench.choices import pick
 from bench.commands import INTERRUPTED, NOTHING_MEASURED, OK, Tell, again, contributor_of, shown
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
 from bench.errors import AtlasError
-from bench.plans.profiles import DEVICES
+from bench.records.record import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bench.fleet.cluster import Engine, Node
     from bench.fleet.fleet import Site
     from bench.fleet.ray_engine import RayEngine
-    from bench.plans.job import Machine, Survey
+    from bench.plans.messages import Machine, Preflight
 
 LARGEST_TABLE = 200  # cells
 
@@ -71,7 +71,7 @@ def _on_paper(options: argparse.Namespace, tell: Tell) -> list[Site]:
     return _sites(options, {name: {node: machines[node] for node in nodes} for name, nodes in chosen.items()}, tell)
 
 
-def _found(options: argparse.Namespace, engine: Engine, request: Survey, tell: Tell) -> list[Site]:
+def _found(options: argparse.Namespace, engine: Engine, request: Preflight, tell: Tell) -> list[Site]:
     """The sites of a cluster that answers."""
     from bench.fleet.cluster import look_around
     from bench.fleet.fleet import PATIENCE_S
@@ -86,7 +86,7 @@ def _nodes(count: int) -> str:
     return f"{count} node{'s' if count != 1 else ''}"
 
 
-def _request(options: argparse.Namespace) -> Survey:
+def _request(options: argparse.Namespace) -> Preflight:
     from bench.running.sweep import survey_of
 
     return survey_of(_device(options), recipes_of(options), profile_of(options))
@@ -112,9 +112,9 @@ def _sites(options: argparse.Namespace, found: Mapping[str, Mapping[Node, Machin
 
 def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, tell: Tell) -> Site:
     """What one kind of machine has to do."""
-    from bench.checkout import commit
     from bench.fleet.cluster import CPU, alike, committed
     from bench.fleet.fleet import Site
+    from bench.machine import commit
 
     code = commit()
 
@@ -132,7 +132,7 @@ def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespa
 
 
 def _forecast(sites: Sequence[Site], budget_s: float, tell: Tell) -> int:
-    from bench.fleet.fleet_progress import forecast_lines
+    from bench.fleet.progress import forecast_lines
     from bench.fleet.simulation import forecast
 
     tell("\n".join(forecast_lines(forecast(sites, budget_s))))
@@ -143,7 +143,7 @@ def _measure(
     options: argparse.Namespace, engine: RayEngine, sites: Sequence[Site], deadline: float, console: Console
 ) -> int:
     from bench.fleet.fleet import measure_on
-    from bench.fleet.fleet_progress import FleetLines
+    from bench.fleet.progress import FleetLines
 
     for site in sites:
         verb = f"going on with {len(site.run_file.records)} records in" if site.run_file.records else "into"

@@ -1,6 +1,7 @@
-"""`dynamo-tour`, `quality`: what is not part of a run, a look at TorchDynamo and one at the harness itself.
+"""`dynamo-walkthrough`, `repeatability`: what is not part of a run, a look at TorchDynamo and one at the harness
+itself.
 
-python -m bench quality --repeats 5
+python -m bench repeatability --repeats 5
 """
 
 from __future__ import annotations
@@ -19,43 +20,53 @@ from bench.records.record import RESULTS
 def add(commands: Commands) -> None:
     """The commands and their options."""
     touring = commands.add_parser(
-        "dynamo-tour", help="record what TorchDynamo does with a function and with training", allow_abbrev=False
+        "dynamo-walkthrough", help="record what TorchDynamo does with a function and with training", allow_abbrev=False
     )
     touring.add_argument(
-        "--out", type=Path, default=RESULTS / "tours", metavar="DIR", help="folder of the file (default: the atlas)"
+        "--out",
+        type=Path,
+        default=RESULTS / "walkthroughs",
+        metavar="DIR",
+        help="folder of the file (default: the atlas)",
     )
-    touring.set_defaults(command=_dynamo_tour)
+    touring.set_defaults(command=_dynamo_walkthrough)
 
-    quality = commands.add_parser(
-        "quality", help="repeat the standard profile beside other ways of timing", allow_abbrev=False
+    repeatability = commands.add_parser(
+        "repeatability", help="repeat the standard profile beside other ways of timing", allow_abbrev=False
     )
-    quality.add_argument("--repeats", default="5", metavar="N", help="default: 5, about two hours on two cores")
-    quality.add_argument("--model", action="append", metavar="NAME", help="default: ResNet, ViT, Segformer")
-    quality.add_argument("--without-rivals", action="store_true", help="only the standard profile")
-    quality.add_argument(
-        "--out", type=Path, default=RESULTS / "quality", metavar="DIR", help="folder of the file (default: the atlas)"
+    repeatability.add_argument("--repeats", default="5", metavar="N", help="default: 5, about two hours on two cores")
+    repeatability.add_argument("--model", action="append", metavar="NAME", help="default: ResNet, ViT, Segformer")
+    repeatability.add_argument("--without-baselines", action="store_true", help="only the standard profile")
+    repeatability.add_argument(
+        "--out",
+        type=Path,
+        default=RESULTS / "repeatability",
+        metavar="DIR",
+        help="folder of the file (default: the atlas)",
     )
-    quality.set_defaults(command=_quality)
+    repeatability.set_defaults(command=_repeatability)
 
 
-def _dynamo_tour(options: argparse.Namespace) -> int:
-    from bench.records import document, tour
+def _dynamo_walkthrough(options: argparse.Namespace) -> int:
+    from bench.records import document
+    from bench.records import walkthrough as documents
+    from bench.running import walkthrough
     from bench.running.executors import LocalProcesses
 
     document.check_writable(options.out)
-    taken = tour.take(LocalProcesses(), tell=lambda phase: print(f"{phase} …", flush=True))
-    path, example = tour.write(taken, options.out), taken.example
+    taken = walkthrough.take(LocalProcesses(), tell=lambda phase: print(f"{phase} …", flush=True))
+    path, example = documents.write(taken, options.out), taken.example
     verdict = "within" if example.agrees else "beyond"
     print(f"{taken.seconds:.0f} s; eager and compiled losses differ by {example.difference:.1e} at most,", end=" ")
     print(f"{verdict} the tolerance of {example.tolerance:.0e}\nRecord: {shown(path)}")
     return OK if example.agrees else FOUND_FAULTS
 
 
-def _quality(options: argparse.Namespace) -> int:
+def _repeatability(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from bench.harness import repeats
-    from bench.records import document, quality
+    from bench.records import document, repeatability
 
     document.check_writable(options.out)
     number = count("--repeats", options.repeats, LARGEST_COUNT)
@@ -64,8 +75,10 @@ def _quality(options: argparse.Namespace) -> int:
     models = [find(name).label for name in options.model or repeats.MODELS]
     given = shlex.join(["python", "-m", "bench", *sys.argv[1:]])
     console = Console()
-    found = repeats.repeat(models, number, command=given, tell=console.print, with_rivals=not options.without_rivals)
-    path = quality.write(found, options.out)
+    found = repeats.repeat(
+        models, number, command=given, tell=console.print, with_baselines=not options.without_baselines
+    )
+    path = repeatability.write(found, options.out)
     console.print(repeats.table(found))
     console.print("\n".join([*repeats.remarks(found), f"Record: {shown(path)}"]))
     return OK

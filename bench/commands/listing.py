@@ -9,7 +9,8 @@ import argparse
 
 from bench.commands import OK, Commands
 from bench.plans.models import MODELS
-from bench.plans.profiles import COMPILE_MODES, DTYPES, PROFILES
+from bench.plans.profiles import PROFILES
+from bench.records.record import COMPILE_MODES, DTYPES
 
 
 def add(commands: Commands) -> None:

@@ -25,8 +25,8 @@ from bench.commands import (
 )
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
 from bench.errors import AtlasError
-from bench.plans.profiles import COMPILE_MODES, DEVICES, DTYPES, PROFILES
-from bench.records.record import Task
+from bench.plans.profiles import PROFILES
+from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, Task
 
 EXECUTORS = ("local", "ray")
 
@@ -89,7 +89,7 @@ def _run(options: argparse.Namespace) -> int:
     from bench.plans.plan import pending
     from bench.running.executors import LocalProcesses
     from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table, time_is_up
-    from bench.running.sweep import run, survey
+    from bench.running.sweep import preflight, run
     from bench.statistics.compare import replicate
 
     start = time.monotonic()
@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace) -> int:
     console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
 
     console.print("Looking at the machine …")
-    machine = survey(executor, device, recipes, profile)
+    machine = preflight(executor, device, recipes, profile)
     environment = machine.environment
     plan, run_file, pace = prepared(options, machine)
     forgotten = run_file.failed if options.retry_failed else ()

@@ -16,14 +16,14 @@ import msgspec
 from bench.choices import pick
 from bench.commands import LARGEST_COUNT, MEASURED, count
 from bench.errors import AtlasError
-from bench.plans.job import Recipe, Weights
+from bench.plans.messages import Recipe, Weights
 from bench.plans.models import MODELS, find
-from bench.plans.profiles import COMPILE_MODES, DTYPES, PROFILES, Profile
-from bench.records.record import Task
+from bench.plans.profiles import PROFILES, Profile
+from bench.records.record import COMPILE_MODES, DTYPES, Task
 
 if TYPE_CHECKING:
-    from bench.plans.job import Machine
-    from bench.plans.pace import Pace
+    from bench.plans.duration import Pace
+    from bench.plans.messages import Machine
     from bench.plans.plan import Plan
     from bench.running.sweep import RunFile
 
@@ -94,7 +94,7 @@ def _checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> R
 
 def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFile, Pace]:
     """What to measure on this machine, the run file that it goes to, and how long its processes take."""
-    from bench.plans.pace import Pace
+    from bench.plans.duration import Pace
     from bench.plans.plan import make_plan
     from bench.running.sweep import earlier, find_run
 

@@ -19,7 +19,7 @@ import msgspec
 
 from bench.choices import pick
 from bench.errors import AtlasError, Complaint
-from bench.plans.job import Machine, Survey
+from bench.plans.messages import Machine, Preflight
 from bench.plans.plan import Step
 from bench.plans.profiles import Profile
 from bench.running.executors import Ended
@@ -73,7 +73,7 @@ class Look:
     """A survey of a node, with the reservation of one who measures there: only so is the device visible."""
 
     node: Node
-    request: Survey
+    request: Preflight
     cpus: int
     gpus: int
 
@@ -149,7 +149,11 @@ def reservation(node: Node, site: str) -> tuple[int, int]:
 
 
 def look_around(
-    engine: Engine, sites: Mapping[str, Sequence[Node]], request: Survey, timeout_s: float, tell: Callable[[str], None]
+    engine: Engine,
+    sites: Mapping[str, Sequence[Node]],
+    request: Preflight,
+    timeout_s: float,
+    tell: Callable[[str], None],
 ) -> dict[str, dict[Node, Machine]]:
     """The machine behind each node that answers, by site; `tell` hears of the others.
 

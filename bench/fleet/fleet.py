@@ -19,8 +19,8 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.fleet.cluster import Engine, Look, Node, Reply, Work, committed, fingerprint, reservation
-from bench.plans.job import Machine, Survey
-from bench.plans.pace import Pace
+from bench.plans.duration import Pace
+from bench.plans.messages import Machine, Preflight
 from bench.plans.plan import Agenda, Plan, Step, tallies
 from bench.records.record import Record, read
 from bench.running.executors import Ended
@@ -89,7 +89,7 @@ def measure_on(
     engine: Engine,
     reporter: FleetReporter,
     *,
-    request: Survey,
+    request: Preflight,
     deadline: float = math.inf,
     contributor: str | None = None,
     retry_failed: bool = False,
@@ -133,12 +133,12 @@ class Fleet:
         reporter: FleetReporter,
         keep: Callable[[Site, Record], None],
         *,
-        request: Survey | None = None,
+        request: Preflight | None = None,
         deadline: float = math.inf,
     ) -> None:
         self.sites = sites
         self._engine, self._reporter, self._keep = engine, reporter, keep
-        self._request, self._deadline = request or Survey(), deadline
+        self._request, self._deadline = request or Preflight(), deadline
         self._begun: dict[Hashable, _Begun] = {}
         self._free = {node: node.slots(site.name) for site in sites for node in site.nodes}
         self._known = set(engine.nodes()) | set(self._free)

@@ -29,16 +29,16 @@ import msgspec
 from bench.errors import AtlasError
 from bench.fleet.cluster import Look, Node, Reply, Work
 from bench.fleet.fleet import Fleet, Site
-from bench.plans.job import Finding, Machine
+from bench.plans.messages import Finding, Machine
 from bench.plans.plan import Step
-from bench.records.record import Arm, Environment, Measurement, Record, Status
+from bench.records.record import Environment, Measurement, Record, Status, Variant
 from bench.running.executors import Ended
 
 LARGEST = 100_000
 """Nodes of a description: beyond that somebody has mistyped."""
 
-_ARM = Arm(rounds_ms=((1.0,),))
-PASSED = Finding(status=Status.PASS, measurement=Measurement(eager=_ARM, compiled=_ARM))
+_VARIANT = Variant(rounds_ms=((1.0,),))
+PASSED = Finding(status=Status.PASS, measurement=Measurement(eager=_VARIANT, compiled=_VARIANT))
 """What every process finds that does not fail. It is never written anywhere."""
 
 

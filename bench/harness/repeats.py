@@ -1,9 +1,9 @@
-"""Repeat a measurement, ours and others', to see how well each repeats: a `Quality` leaves.
+"""Repeat a measurement, ours and others', to see how well each repeats: a `Repeatability` leaves.
 
 Every repeat is a fresh run of the standard profile in processes of its own, and a fresh process for the rivals. An
 interrupted run goes on where it stopped. No torch here.
 
-    python -m bench quality --repeats 5
+    python -m bench repeatability --repeats 5
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from bench.checkout import commit
 from bench.errors import AtlasError
-from bench.machine import cpu_name
+from bench.machine import commit, cpu_name
 from bench.plans.profiles import KEEP_MEMORY, STANDARD
-from bench.records import document, quality
-from bench.records.quality import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Quality, Repeat
+from bench.records import document, repeatability
 from bench.records.record import Environment, Measurement, read
+from bench.records.repeatability import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Repeat, Repeatability
 from bench.running.executors import QUIET, ROOT
 from bench.statistics.statistics import speedup
 
@@ -45,9 +44,9 @@ def repeat(
     *,
     command: str,
     tell: Callable[[str], None],
-    with_rivals: bool = True,
+    with_baselines: bool = True,
     progress: Path = PROGRESS,
-) -> Quality:
+) -> Repeatability:
     """Take all repeats, the models of each in random order. `tell` hears what is being measured.
 
     What is measured is kept in the file `progress` until all of it is: the same command of the same commit on the same
@@ -64,10 +63,10 @@ def repeat(
                     continue
                 tell(f"repeat {number + 1} of {repeats}: {model}")
                 mine, environment = ours(model, number)
-                others, compared = rivals(model, number, Path(cache)) if with_rivals else ([], [])
+                others, compared = baselines(model, number, Path(cache)) if with_baselines else ([], [])
                 found += [mine, *others]
                 agreements += compared
-                begun = Quality(
+                begun = Repeatability(
                     schema=SCHEMA,
                     taken_at=datetime.now(UTC).replace(microsecond=0),
                     environment=environment,
@@ -81,12 +80,12 @@ def repeat(
     return begun
 
 
-def _begun(progress: Path, command: str) -> Quality | None:
+def _begun(progress: Path, command: str) -> Repeatability | None:
     """What was measured before an interruption. In a tree with changes that may have been by other code: it is left."""
     code = commit() or "-dirty"
     if code.endswith("-dirty") or not progress.is_file():
         return None
-    known = quality.read(progress)
+    known = repeatability.read(progress)
     about = known.environment
     return known if (about.commit, about.device_name, known.command) == (code, cpu_name(), command) else None
 
@@ -100,7 +99,7 @@ def ours(model: str, repeat: int) -> tuple[Repeat, Environment]:
     if not measurements:
         raise AtlasError(f"{model} gave no latency: {records[0].reason if records else 'no record'}", where=OURS)
     ratio = speedup(measurements)
-    eager, compiled = (_latency(measurements, arm) for arm in ("eager", "compiled"))
+    eager, compiled = (_latency(measurements, variant) for variant in ("eager", "compiled"))
     found = Repeat(
         way=OURS,
         model=model,
@@ -116,9 +115,9 @@ def ours(model: str, repeat: int) -> tuple[Repeat, Environment]:
     return found, records[0].environment
 
 
-def rivals(model: str, repeat: int, cache: Path) -> tuple[list[Repeat], list[Agreement]]:
+def baselines(model: str, repeat: int, cache: Path) -> tuple[list[Repeat], list[Agreement]]:
     """Every other way, in one fresh process; all but the first find their compile cache filled."""
-    answer = json.loads(_run("bench.harness.rivals", model, TORCHINDUCTOR_CACHE_DIR=str(cache)).splitlines()[-1])
+    answer = json.loads(_run("bench.harness.baselines", model, TORCHINDUCTOR_CACHE_DIR=str(cache)).splitlines()[-1])
     ways = [
         Repeat(way=way, model=model, repeat=repeat, speedup=found["eager_ms"] / found["compiled_ms"], **found)
         for way, found in answer["ways"].items()
@@ -141,9 +140,9 @@ def _run(*arguments: str, **variables: str) -> str:
     return done.stdout
 
 
-def _latency(measurements: Sequence[Measurement], arm: str) -> float:
+def _latency(measurements: Sequence[Measurement], variant: str) -> float:
     medians = [
-        float(np.median([np.median(calls) for calls in getattr(measurement, arm).rounds_ms]))
+        float(np.median([np.median(calls) for calls in getattr(measurement, variant).rounds_ms]))
         for measurement in measurements
     ]
     return statistics.median(medians)
@@ -151,7 +150,7 @@ def _latency(measurements: Sequence[Measurement], arm: str) -> float:
 
 def _seconds(measurement: Measurement) -> float:
     """In rounds, also those that were repeated, and in warm-up; taken to be as long as the calls that were kept."""
-    rounds = [calls for arm in (measurement.eager, measurement.compiled) if arm for calls in arm.rounds_ms]
+    rounds = [calls for variant in (measurement.eager, measurement.compiled) if variant for calls in variant.rounds_ms]
     calls = sum(map(len, rounds))
     measured = sum(map(sum, rounds)) / 1e3
     repeated = measurement.telemetry.repeated_rounds if measurement.telemetry else 0
@@ -159,25 +158,25 @@ def _seconds(measurement: Measurement) -> float:
     return measured * (made + (measurement.warmup_calls or 0)) / calls
 
 
-def table(quality: Quality) -> Table:
+def table(repeatability: Repeatability) -> Table:
     """A row for each way: spread and measuring time by model, as they are and as shares of the standard profile's."""
     shown = Table(title="Spread of the speedup over repeats, and seconds spent measuring")
     shown.add_column("way")
-    for model in quality.models:
+    for model in repeatability.models:
         shown.add_column(model, justify="right")
-    for way in quality.ways:
-        shown.add_row(way, *(_cell(quality, way, model) for model in quality.models))
+    for way in repeatability.ways:
+        shown.add_row(way, *(_cell(repeatability, way, model) for model in repeatability.models))
     return shown
 
 
-def remarks(quality: Quality) -> list[str]:
+def remarks(repeatability: Repeatability) -> list[str]:
     """What the table does not say: coverage, and how far our rounds are from torch's Timer, as far as it is known."""
-    held, of = quality.coverage()
-    bias, shift = quality.distance(ALONE), quality.distance(IN_TURN)
+    held, of = repeatability.coverage()
+    bias, shift = repeatability.distance(ALONE), repeatability.distance(IN_TURN)
     known = {
         "of a latency at most between our rounds of one arm alone and Timer.blocked_autorange": bias,
         "of a latency at most between both arms in turn and one alone": shift,
-        "of the time of our rounds not spent in calls": quality.overhead,
+        "of the time of our rounds not spent in calls": repeatability.overhead,
     }
     return [
         f"{held} of {of} intervals of 95% hold the value of all repeats together",
@@ -185,8 +184,8 @@ def remarks(quality: Quality) -> list[str]:
     ]
 
 
-def _cell(quality: Quality, way: str, model: str) -> str:
-    if not quality.of(way, model):
+def _cell(repeatability: Repeatability, way: str, model: str) -> str:
+    if not repeatability.of(way, model):
         return "—"
-    spread, seconds = quality.spread(way, model), quality.seconds(way, model)
-    return f"{spread:.1%}, {seconds:.0f} s ({seconds / quality.seconds(OURS, model):.2f} ×)"
+    spread, seconds = repeatability.spread(way, model), repeatability.seconds(way, model)
+    return f"{spread:.1%}, {seconds:.0f} s ({seconds / repeatability.seconds(OURS, model):.2f} ×)"

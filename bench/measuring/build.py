@@ -22,7 +22,7 @@ from PIL import Image
 
 from bench.errors import AtlasError
 from bench.plans.checkpoints import refuse_unsafe
-from bench.plans.job import Recipe
+from bench.plans.messages import Recipe
 from bench.plans.models import ModelSpec
 from bench.records.record import Task
 from bench.records.scrub import one_line

@@ -18,11 +18,10 @@ from typing import Self
 import torch
 
 from bench import machine
-from bench.checkout import commit
 from bench.errors import AtlasError
+from bench.machine import commit
 from bench.measuring.sensors import Sensors
-from bench.plans.profiles import DEVICES
-from bench.records.record import Environment, as_name
+from bench.records.record import DEVICES, Environment, as_name
 from bench.records.scrub import one_line
 
 ALLOCATOR_VARIABLES = (

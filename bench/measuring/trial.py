@@ -24,11 +24,11 @@ import torch
 from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Inputs, Loaded, load
 from bench.measuring.environment import PeakMemory, load_average, minor_faults
-from bench.measuring.measure import Round, Subject, expected_rounds, sample, timed, warm_up
-from bench.measuring.neighbours import Neighbours
+from bench.measuring.interference import Neighbours
+from bench.measuring.rounds import Round, Subject, expected_rounds, sample, timed, warm_up
 from bench.measuring.sensors import Sensors, Watch, energy_j
-from bench.plans.job import Finding, Job, Phase, Tell, tells_of_memory
-from bench.records.record import Accuracy, Arm, Compilation, Measurement, Status
+from bench.plans.messages import Finding, Job, Phase, Tell, tells_of_memory
+from bench.records.record import Accuracy, Compilation, Measurement, Status, Variant
 from bench.records.scrub import one_line
 from bench.statistics.statistics import median_interval
 
@@ -44,7 +44,7 @@ UNSTABLE = 0.15
 """Half-width of the 95% interval of a latency within the process, as a share, from which it is called unstable."""
 
 PEAK_CALLS = 1
-"""Calls in the pass for peak memory: both arms have run often enough to have allocated what they keep."""
+"""Calls in the pass for peak memory: both variants have run often enough to have allocated what they keep."""
 
 EVENT_CALLS = 10
 """Calls between two CUDA events, for the time that the device itself is busy."""
@@ -73,18 +73,18 @@ def run(job: Job, tell: Tell) -> Finding:
     """Measure the cell of the job.
 
     Eager runs before anything is compiled, since buffers made on a first call would show as graph breaks. Compiling is
-    timed until the model is ready; then both arms are warm and take turns. Whatever explains the result comes last:
+    timed until the model is ready; then both variants are warm and take turns. Whatever explains the result comes last:
     looking at it disturbs.
     """
     tell(Phase(name="building"))
     size = None
     try:
-        arms = Arms(job)
-        size = arms.loaded.input_size
-        if arms.note_strangers() and not job.allow_busy:
+        variants = Variants(job)
+        size = variants.loaded.input_size
+        if variants.note_strangers() and not job.allow_busy:
             return Finding(status=Status.SKIPPED, reason=BUSY, input_size=size)
-        outputs = [arms.output(arms.eager) for _ in range(2)]
-        warm_up(arms.eager, job.sampling)
+        outputs = [variants.output(variants.eager) for _ in range(2)]
+        warm_up(variants.eager, job.sampling)
     except Exception as error:  # noqa: BLE001 - whatever a model raises is how its cell ended
         return _failure(error, Status.EAGER_OOM, size)
 
@@ -94,31 +94,31 @@ def run(job: Job, tell: Tell) -> Finding:
         begun = time.perf_counter()
         with roofline.inductor_traffic() as compiled_traffic:
             imported_ms = (time.perf_counter() - begun) * 1e3  # Inductor, which else the first call would import
-            first, *others = arms.compile()
+            first, *others = variants.compile()
         first_calls_ms = (imported_ms + first, *others)
-        outputs.append(arms.output(arms.compiled))
+        outputs.append(variants.output(variants.compiled))
         tell(Phase(name="warming up"))
-        arms.warm_up_compiled()
-        measurement, disturbed = _sample(arms, (arms.eager, arms.compiled), tell)
+        variants.warm_up_compiled()
+        measurement, disturbed = _sample(variants, (variants.eager, variants.compiled), tell)
         tell(Phase(name="memory and graphs"))
         measurement = msgspec.structs.replace(
             measurement,
-            eager=arms.weigh(arms.eager, measurement.eager),
-            compiled=arms.weigh(arms.compiled, measurement.compiled),
-            compilation=_compilation(job, first_calls_ms, arms.compiled),
-            graphs=graphs.inspect(arms.loaded.module, arms.loaded.batches[0]),
+            eager=variants.weigh(variants.eager, measurement.eager),
+            compiled=variants.weigh(variants.compiled, measurement.compiled),
+            compilation=_compilation(job, first_calls_ms, variants.compiled),
+            graphs=graphs.inspect(variants.loaded.module, variants.loaded.batches[0]),
         )
-        found = _accuracy(arms, *outputs[1:])
-        measurement = _explained(arms, measurement, compiled_traffic)
+        found = _accuracy(variants, *outputs[1:])
+        measurement = _explained(variants, measurement, compiled_traffic)
     except Exception as error:  # noqa: BLE001 - as above
         failed = _failure(error, Status.OOM, size)
     if failed:  # only now: the traceback held what the failed call had allocated
-        arms.forget_compiled()
-        return msgspec.structs.replace(failed, measurement=_eager_alone(arms, tell))
+        variants.forget_compiled()
+        return msgspec.structs.replace(failed, measurement=_eager_alone(variants, tell))
     if accuracy.is_finite(found):
         measurement = msgspec.structs.replace(measurement, accuracy=found)
     repeats = accuracy.are_identical(*outputs[:2])
-    status, reason = _verdict(arms, found, repeats=repeats, disturbed=disturbed)
+    status, reason = _verdict(variants, found, repeats=repeats, disturbed=disturbed)
     return Finding(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
@@ -132,7 +132,7 @@ def _load(job: Job) -> Loaded:
     )
 
 
-class Arms:
+class Variants:
     """Eager and compiled, each a `Subject`: the same module and batches, called the one way and the other."""
 
     def __init__(self, job: Job) -> None:
@@ -162,7 +162,7 @@ class Arms:
         return self.had_strangers
 
     def output(self, subject: Subject) -> accuracy.Tensors:
-        """What the arm computes of the first batch, copied: CUDA graphs reuse the memory of their outputs."""
+        """What the variant computes of the first batch, copied: CUDA graphs reuse the memory of their outputs."""
         return accuracy.tensors(subject.call(0))
 
     def compile(self) -> tuple[float, ...]:
@@ -190,8 +190,9 @@ class Arms:
             if graphs.compiled_frames() == frames:
                 return
 
-    def weigh(self, subject: Subject, arm: Arm | None) -> Arm:
-        """The arm with its peak memory, in a pass of its own; on an accelerator also with the time that the device is
+    def weigh(self, subject: Subject, variant: Variant | None) -> Variant:
+        """The variant with its peak memory, in a pass of its own; on an accelerator also with the time that the device
+        is
         busy, and its energy.
 
         Where CUDA graphs replay, only the two figures are told that mean something: what eager allocates, and what
@@ -201,7 +202,7 @@ class Arms:
             timed(subject, PEAK_CALLS)
         replays = self.device.type == "cuda" and self.job.cell.compile_mode in REPLAYING
         return msgspec.structs.replace(
-            arm or Arm(),
+            variant or Variant(),
             peak_memory_gb=None if replays and subject is self.compiled else memory.allocated_gb,
             peak_reserved_gb=None if replays and subject is self.eager else memory.reserved_gb,
             device_ms=_unless_it_fails(lambda: self._device_ms(subject)) or (),
@@ -240,17 +241,17 @@ class Arms:
 # ── Sampling ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Measurement, int]:
+def _sample(variants: Variants, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Measurement, int]:
     """Rounds of the subjects (eager first) until they are precise enough or time is up; and how many were disturbed."""
-    on_cpu = arms.device.type == "cpu"
-    expected = expected_rounds(subjects, arms.job.sampling)
+    on_cpu = variants.device.type == "cpu"
+    expected = expected_rounds(subjects, variants.job.sampling)
     gc.collect()
     gc.freeze()  # what exists by now stays: a collection within a call need not look through it
     before, last, told = load_average(), Round(0), -math.inf
-    watch = Watch(arms.sensors) if arms.sensors else Neighbours(torch.get_num_threads())
+    watch = Watch(variants.sensors) if variants.sensors else Neighbours(torch.get_num_threads())
     for last in sample(
         subjects,
-        arms.job.sampling,
+        variants.job.sampling,
         rng=random.Random(),
         faults=minor_faults if on_cpu else lambda: 0,
         is_disturbed=watch.is_disturbed,
@@ -259,9 +260,9 @@ def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Meas
             told = time.monotonic()
             tell(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
     after = load_average()
-    arms.note_strangers()
+    variants.note_strangers()
     samples = [
-        Arm(
+        Variant(
             rounds_ms=tuple(tuple(round(call, 6) for call in calls) for calls in subject.rounds_ms),
             minor_faults_per_call=round(subject.faults / subject.samples, 1) if on_cpu else None,
         )
@@ -278,11 +279,11 @@ def _sample(arms: Arms, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Meas
     return measurement, last.disturbed
 
 
-def _eager_alone(arms: Arms, tell: Tell) -> Measurement | None:
-    """Rounds of eager where the compiled arm failed; None when eager, too, can't go on."""
-    arms.eager.forget_rounds()
+def _eager_alone(variants: Variants, tell: Tell) -> Measurement | None:
+    """Rounds of eager where the compiled variant failed; None when eager, too, can't go on."""
+    variants.eager.forget_rounds()
     try:
-        return _sample(arms, (arms.eager,), tell)[0]
+        return _sample(variants, (variants.eager,), tell)[0]
     except Exception:  # noqa: BLE001 - the failure that brought us here is the one to report
         return None
 
@@ -301,12 +302,14 @@ def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject)
 # ── Explaining ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _explained(arms: Arms, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
+def _explained(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
     """With what the causes of the result are computed from. What is the same in all processes is told by the first."""
-    cell, module, inputs = arms.job.cell, arms.loaded.module, arms.loaded.batches[0]
+    cell, module, inputs = variants.job.cell, variants.loaded.module, variants.loaded.batches[0]
     dtype = getattr(torch, cell.dtype)
-    explained = msgspec.structs.replace(measurement, peaks=_unless_it_fails(lambda: roofline.peaks(arms.device, dtype)))
-    if arms.job.warm:
+    explained = msgspec.structs.replace(
+        measurement, peaks=_unless_it_fails(lambda: roofline.peaks(variants.device, dtype))
+    )
+    if variants.job.warm:
         return explained
     assert measurement.graphs is not None
     traffic = sum(compiled_traffic) if compiled_traffic and not measurement.graphs.recompiles else None
@@ -342,16 +345,16 @@ def _failure(error: Exception, oom: Status, size: tuple[int, int] | None, found:
     return Finding(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, measurement=found, input_size=size)
 
 
-def _accuracy(arms: Arms, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
+def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
     """Compiled against eager; where that alone settles nothing, both against eager in a higher precision."""
-    dtype = getattr(torch, arms.job.cell.dtype)
+    dtype = getattr(torch, variants.job.cell.dtype)
     found = accuracy.compare(eager, compiled)
     if accuracy.is_within_tolerance(found, dtype):
         return found
     higher = torch.float32 if dtype.itemsize < 4 else torch.float64
-    reference = _unless_it_fails(lambda: _reference(arms.loaded, higher))
-    if reference is None and arms.device.type != "cpu":  # no such type there, or no room: a CPU has both
-        reference = _unless_it_fails(lambda: _reference(_load(_on_cpu(arms.job)), higher))
+    reference = _unless_it_fails(lambda: _reference(variants.loaded, higher))
+    if reference is None and variants.device.type != "cpu":  # no such type there, or no room: a CPU has both
+        reference = _unless_it_fails(lambda: _reference(_load(_on_cpu(variants.job)), higher))
     if reference is None:  # the model insists on its own dtype: eager has to do
         return found
     return accuracy.compare(eager, compiled, reference, str(higher).removeprefix("torch."))
@@ -371,25 +374,25 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
     return accuracy.tensors(module(**inputs))
 
 
-def _verdict(arms: Arms, found: Accuracy, *, repeats: bool, disturbed: int) -> tuple[Status, str | None]:
+def _verdict(variants: Variants, found: Accuracy, *, repeats: bool, disturbed: int) -> tuple[Status, str | None]:
     """How the cell ended, the gravest first."""
-    if not accuracy.is_within_tolerance(found, getattr(torch, arms.job.cell.dtype)):
+    if not accuracy.is_within_tolerance(found, getattr(torch, variants.job.cell.dtype)):
         return Status.FAIL_ACCURACY, accuracy.describe(found)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
-    if arms.sensors and disturbed and not arms.had_strangers:
+    if variants.sensors and disturbed and not variants.had_strangers:
         return Status.THROTTLED, f"the device slowed itself down in {disturbed} of the rounds"
-    unrest = _unrest(arms, disturbed)
+    unrest = _unrest(variants, disturbed)
     return (Status.UNSTABLE, unrest) if unrest else (Status.PASS, None)
 
 
-def _unrest(arms: Arms, disturbed: int) -> str | None:
+def _unrest(variants: Variants, disturbed: int) -> str | None:
     """Why the latencies are not to be relied upon, if they are not."""
-    if arms.had_strangers:
+    if variants.had_strangers:
         return BUSY
-    if 2 * disturbed >= (rounds := len(arms.eager.rounds_ms)):
+    if 2 * disturbed >= (rounds := len(variants.eager.rounds_ms)):
         return f"other programs used the processor in {disturbed} of {rounds} rounds"
-    for name, subject in (("eager", arms.eager), ("compiled", arms.compiled)):
+    for name, subject in (("eager", variants.eager), ("compiled", variants.compiled)):
         medians = subject.medians_ms()
         low, high = median_interval(medians)
         reach = (high - low) / 2 / float(np.median(medians))

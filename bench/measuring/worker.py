@@ -21,7 +21,7 @@ from typing import BinaryIO
 import msgspec
 
 from bench.errors import AtlasError
-from bench.plans.job import Answer, Message, Refusal, Request, Survey, TakeTour, Tell, Toured
+from bench.plans.messages import Answer, Message, Preflight, Refusal, Request, TakeWalkthrough, Tell, WalkthroughTaken
 
 
 def main() -> None:
@@ -58,14 +58,14 @@ def _end_with_parent() -> None:
 
 def _answer(request: Request, tell: Tell) -> Answer:
     try:
-        if isinstance(request, Survey):
-            from bench.measuring.survey import survey  # noqa: PLC0415 - torch, which takes seconds
+        if isinstance(request, Preflight):
+            from bench.measuring.preflight import preflight  # noqa: PLC0415 - torch, which takes seconds
 
-            return survey(request)
-        if isinstance(request, TakeTour):
-            from bench.measuring import dynamo_tour  # noqa: PLC0415 - as above
+            return preflight(request)
+        if isinstance(request, TakeWalkthrough):
+            from bench.measuring import dynamo_walkthrough  # noqa: PLC0415 - as above
 
-            return Toured(tour=dynamo_tour.run(tell))
+            return WalkthroughTaken(walkthrough=dynamo_walkthrough.run(tell))
         from bench.measuring.trial import run  # noqa: PLC0415 - as above
 
         return run(request, tell)

@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
-from bench.plans.job import Recipe
-from bench.plans.pace import Pace
+from bench.plans.duration import Pace
+from bench.plans.messages import Recipe
 from bench.plans.profiles import Profile
 from bench.records.record import Cell, Record, as_name, gave_nothing
 

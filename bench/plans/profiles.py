@@ -11,9 +11,6 @@ import msgspec
 
 from bench.plans.models import MODELS
 
-COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-DEVICES = ("cuda", "xpu", "mps", "cpu")  # by torch's device type; the first that is present is the best
-DTYPES = ("float32", "float16", "bfloat16")
 ALL_MODELS = tuple(spec.label for spec in MODELS)
 
 KEEP_MEMORY = {
@@ -32,17 +29,17 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     inputs: int = 4  # batches used in turn: a fixed address or content may be cached
     warmup_calls: int = 10  # lazy initialisation and the allocator settle within a few calls
     warmup_s: float = 1.0  # clocks of a GPU and of a CPU's turbo settle within a second
-    warmup_cap_s: float = 6.0  # per arm: a model that needs a second a call has settled after a few
+    warmup_cap_s: float = 6.0  # per variant: a model that needs a second a call has settled after a few
     warmup_window: int = 5  # two windows of so many calls …
     warmup_tolerance: float = 0.05  # … agree: what is left of a trend is small beside the scatter of a window
     block_ms: float = 20.0  # long beside the clock's resolution, short beside a change of clock frequency
     block_calls: int | None = None  # a fixed block length, where a protocol asks for it
-    lead_calls: int = 1  # before a block, no samples: the first finds the caches as the other arm has left them
+    lead_calls: int = 1  # before a block, no samples: the first finds the caches as the other variant has left them
     min_rounds: int = 30
-    min_samples: int = 100  # per arm
-    min_s: float = 2.0  # per arm
+    min_samples: int = 100  # per variant
+    min_s: float = 2.0  # per variant
     max_rounds: int = 2000  # from which on, with `min_s`, more of this process would tell little
-    max_s: float = 20.0  # both arms: processes differ by more than longer sampling of one would resolve
+    max_s: float = 20.0  # both variants: processes differ by more than longer sampling of one would resolve
     floor_rounds: int = 3  # done whatever `max_s` says: fewer are no sample
     check_every: int = 5  # rounds between looks at the precision: looking costs time, and each look is a chance to stop
     max_repeats: int = 20  # rounds repeated because the device was throttled or used by others

@@ -28,10 +28,15 @@ SCHEMA = 5
 """Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones.
 
 1: the first. 2: telemetry, work, peaks, energy, recompilations by batch size, and the seconds that a process took.
-3: what other people's figures need: layout and autocast of a cell, published medians, throughput, an arm with a batch
+3: what other people's figures need: layout and autocast of a cell, published medians, throughput, an variant with a
+batch
 of its own, files of a source; and who contributed a record. 4: the node of a fleet that measured it.
 5: convolutions apart from other work, and a peak of their own.
 """
+
+COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+DEVICES = ("cuda", "xpu", "mps", "cpu")  # by torch's device type; the first that is present is the best
+DTYPES = ("float32", "float16", "bfloat16")
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 """Where committed records live: ``published/`` for imported figures, ``measured/`` for our own runs."""
@@ -110,7 +115,8 @@ COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
 
 
 UNEQUAL_BATCHES = "arms-differ-in-batch-size"
-"""What an importer flags whose source measured the two arms with different batches: no speedup follows from these."""
+"""What an importer flags whose source measured the two variants with different batches: no speedup follows from
+these."""
 
 DOCTOR = "doctor-"
 """Begins the flags that the complaints of `bench.measuring.doctor` become, such as ``doctor-load``."""
@@ -160,20 +166,21 @@ class Environment(_Value, frozen=True):
     settings: dict[Text, Text] = {}  # allocator, TF32, cuDNN, matmul precision: whatever moves a latency
 
 
-class Arm(_Value, frozen=True):
+class Variant(_Value, frozen=True):
     """Eager, or compiled: the latency of ``forward → synchronize`` on the wall clock.
 
-    `rounds_ms` holds every call of every round, in order; round *i* of both arms was measured
-    back to back. A published arm has what its source printed: a mean or a median, seldom its calls, in a single round.
+    `rounds_ms` holds every call of every round, in order; round *i* of both variants was measured
+    back to back. A published variant has what its source printed: a mean or a median, seldom its calls, in a single
+    round.
     """
 
     rounds_ms: tuple[Annotated[tuple[Number, ...], msgspec.Meta(min_length=1)], ...] = ()
     published_mean_ms: Number | None = None
     published_median_ms: Number | None = None
     published_images_s: Number | None = None  # throughput as printed: kept, and not what a latency is worked out from
-    batch_size: Whole | None = None  # of this arm, where a source measured it with another than the cell's
+    batch_size: Whole | None = None  # of this variant, where a source measured it with another than the cell's
     device_ms: tuple[Number, ...] = ()  # CUDA events around an unsynchronised block, per call
-    peak_memory_gb: Number | None = None  # allocated by the arm on an accelerator; resident set on a CPU
+    peak_memory_gb: Number | None = None  # allocated by the variant on an accelerator; resident set on a CPU
     peak_reserved_gb: Number | None = None
     minor_faults_per_call: Number | None = None  # CPU only
     energy_j: Number | None = None  # of the device, for one call of the whole batch
@@ -264,10 +271,10 @@ class Telemetry(_Value, frozen=True):
 
 
 class Measurement(_Value, frozen=True):
-    """What one process measured. Present whenever at least one arm has samples."""
+    """What one process measured. Present whenever at least one variant has samples."""
 
-    eager: Arm
-    compiled: Arm | None = None
+    eager: Variant
+    compiled: Variant | None = None
     compilation: Compilation | None = None
     graphs: Graphs | None = None
     accuracy: Accuracy | None = None
@@ -280,7 +287,7 @@ class Measurement(_Value, frozen=True):
 
     @property
     def is_comparable(self) -> bool:
-        """Whether both arms were measured, with the same batch."""
+        """Whether both variants were measured, with the same batch."""
         return self.compiled is not None and self.compiled.batch_size == self.eager.batch_size
 
 

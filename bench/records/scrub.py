@@ -1,6 +1,6 @@
 """Texts that tell nothing about the machine they were written on: made so while measuring, and checked afterwards.
 
-    python -m bench check
+python -m bench check
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from typing import Protocol, Self
 import msgspec
 
 from bench.errors import AtlasError
-from bench.plans.job import Answer, Message, Phase, Request
+from bench.plans.messages import Answer, Message, Phase, Request
 from bench.records.record import MAX_LINE_BYTES
 from bench.records.scrub import one_line
 

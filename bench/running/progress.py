@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bench.errors import Complaint
-from bench.plans.job import Phase
-from bench.plans.pace import Pace
+from bench.plans.duration import Pace
+from bench.plans.messages import Phase
 from bench.plans.plan import Step, duration_s, fitting
 from bench.records.record import Cell, Record
 from bench.statistics.statistics import break_even_calls, speedup, summarize

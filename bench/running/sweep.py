@@ -29,8 +29,8 @@ import msgspec
 from bench import durable
 from bench.errors import AtlasError, Complaint, unwritable
 from bench.machine import boot
-from bench.plans.job import Finding, Job, Machine, Phase, Recipe, Refusal, Survey, tells_of_memory
-from bench.plans.pace import Pace
+from bench.plans.duration import Pace
+from bench.plans.messages import Finding, Job, Machine, Phase, Preflight, Recipe, Refusal, tells_of_memory
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.plans.profiles import KEEP_MEMORY, STANDARD, Profile
 from bench.records.record import (
@@ -218,7 +218,7 @@ class Reporter(Protocol):
         """It has ended, and its record is on disk."""
 
 
-def survey(
+def preflight(
     executor: Executor, device: str | None, recipes: Sequence[Recipe] = (), profile: Profile = STANDARD
 ) -> Machine:
     """The machine that a worker finds itself on. Raises `AtlasError` for a missing or busy device, or a missing
@@ -226,9 +226,9 @@ def survey(
     return surveyed(look_at(executor, survey_of(device, recipes, profile)))
 
 
-def survey_of(device: str | None, recipes: Sequence[Recipe], profile: Profile) -> Survey:
+def survey_of(device: str | None, recipes: Sequence[Recipe], profile: Profile) -> Preflight:
     """What to ask of a machine before it measures these."""
-    return Survey(
+    return Preflight(
         device=device,
         recipes=tuple(each for each in recipes if each.needs_hub),
         allow_busy=profile.allow_busy,
@@ -236,7 +236,7 @@ def survey_of(device: str | None, recipes: Sequence[Recipe], profile: Profile) -
     )
 
 
-def look_at(executor: Executor, request: Survey) -> Ended:
+def look_at(executor: Executor, request: Preflight) -> Ended:
     """The answer of a worker of this executor."""
     variables = _variables(request.recipes, keep_memory=request.keep_memory)
     return executor.run(request, variables=variables, timeout_s=SURVEY_TIMEOUT_S, on_phase=lambda _: None)

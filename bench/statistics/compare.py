@@ -22,7 +22,7 @@ from typing import Any, Literal
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import COMPARABLE, RESULTS, Arm, Cell, Environment, Record, Status, read, run_files, worst
+from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Status, Variant, read, run_files, worst
 from bench.statistics.statistics import (
     UNKNOWN,
     VERDICT_CONFIDENCE,
@@ -35,7 +35,7 @@ from bench.statistics.statistics import (
     summarize,
 )
 
-ArmName = Literal["eager", "compiled"]
+VariantName = Literal["eager", "compiled"]
 
 CONDITIONS = ("threads", "settings")
 """Fields of `Environment` that move a latency although the software is the same: who changes them compares settings."""
@@ -131,8 +131,8 @@ def _newest(runs: Sequence[Sequence[Record]]) -> Sequence[Record]:
 
 
 def _sound(record: Record) -> None:
-    for arm in (record.measurement.eager, record.measurement.compiled) if record.measurement else ():
-        if arm and any(not 0 < latency < math.inf for latency in process_latencies([arm])):
+    for variant in (record.measurement.eager, record.measurement.compiled) if record.measurement else ():
+        if variant and any(not 0 < latency < math.inf for latency in process_latencies([variant])):
             raise AtlasError(
                 f"a latency of {record.cell.model} is not a positive number",
                 where=record.run,
@@ -211,9 +211,9 @@ class Totals(_Value, frozen=True):
 
 
 class Comparison(_Value, frozen=True):
-    """Two sides, cell by cell. `overall` is the geometric mean of the changes; `control` that of the other arm."""
+    """Two sides, cell by cell. `overall` is the geometric mean of the changes; `control` that of the other variant."""
 
-    arm: ArmName
+    variant: VariantName
     before: Totals
     after: Totals
     cells: tuple[Change, ...]
@@ -232,22 +232,22 @@ class Comparison(_Value, frozen=True):
         ]
 
 
-def compare(before: Side, after: Side, arm: ArmName = "compiled") -> Comparison:
+def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Comparison:
     """What became of each cell from `before` to `after`. Raises `AtlasError` where nothing can be compared."""
     shared = [key for key in before.cells if key in after.cells]
     if not shared:
         raise _nothing_shared(before, after)
-    other: ArmName = "eager" if arm == "compiled" else "compiled"
+    other: VariantName = "eager" if variant == "compiled" else "compiled"
     pairs = [(before.cells[key], after.cells[key]) for key in shared]
     return Comparison(
-        arm=arm,
+        variant=variant,
         before=_totals(before),
         after=_totals(after),
-        cells=tuple(_change(one, two, arm) for one, two in pairs),
+        cells=tuple(_change(one, two, variant) for one, two in pairs),
         only_before=tuple(cell for cell, device in before.cells if (cell, device) not in after.cells),
         only_after=tuple(cell for cell, device in after.cells if (cell, device) not in before.cells),
         differences=_differences(pairs),
-        overall=_mean_change(pairs, arm),
+        overall=_mean_change(pairs, variant),
         control=_mean_change(pairs, other),
     )
 
@@ -288,21 +288,21 @@ def _totals(side: Side) -> Totals:
 # ── One cell ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _change(before: Sequence[Record], after: Sequence[Record], arm: ArmName) -> Change:
+def _change(before: Sequence[Record], after: Sequence[Record], variant: VariantName) -> Change:
     comparable = _is_comparable(before) and _is_comparable(after)
-    pair = [(process_latencies(_arms(before, arm)), process_latencies(_arms(after, arm)))]
+    pair = [(process_latencies(_variants(before, variant)), process_latencies(_variants(after, variant)))]
     return Change(
         cell=after[0].cell,
         device_name=after[0].environment.device_name,
-        before=_outcome(before, arm),
-        after=_outcome(after, arm),
+        before=_outcome(before, variant),
+        after=_outcome(after, variant),
         change=_as_change(mean_ratio(pair)) if comparable else UNKNOWN,
         verdict=judge(mean_ratio(pair, VERDICT_CONFIDENCE)) if comparable else "unknown",
     )
 
 
-def _outcome(records: Sequence[Record], arm: ArmName) -> Outcome:
-    standing, summary = worst(records), summarize(_arms(records, arm))
+def _outcome(records: Sequence[Record], variant: VariantName) -> Outcome:
+    standing, summary = worst(records), summarize(_variants(records, variant))
     return Outcome(
         status=standing.status,
         reason=standing.reason,
@@ -313,11 +313,12 @@ def _outcome(records: Sequence[Record], arm: ArmName) -> Outcome:
     )
 
 
-def _mean_change(pairs: Sequence[tuple[Sequence[Record], Sequence[Record]]], arm: ArmName) -> Estimate:
-    """Over the cells that have a latency of this arm on both sides."""
+def _mean_change(pairs: Sequence[tuple[Sequence[Record], Sequence[Record]]], variant: VariantName) -> Estimate:
+    """Over the cells that have a latency of this variant on both sides."""
     comparable = [each for each in pairs if all(map(_is_comparable, each))]
     latencies = [
-        (process_latencies(_arms(before, arm)), process_latencies(_arms(after, arm))) for before, after in comparable
+        (process_latencies(_variants(before, variant)), process_latencies(_variants(after, variant)))
+        for before, after in comparable
     ]
     return _as_change(mean_ratio([pair for pair in latencies if pair[0].size and pair[1].size]))
 
@@ -327,8 +328,8 @@ def _as_change(before_over_after: Estimate) -> Estimate:
     return Estimate(1 / ratio.value - 1, 1 / ratio.high - 1, 1 / ratio.low - 1)
 
 
-def _arms(records: Sequence[Record], arm: ArmName) -> list[Arm]:
-    found = [getattr(record.measurement, arm) for record in records if record.measurement]
+def _variants(records: Sequence[Record], variant: VariantName) -> list[Variant]:
+    found = [getattr(record.measurement, variant) for record in records if record.measurement]
     return [each for each in found if each]
 
 
@@ -392,7 +393,7 @@ def replicate(records: Iterable[Record]) -> Replication:
 
 
 def _pairs(replicates: Sequence[Sequence[Record]]) -> list[tuple[Array, Array]]:
-    latencies = [process_latencies(_arms(each, "eager")) for each in replicates]
+    latencies = [process_latencies(_variants(each, "eager")) for each in replicates]
     if len(latencies) == 1:
         return [(latencies[0][::2], latencies[0][1::2])]
     return list(itertools.combinations(latencies, 2))

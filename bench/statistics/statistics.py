@@ -1,7 +1,8 @@
 """From raw samples to figures with intervals: pure functions of numpy arrays, deterministic, and no torch.
 
-Enter `Arm`s and `Measurement`s, one per process of a cell; leave `Summary` (one arm), `Estimate` (a value and its 95%
-interval) and a `Verdict`. Published arms have only a mean or a median: they give values whose intervals are nan.
+Enter `Variant`s and `Measurement`s, one per process of a cell; leave `Summary` (one variant), `Estimate` (a value and
+its 95%
+interval) and a `Verdict`. Published variants have only a mean or a median: they give values whose intervals are nan.
 
 Why no bootstrap. Processes differ by more than any one of them shows (6.5% against ±1% on ResNet-50, two cores), so an
 interval has to come from the differences *between* processes, and there are only three to eight of them. Resampling
@@ -25,7 +26,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.records.record import Arm, Measurement
+from bench.records.record import Measurement, Variant
 
 Array = NDArray[np.float64]
 Verdict = Literal["faster", "slower", "same", "ambiguous", "unknown"]
@@ -67,7 +68,7 @@ UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class Summary:
-    """The latency of one arm, pooled over processes. Everything in ms but the counts.
+    """The latency of one variant, pooled over processes. Everything in ms but the counts.
 
     `latency_ms` is the geometric mean of the processes' medians (the median itself, when there is one process), where
     the median of a process is that of its rounds; `low_ms` and `high_ms` are its 95% interval. Quartiles, MAD, min and
@@ -94,13 +95,13 @@ class Summary:
 # ── What a cell says ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def summarize(processes: Sequence[Arm]) -> Summary:
-    """Pool the same arm of several processes. All figures are nan when no process has samples."""
-    samples = [_samples(arm) for arm in processes if arm.rounds_ms]
+def summarize(processes: Sequence[Variant]) -> Summary:
+    """Pool the same variant of several processes. All figures are nan when no process has samples."""
+    samples = [_samples(variant) for variant in processes if variant.rounds_ms]
     if not samples:
         return _published_summary(processes)
     pooled = np.concatenate(samples)
-    latency = over_processes([round_medians(arm) for arm in processes if arm.rounds_ms], log=True)
+    latency = over_processes([round_medians(variant) for variant in processes if variant.rounds_ms], log=True)
     q1, median, q3 = np.percentile(pooled, (25, 50, 75))
     percentiles = {f"p{p}": _percentile(samples, p) for p in PERCENTILE_FLOORS}
     return Summary(
@@ -120,7 +121,8 @@ def summarize(processes: Sequence[Arm]) -> Summary:
 
 
 def speedup(measurements: Sequence[Measurement], confidence: float = CONFIDENCE) -> Estimate:
-    """Eager ÷ compiled, over processes: each gives the median of its paired round ratios. nan without both arms, and
+    """Eager ÷ compiled, over processes: each gives the median of its paired round ratios. nan without both variants,
+    and
     where their batches differ.
     """
     ratios = [paired_ratios(measurement) for measurement in measurements if _is_paired(measurement)]
@@ -185,28 +187,30 @@ def direction(change: float, low: float = math.nan, high: float = math.nan) -> L
     return 1 if least > 1 else -1 if most < 1 else 0
 
 
-def process_latencies(arms: Iterable[Arm]) -> Array:
+def process_latencies(variants: Iterable[Variant]) -> Array:
     """What each process gives for its latency, in ms, shape (processes,): its median; a published one stands alone."""
-    medians = [float(np.median(round_medians(arm))) if arm.rounds_ms else arm.published_ms for arm in arms]
+    medians = [
+        float(np.median(round_medians(variant))) if variant.rounds_ms else variant.published_ms for variant in variants
+    ]
     return np.array([each for each in medians if each is not None], dtype=np.float64)
 
 
 # ── Rounds ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def round_medians(arm: Arm) -> Array:
+def round_medians(variant: Variant) -> Array:
     """The median of each round in ms, shape (rounds,). A single round is the block of the protocol of 2023, which takes
     its mean."""
-    if len(arm.rounds_ms) == 1:
-        return np.array([statistics.fmean(arm.rounds_ms[0])])
-    lengths = {len(calls) for calls in arm.rounds_ms}
+    if len(variant.rounds_ms) == 1:
+        return np.array([statistics.fmean(variant.rounds_ms[0])])
+    lengths = {len(calls) for calls in variant.rounds_ms}
     if len(lengths) == 1:
-        return np.median(np.array(arm.rounds_ms, dtype=np.float64), axis=1)
-    return np.array([statistics.median(calls) for calls in arm.rounds_ms if calls], dtype=np.float64)
+        return np.median(np.array(variant.rounds_ms, dtype=np.float64), axis=1)
+    return np.array([statistics.median(calls) for calls in variant.rounds_ms if calls], dtype=np.float64)
 
 
 def paired_ratios(measurement: Measurement) -> Array:
-    """Eager ÷ compiled of each round, shape (rounds,): what slows the machine down for both arms cancels out."""
+    """Eager ÷ compiled of each round, shape (rounds,): what slows the machine down for both variants cancels out."""
     eager, compiled = _pair(measurement)
     return eager / compiled
 
@@ -319,10 +323,10 @@ class Precision:
     latency: float = 0.01
 
 
-def is_precise(arms: Sequence[Array], target: Precision) -> bool:
-    """Whether the rounds so far, shape (rounds,) for eager and for compiled or for one arm alone, meet `target`."""
-    ratios = [arms[0] / arms[1]] if len(arms) == 2 else []
-    return all(_half_width(each) <= target.latency for each in arms) and all(
+def is_precise(variants: Sequence[Array], target: Precision) -> bool:
+    """Whether the rounds so far, shape (rounds,) for eager and for compiled or for one variant alone, meet `target`."""
+    ratios = [variants[0] / variants[1]] if len(variants) == 2 else []
+    return all(_half_width(each) <= target.latency for each in variants) and all(
         _half_width(each) <= target.speedup for each in ratios
     )
 
@@ -352,8 +356,8 @@ def count_outliers(values: Array) -> int:
     return int(np.count_nonzero((values < q1 - fence) | (values > q3 + fence)))
 
 
-def _samples(arm: Arm) -> Array:
-    return np.fromiter((call for calls in arm.rounds_ms for call in calls), dtype=np.float64)
+def _samples(variant: Variant) -> Array:
+    return np.fromiter((call for calls in variant.rounds_ms for call in calls), dtype=np.float64)
 
 
 def _percentile(processes: Sequence[Array], percent: int) -> float | None:
@@ -364,8 +368,8 @@ def _percentile(processes: Sequence[Array], percent: int) -> float | None:
 # ── Published figures ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _published_summary(processes: Iterable[Arm]) -> Summary:
-    published = [(ms, arm.published_mean_ms) for arm in processes if (ms := arm.published_ms) is not None]
+def _published_summary(processes: Iterable[Variant]) -> Summary:
+    published = [(ms, variant.published_mean_ms) for variant in processes if (ms := variant.published_ms) is not None]
     means = [mean for _, mean in published if mean is not None]
     nan = math.nan
     return Summary(
@@ -385,5 +389,5 @@ def _published_summary(processes: Iterable[Arm]) -> Summary:
 
 def _published_pair(measurements: Sequence[Measurement], combine: Callable[[float, float], float]) -> Estimate:
     pairs = [(each.eager, each.compiled) for each in measurements if each.compiled and each.is_comparable]
-    eager, compiled = (_published_summary(pair[arm] for pair in pairs) for arm in (0, 1))
+    eager, compiled = (_published_summary(pair[variant] for pair in pairs) for variant in (0, 1))
     return Estimate(combine(eager.latency_ms, compiled.latency_ms), math.nan, math.nan)

@@ -30,9 +30,9 @@ from generator.languages.language import (
     plural_examples,
     plural_forms,
 )
+from generator.languages.page_source import PageSource, read_pages
 from generator.languages.pofile import forms, is_complete, key, parse
 from generator.languages.typography import VERBATIM
-from generator.pages.pages import Source, read_pages
 
 
 def check(root: Path = ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> list[Finding]:
@@ -62,7 +62,7 @@ _MEASUREMENT = re.compile(rf"(?<![\w.,-])(\d[\d.,]*)[\s\u00a0]?(?:{_UNITS})(?![\
 _COMMENT = re.compile(r"<!--.*?-->|<(script|style|svg)\b.*?</\1>", re.DOTALL)
 
 
-def check_pages(sources: Iterable[Source]) -> Iterator[Finding]:
+def check_pages(sources: Iterable[PageSource]) -> Iterator[Finding]:
     """What is wrong with the authored pages."""
     for source in sources:
         yield from _check_front_matter(source)
@@ -78,7 +78,7 @@ def check_pages(sources: Iterable[Source]) -> Iterator[Finding]:
             yield Finding(source.where, line, "", what, remedy, "admonition")
 
 
-def _check_front_matter(source: Source) -> Iterator[Finding]:
+def _check_front_matter(source: PageSource) -> Iterator[Finding]:
     for name in ("title", "description"):
         if not source.front.values.get(name):
             yield Finding(
@@ -88,7 +88,7 @@ def _check_front_matter(source: Source) -> Iterator[Finding]:
         yield from _check_text(source, source.front.lines[name], text)
 
 
-def _check_headings(source: Source) -> Iterator[Finding]:
+def _check_headings(source: PageSource) -> Iterator[Finding]:
     seen = Counter(heading.id for heading in source.document.headings)
     for heading in source.document.headings:
         if heading.id is None:
@@ -104,12 +104,12 @@ def _check_headings(source: Source) -> Iterator[Finding]:
         yield Finding(source.where, line, "", what, "give it one, its title", "heading")
 
 
-def _check_blocks(source: Source) -> Iterator[Finding]:
+def _check_blocks(source: PageSource) -> Iterator[Finding]:
     for block in source.document.blocks:
         yield from _check_text(source, block.line, block.message)
 
 
-def _check_text(source: Source, line: int, message: str) -> Iterator[Finding]:
+def _check_text(source: PageSource, line: int, message: str) -> Iterator[Finding]:
     if STATEMENT.search(blocks.ATTRIBUTES_WITH_ID.sub("", message)):
         what = "a Jinja statement stands within a sentence, which other languages build in another order"
         remedy = "write two whole sentences, with {% … %} on lines of its own"

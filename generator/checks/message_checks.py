@@ -17,10 +17,10 @@ from generator.languages import blocks
 from generator.languages.blocks import CODE, EXPRESSION
 from generator.languages.findings import Complaint
 from generator.languages.glossary import Glossary, complaints
+from generator.languages.injection import ISOLATES, injected
 from generator.languages.language import load_locale, script_of
 from generator.languages.pofile import NAMED
 from generator.languages.pseudo import english_words
-from generator.languages.smuggling import ISOLATES, smuggled
 from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, VERBATIM
 from generator.pages.pages import placeholders
 
@@ -30,7 +30,7 @@ Check = Iterator[Complaint]
 def check_translation(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool = False) -> Check:
     """Everything wrong with a translation; `plural` for one of several plural forms, which may leave out the number."""
     wrong = [*_structure(message, translation, plural=plural)]
-    yield from wrong or smuggled([message], translation)
+    yield from wrong or injected([message], translation)
     yield from _shape(message, translation)
     yield from _characters(translation, code)
     yield from _content(message, translation, code, glossary, plural=plural)

@@ -1,6 +1,6 @@
 """Lines: run files enter, arrays leave, with a number for each line or for each measurement.
 
-What the lines of a run have in common, cell and environment, is decoded once; the calls of thousands of arms are
+What the lines of a run have in common, cell and environment, is decoded once; the calls of thousands of variants are
 decoded as one list. A line that is wrong is read again by `bench.records.record`, which says what is wrong with it.
 
     python -m pytest tests/test_lines.py
@@ -27,7 +27,6 @@ from bench.records.record import (
     PHASES,
     SCHEMA,
     WORST_FIRST,
-    Arm,
     Cell,
     Environment,
     Graphs,
@@ -38,13 +37,14 @@ from bench.records.record import (
     Source,
     Status,
     Telemetry,
+    Variant,
     Whole,
 )
-from bench.statistics.cause import ArmName
+from bench.statistics.causes import VariantName
 from bench.statistics.statistics import PERCENTILE_FLOORS
 from generator.data.columns import Array, Indices, Numbers, Ragged, sums
 
-ARMS: tuple[ArmName, ...] = ("eager", "compiled")
+VARIANTS: tuple[VariantName, ...] = ("eager", "compiled")
 
 PERCENTILES = (90, 99)
 """Those that pages show."""
@@ -75,15 +75,15 @@ UNKNOWN_TIME = np.iinfo(np.int64).min
 _NOTHING = msgspec.Raw(b"null")
 
 
-class _Arm(Arm, frozen=True, kw_only=True):
-    """An `Arm` whose calls are left as they are written: those of many are read at once."""
+class _Variant(Variant, frozen=True, kw_only=True):
+    """An `Variant` whose calls are left as they are written: those of many are read at once."""
 
     rounds_ms: msgspec.Raw = msgspec.Raw(b"[]")  # type: ignore[assignment]
 
 
 class _Measurement(Measurement, frozen=True, kw_only=True):
-    eager: _Arm
-    compiled: _Arm | None = None
+    eager: _Variant
+    compiled: _Variant | None = None
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -215,12 +215,12 @@ class _Decoded(dict[bytes, int]):
         return number
 
 
-_NO_ARM, _SILENT = _Arm(), Telemetry()
+_NO_VARIANT, _SILENT = _Variant(), Telemetry()
 _RANK = {status: rank for rank, status in enumerate(WORST_FIRST)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-_OF_ARM = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call", "energy_j", *PUBLISHED)
+_OF_VARIANT = ("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call", "energy_j", *PUBLISHED)
 _TEXTS = ("run", "origin", "profile", "reason", "command", "contributor", "node", "plan", "flags")
 _KINDS = {name: typing.get_type_hints(Record, include_extras=True)[name] for name in _TEXTS}
 _SHARED = {"cell": Cell, "environment": Environment, "source": Source | None}
@@ -289,8 +289,8 @@ class _Reader:
             self._add_measurements([each.measurement for each in lines if each.measurement is not None])
 
     def _add_measurements(self, measurements: Sequence[_Measurement]) -> None:
-        for arm in ARMS:
-            self._add_arms(arm, list(map(attrgetter(arm), measurements)))
+        for variant in VARIANTS:
+            self._add_variants(variant, list(map(attrgetter(variant), measurements)))
         for part, names in PARTS.items():
             self._add_figures("", names, list(map(attrgetter(part), measurements)))
         phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
@@ -302,14 +302,14 @@ class _Reader:
         self._graphs += [each.graphs for each in measurements]
         self._throttled += [each.throttle_reasons for each in telemetry]
 
-    def _add_arms(self, name: str, arms: Sequence[_Arm | None]) -> None:
-        self._add_figures(f"{name}_", _OF_ARM, arms)
-        known = [_NO_ARM if arm is None else arm for arm in arms]
-        calls, rounds = _rounds([bytes(arm.rounds_ms) for arm in known])
+    def _add_variants(self, name: str, variants: Sequence[_Variant | None]) -> None:
+        self._add_figures(f"{name}_", _OF_VARIANT, variants)
+        known = [_NO_VARIANT if variant is None else variant for variant in variants]
+        calls, rounds = _rounds([bytes(variant.rounds_ms) for variant in known])
         odd = ~((calls.flat >= SHORTEST_MS) & (calls.flat < LONGEST_MS))
         samples = calls.merged(rounds)
         found = {
-            "is": np.array([arm is not None for arm in arms]),
+            "is": np.array([variant is not None for variant in variants]),
             "samples": samples.lengths,
             "odd_calls": sums(odd, samples.lengths),
             **{f"p{each}_ms": samples.percentiles(each, PERCENTILE_FLOORS[each]) for each in PERCENTILES},
@@ -321,7 +321,7 @@ class _Reader:
         blocks = calls.take(alone)
         medians[alone] = np.add.reduceat(blocks.flat, blocks.starts) / blocks.lengths
         self._lists[f"{name}_rounds"].append(Ragged(medians, rounds))
-        self._lists[f"{name}_device"].append(Ragged.of([arm.device_ms for arm in known]))
+        self._lists[f"{name}_device"].append(Ragged.of([variant.device_ms for variant in known]))
 
     def _add_figures(self, prefix: str, names: Iterable[str], values: Sequence[Any]) -> None:
         """The attributes `names` of some values, of a list how long it is; nan where one or the whole value is None."""
@@ -342,29 +342,29 @@ class _NotReadableError(Exception):
 
 
 _calls_of = msgspec.json.Decoder(list[Number]).decode
-_rounds_of = msgspec.json.Decoder(typing.get_type_hints(Arm, include_extras=True)["rounds_ms"]).decode
+_rounds_of = msgspec.json.Decoder(typing.get_type_hints(Variant, include_extras=True)["rounds_ms"]).decode
 
 
-def _rounds(arms: Sequence[bytes]) -> tuple[Ragged, Indices]:
-    """The calls of all rounds, none of which is without any, and how many rounds each arm has.
+def _rounds(variants: Sequence[bytes]) -> tuple[Ragged, Indices]:
+    """The calls of all rounds, none of which is without any, and how many rounds each variant has.
 
     Most of a run file are these. So all numbers are decoded as one list, and what stands between them tells where each
-    round and arm ends: half the time of lists in lists.
+    round and variant ends: half the time of lists in lists.
     """
-    filled = [arm != b"[]" for arm in arms]
-    text = b",".join(compress(arms, filled))
+    filled = [variant != b"[]" for variant in variants]
+    text = b",".join(compress(variants, filled))
     ends = text.translate(None, b"+-.0123456789Ee").replace(b"],[", b"r").replace(b"]r[", b"a")
     if ends[:2] + ends[2:-2].translate(None, b",ra") + ends[-2:] != b"[[]]":  # written by hand: with spaces, or wrong
-        lists = [_rounds_of(arm) for arm in arms]
+        lists = [_rounds_of(variant) for variant in variants]
         return Ragged.of(list(chain.from_iterable(lists))), np.fromiter(map(len, lists), np.int64, len(lists))
     calls = _calls_of(b"[%b]" % text.translate(None, b"[]"))
     of_calls = np.frombuffer(ends[2:-2] + b"a", np.uint8)
     if len(calls) != len(of_calls):
         raise _NotReadableError
     of_rounds = np.flatnonzero(of_calls != ord(","))
-    of_arms = np.flatnonzero(of_calls[of_rounds] == ord("a"))
-    rounds = np.zeros(len(arms), np.int64)
-    rounds[filled] = np.diff(of_arms, prepend=-1)
+    of_variants = np.flatnonzero(of_calls[of_rounds] == ord("a"))
+    rounds = np.zeros(len(variants), np.int64)
+    rounds[filled] = np.diff(of_variants, prepend=-1)
     return Ragged(np.fromiter(calls, np.float64, len(calls)), np.diff(of_rounds, prepend=-1)), rounds
 
 

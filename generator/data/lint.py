@@ -70,7 +70,7 @@ GAP_SHARE = 0.75
 
 MIN_SIBLINGS = 3
 
-_ARMS = ("eager_ms", "compiled_ms")
+_VARIANTS = ("eager_ms", "compiled_ms")
 _SETTING = ("dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin")
 
 
@@ -153,8 +153,8 @@ def _repeated(rows: Rows) -> Iterator[Finding]:
     Figures: eager_ms and compiled_ms as repeated; expected_ms, eager latency of the doubtful row's cell with another
     torch version, nan where there is none.
     """
-    known = _known(rows, *_ARMS)
-    repeated = _several(known, "model", *_ARMS)
+    known = _known(rows, *_VARIANTS)
+    repeated = _several(known, "model", *_VARIANTS)
     by_cell = grouped(known, "model", "device", "batch_size", "dtype") if repeated else {}
 
     def other_version_ms(row: Row) -> float:
@@ -169,52 +169,52 @@ def _repeated(rows: Rows) -> Iterator[Finding]:
 
     for group in repeated:
         worst, *others = sorted(group, key=fit)
-        figures = {**{arm: worst[arm] for arm in _ARMS}, "expected_ms": other_version_ms(worst)}
+        figures = {**{variant: worst[variant] for variant in _VARIANTS}, "expected_ms": other_version_ms(worst)}
         yield Finding("repeated", _labels([worst, *others]), figures)
 
 
 def _device_order(rows: Rows) -> Iterator[Finding]:
     """Cells in which the slower of two devices is clearly faster.
 
-    Rows: that of the slower device, that of the faster. Figures: arm, ms and other_ms of the two rows, share and
+    Rows: that of the slower device, that of the faster. Figures: variant, ms and other_ms of the two rows, share and
     common: in which share of how many common cells the other device is faster.
     """
-    for arm in _ARMS:
+    for variant in _VARIANTS:
         common: defaultdict[tuple[str, str], list[tuple[Row, Row]]] = defaultdict(list)
-        for cell in _several(_known(rows, arm), "model", "torch", "compile_mode", "batch_size", *_SETTING):
+        for cell in _several(_known(rows, variant), "model", "torch", "compile_mode", "batch_size", *_SETTING):
             of_device = {row["device"]: row for row in reversed(cell)}  # its first row
             for fast, slow in permutations(of_device.values(), 2):
                 common[fast["device"], slow["device"]].append((fast, slow))
         for pairs in common.values():
-            yield from _inversions(arm, pairs)
+            yield from _inversions(variant, pairs)
 
 
-def _inversions(arm: str, pairs: Collection[tuple[Row, Row]]) -> Iterator[Finding]:
+def _inversions(variant: str, pairs: Collection[tuple[Row, Row]]) -> Iterator[Finding]:
     if len(pairs) < MIN_COMMON_CELLS:
         return
-    share = sum(slow[arm] > fast[arm] for fast, slow in pairs) / len(pairs)
+    share = sum(slow[variant] > fast[variant] for fast, slow in pairs) / len(pairs)
     if share < FASTER_SHARE:
         return
     for fast, slow in pairs:
-        if slow[arm] / fast[arm] < INVERSION:
-            figures = {**_two(arm, slow, fast), "share": share, "common": len(pairs)}
+        if slow[variant] / fast[variant] < INVERSION:
+            figures = {**_two(variant, slow, fast), "share": share, "common": len(pairs)}
             yield Finding("device_order", _labels([slow, fast]), figures)
 
 
-def _two(arm: str, row: Row, other: Row) -> dict[str, Any]:
-    return {"arm": arm.removesuffix("_ms"), "ms": row[arm], "other_ms": other[arm]}
+def _two(variant: str, row: Row, other: Row) -> dict[str, Any]:
+    return {"variant": variant.removesuffix("_ms"), "ms": row[variant], "other_ms": other[variant]}
 
 
 def _batch_order(rows: Rows) -> Iterator[Finding]:
     """A batch that takes clearly less time than a smaller batch of the same model.
 
-    Rows: the larger batch, the smaller. Figures: arm, ms and other_ms of the two rows.
+    Rows: the larger batch, the smaller. Figures: variant, ms and other_ms of the two rows.
     """
-    for arm in _ARMS:
-        for series in grouped(_known(rows, arm), "device", "model", "torch", "compile_mode", *_SETTING).values():
+    for variant in _VARIANTS:
+        for series in grouped(_known(rows, variant), "device", "model", "torch", "compile_mode", *_SETTING).values():
             for smaller, larger in pairwise(sorted(series, key=lambda row: row["batch_size"])):
-                if larger[arm] / smaller[arm] < INVERSION:
-                    yield Finding("batch_order", _labels([larger, smaller]), _two(arm, larger, smaller))
+                if larger[variant] / smaller[variant] < INVERSION:
+                    yield Finding("batch_order", _labels([larger, smaller]), _two(variant, larger, smaller))
 
 
 def _version_jump(rows: Rows) -> Iterator[Finding]:
@@ -241,12 +241,12 @@ def _implausible(rows: Rows) -> Iterator[Finding]:
 
 
 def _impossible(rows: Rows) -> Iterator[Finding]:
-    """A latency that means far more arithmetic than the device can do, or next to none. Figures: arm, ms, share."""
-    for arm in _ARMS:
-        for row in _known(rows, arm, "flop", "matmul_flop_s"):
-            share = row["flop"] / row[arm] * 1e3 / row["matmul_flop_s"]
+    """A latency that means far more arithmetic than the device can do, or next to none. Figures: variant, ms, share."""
+    for variant in _VARIANTS:
+        for row in _known(rows, variant, "flop", "matmul_flop_s"):
+            share = row["flop"] / row[variant] * 1e3 / row["matmul_flop_s"]
             if not SLOWEST <= share <= FASTEST:
-                figures = {"arm": arm.removesuffix("_ms"), "ms": row[arm], "share": share}
+                figures = {"variant": variant.removesuffix("_ms"), "ms": row[variant], "share": share}
                 yield Finding("impossible", _labels([row]), figures)
 
 
@@ -258,7 +258,7 @@ def _without_reason(rows: Rows) -> Iterator[Finding]:
 
 
 def _unequal_batches(rows: Rows) -> Iterator[Finding]:
-    """A row whose two arms were measured with different batches, as its importer says."""
+    """A row whose two variants were measured with different batches, as its importer says."""
     for row in rows:
         if UNEQUAL_BATCHES in row["flags"].split():
             yield Finding("unequal_batches", _labels([row]))

@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.errors import AtlasError
-from bench.records.faults import Faults
-from bench.records.faults import newest as newest_faults
-from bench.records.performance import Performance
-from bench.records.performance import newest as newest_performance
-from bench.records.quality import Quality
-from bench.records.quality import newest as newest_quality
+from bench.records.build_times import BuildTimes
+from bench.records.build_times import newest as newest_build_times
+from bench.records.injected_faults import Faults
+from bench.records.injected_faults import newest as newest_faults
 from bench.records.record import RESULTS
-from bench.records.tour import Tour
-from bench.records.tour import newest as newest_tour
+from bench.records.repeatability import Repeatability
+from bench.records.repeatability import newest as newest_repeatability
+from bench.records.walkthrough import Walkthrough
+from bench.records.walkthrough import newest as newest_walkthrough
 from generator.cache import CACHE
 from generator.data.columns import Indices, Texts
 from generator.data.lines import moment
@@ -129,17 +129,20 @@ class Results:
     records: int
     runs: tuple[str, ...]  # by name
     superseded: int = 0  # rows that `shown` leaves out, since a newer run has their cell
-    tour: Tour | None = None  # the newest
-    quality: Quality | None = None  # likewise
+    walkthrough: Walkthrough | None = None  # the newest
+    repeatability: Repeatability | None = None  # likewise
     faults: Faults | None = None  # likewise
-    performance: Performance | None = None  # likewise
+    build_times: BuildTimes | None = None  # likewise
 
     @cached_property
     def rounds_ms(self) -> Sequence[Mapping[str, Sequence[float]]]:
-        """By label, for each arm of a measured row the median of each round, in the order of time, one process after
+        """By label, for each variant of a measured row the median of each round, in the order of time, one process
+        after
         the other; empty for a row without."""
-        arms = {arm: lists.lists() for arm, lists in self.shown.rounds.items()}
-        return [{arm: lists[row] for arm, lists in arms.items() if lists[row]} for row in range(len(self.shown))]
+        variants = {variant: lists.lists() for variant, lists in self.shown.rounds.items()}
+        return [
+            {variant: lists[row] for variant, lists in variants.items() if lists[row]} for row in range(len(self.shown))
+        ]
 
     @cached_property
     def rows(self) -> Rows:
@@ -213,10 +216,10 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
         records=shown.facts["records"],
         runs=tuple(shown.facts["runs"]),
         superseded=shown.facts["superseded"],
-        tour=newest_tour(results),
-        quality=newest_quality(results),
+        walkthrough=newest_walkthrough(results),
+        repeatability=newest_repeatability(results),
         faults=newest_faults(results),
-        performance=newest_performance(results),
+        build_times=newest_build_times(results),
     )
 
 

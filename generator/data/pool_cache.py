@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from bench.errors import AtlasError
 from bench.machine import cores
 from bench.records import record
-from bench.statistics import cause, statistics
+from bench.statistics import causes, statistics
 from generator.cache import CACHE, put
 from generator.data import columns, lines, pooling
 from generator.data.columns import Indices, Ragged, Texts
@@ -74,7 +74,7 @@ Make = Callable[[Iterable[Path]], Pooled]
 @cache
 def version() -> str:
     """What pooled rows depend on besides the run files."""
-    modules = (record, statistics, cause, columns, lines, pooling)
+    modules = (record, statistics, causes, columns, lines, pooling)
     sources = [Path(str(module.__file__)).read_bytes() for module in modules] + [Path(__file__).read_bytes()]
     made_by = f"{sys.version_info[:2]} {np.__version__}".encode()
     return digest_of(b"\0".join([made_by, *(digest_of(each).encode() for each in sources)]))
@@ -239,7 +239,7 @@ def concatenated(parts: Sequence[Pooled]) -> Pooled:
     return Pooled(
         {name: np.concatenate(found) for name, found in figures.items()},
         {name: Texts.joined(found) for name, found in texts.items()},
-        {arm: Ragged.joined([part.rounds[arm] for part in parts]) for arm in parts[0].rounds},
+        {variant: Ragged.joined([part.rounds[variant] for part in parts]) for variant in parts[0].rounds},
     )
 
 
@@ -317,8 +317,8 @@ def write_part(path: Path, part: Pooled) -> None:
     for name, texts in part.texts.items():
         kinds[texts.codes.dtype.str][name] = texts.codes
     arrays: dict[str, Any] = {kind: np.stack(list(columns.values())) for kind, columns in kinds.items()}
-    for arm, rounds in part.rounds.items():
-        arrays |= {f"{arm} flat": rounds.flat, f"{arm} lengths": rounds.lengths}
+    for variant, rounds in part.rounds.items():
+        arrays |= {f"{variant} flat": rounds.flat, f"{variant} lengths": rounds.lengths}
     told = {
         "kinds": {kind: list(columns) for kind, columns in kinds.items()},
         "figures": list(part.figures),
@@ -341,7 +341,9 @@ def read_part(path: Path) -> Pooled | None:
             found: dict[str, NDArray[Any]] = {}
             for kind, names in told["kinds"].items():
                 found.update(zip(names, arrays[kind], strict=True))
-            rounds = {arm: Ragged(arrays[f"{arm} flat"], arrays[f"{arm} lengths"]) for arm in told["rounds"]}
+            rounds = {
+                variant: Ragged(arrays[f"{variant} flat"], arrays[f"{variant} lengths"]) for variant in told["rounds"]
+            }
         unknown = np.full(told["rows"], np.nan)
         figures = {name: found.get(name, unknown) for name in told["figures"]}
         texts = {name: Texts(found[name], known) for name, known in told["texts"].items()}

@@ -1,6 +1,6 @@
 """Pooling: the lines of run files enter, columns leave, with one row per cell and run.
 
-What `bench.statistics.statistics` and `bench.statistics.cause` define for one cell is worked out here for thousands of
+What `bench.statistics.statistics` and `bench.statistics.causes` define for one cell is worked out here for thousands of
 cells at once, in
 arrays of shape (cells, processes): a million records take seconds instead of minutes, and `tests/test_pooling.py` holds
 both against each other.
@@ -31,24 +31,25 @@ from bench.records import record
 from bench.records.record import (
     PHASES,
     WORST_FIRST,
-    Arm,
     Cell,
     Environment,
     Graphs,
     Measurement,
     Record,
     Source,
+    Variant,
 )
-from bench.statistics.cause import AT_THE_PEAK, EXPLAINS, HOST_BOUND, LESS_TRAFFIC, MEMORY_BOUND, Cause
+from bench.statistics.causes import AT_THE_PEAK, EXPLAINS, HOST_BOUND, LESS_TRAFFIC, MEMORY_BOUND, Cause
 from bench.statistics.statistics import CONFIDENCE, SAME, VERDICT_CONFIDENCE, student
 from generator.data.columns import Array, Indices, Numbers, Ragged, Texts, sums
-from generator.data.lines import ARMS, LONGEST_MS, PARTS, PERCENTILES, PUBLISHED, READINGS, SHORTEST_MS, Lines, read
+from generator.data.lines import LONGEST_MS, PARTS, PERCENTILES, PUBLISHED, READINGS, SHORTEST_MS, VARIANTS, Lines, read
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
     """Rows of some run files. `figures` (nan where unknown) and `texts` are those of `load.COLUMNS` that follow from
-    the records of one cell, and ``file``, the position of the file; `rounds` has for each arm the medians of the rounds
+    the records of one cell, and ``file``, the position of the file; `rounds` has for each variant the medians of the
+    rounds
     of each row, in the order of time, one process after the other; it is empty where only names were read.
     """
 
@@ -65,7 +66,7 @@ class Pooled:
         return Pooled(
             {name: figures.take(rows) for name, figures in self.figures.items()},
             {name: texts.take(rows) for name, texts in self.texts.items()},
-            {arm: rounds.take(rows) for arm, rounds in self.rounds.items()},
+            {variant: rounds.take(rows) for variant, rounds in self.rounds.items()},
             self.facts,
         )
 
@@ -110,7 +111,7 @@ def _named(lines: Lines) -> Pooled:
 
 def _pooled(lines: Lines) -> Pooled:
     if not len(lines):
-        return Pooled({"file": np.empty(0, np.int64)}, {}, {arm: Ragged.of(()) for arm in ARMS})
+        return Pooled({"file": np.empty(0, np.int64)}, {}, {variant: Ragged.of(()) for variant in VARIANTS})
     _refuse_impossible(lines)
     order, sizes = _rows(lines)
     described, texts = _described(lines, order, sizes)
@@ -119,7 +120,9 @@ def _pooled(lines: Lines) -> Pooled:
     number = np.cumsum(measured) - 1
     at = number[order][measured[order]]
     processes = sums(measured[order], sizes)
-    rounds: dict[str, Ragged] = {arm: lines.lists[f"{arm}_rounds"].take(at).merged(processes) for arm in ARMS}
+    rounds: dict[str, Ragged] = {
+        variant: lines.lists[f"{variant}_rounds"].take(at).merged(processes) for variant in VARIANTS
+    }
     with np.errstate(all="ignore"):  # what is not known is nan, and so is what follows from it
         found, told = _figures(_Measurements(lines), at, processes, described["batch_size"])
     return Pooled({**described, **found}, {**texts, **told}, rounds)
@@ -167,10 +170,10 @@ def _refuse_duplicates(lines: Lines, group: Indices, order: Indices) -> None:
 def _refuse_impossible(lines: Lines) -> None:
     figures, measured = lines.figures, np.flatnonzero(lines.records["is_measured"])
     wrong = np.zeros(len(measured), dtype=bool)
-    for arm in ARMS:
-        wrong |= figures[f"{arm}_odd_calls"] > 0
+    for variant in VARIANTS:
+        wrong |= figures[f"{variant}_odd_calls"] > 0
         for name in PUBLISHED:
-            printed = figures[f"{arm}_{name}"]
+            printed = figures[f"{variant}_{name}"]
             wrong |= (printed < SHORTEST_MS) | (printed >= LONGEST_MS)
     if wrong.any():
         path, index, each = _record(lines, int(measured[wrong.argmax()]))
@@ -203,12 +206,12 @@ def _cell_name(each: Record) -> str:
 
 
 def _impossible(measurement: Measurement | None) -> str:
-    for name in ARMS:
-        arm: Arm | None = getattr(measurement, name, None)
-        if arm and any(not SHORTEST_MS <= call < LONGEST_MS for calls in arm.rounds_ms for call in calls):
+    for name in VARIANTS:
+        variant: Variant | None = getattr(measurement, name, None)
+        if variant and any(not SHORTEST_MS <= call < LONGEST_MS for calls in variant.rounds_ms for call in calls):
             return f"{name}.rounds_ms"
         for figure in PUBLISHED:
-            value = getattr(arm, figure, None)
+            value = getattr(variant, figure, None)
             if value is not None and not SHORTEST_MS <= value < LONGEST_MS:
                 return f"{name}.{figure}"
     return "eager"
@@ -326,19 +329,19 @@ class _Measurements:
     def __init__(self, lines: Lines) -> None:
         self.graphs, self.throttled = lines.graphs, lines.throttled
         self.lists, self.figures = lists, figures = dict(lines.lists), dict(lines.figures)
-        for arm in ARMS:
-            mean, printed = figures[f"{arm}_published_mean_ms"], figures[f"{arm}_published_median_ms"]
-            figures[f"{arm}_published_ms"] = np.where(np.isnan(printed), mean, printed)
-            figures[f"{arm}_latency"] = lists[f"{arm}_rounds"].medians()
-            figures[f"{arm}_device_ms"] = lists[f"{arm}_device"].medians()
-        eager, compiled = (figures[f"{arm}_batch_size"] for arm in ARMS)
+        for variant in VARIANTS:
+            mean, printed = figures[f"{variant}_published_mean_ms"], figures[f"{variant}_published_median_ms"]
+            figures[f"{variant}_published_ms"] = np.where(np.isnan(printed), mean, printed)
+            figures[f"{variant}_latency"] = lists[f"{variant}_rounds"].medians()
+            figures[f"{variant}_device_ms"] = lists[f"{variant}_device"].medians()
+        eager, compiled = (figures[f"{variant}_batch_size"] for variant in VARIANTS)
         alike = (eager == compiled) | (np.isnan(eager) & np.isnan(compiled))
         self.comparable = (figures["compiled_is"] > 0) & alike
         self._pair()
 
     def _pair(self) -> None:
-        """What each round of both arms says: it was measured back to back."""
-        eager, compiled = (self.lists[f"{arm}_rounds"] for arm in ARMS)
+        """What each round of both variants says: it was measured back to back."""
+        eager, compiled = (self.lists[f"{variant}_rounds"] for variant in VARIANTS)
         common = np.where(self.comparable, np.minimum(eager.lengths, compiled.lengths), 0)
         eager, compiled = eager.cut(common), compiled.cut(common)
         self.lists["speedup"] = Ragged(eager.flat / compiled.flat, common)
@@ -404,10 +407,10 @@ class _Cells:
         value, low, high = self.speedup
         found = {"speedup": value, "speedup_low": low, "speedup_high": high}
         found |= {"change": 1 / value - 1, "change_low": 1 / high - 1, "change_high": 1 / low - 1}
-        for arm in ARMS:
-            found |= self._arm(arm)
+        for variant in VARIANTS:
+            found |= self._variant(variant)
         compared = self.sample.comparable[self.at].all(axis=1)
-        gigabytes = [found[f"{arm}_peak_memory_gb"] for arm in ARMS]
+        gigabytes = [found[f"{variant}_peak_memory_gb"] for variant in VARIANTS]
         compared &= gigabytes[0] != 0
         found["memory_change"] = np.where(compared, gigabytes[1] / gigabytes[0] - 1, np.nan)
         names = {"graphs": "graphs", "graph_breaks": "breaks", "cudagraph_skips": "cudagraph_skips"}
@@ -457,28 +460,30 @@ class _Cells:
         """Over the pairs of rounds; where there are none, from what was published."""
         value, low, high = self._over_processes(name, self[name], log=log, confidence=confidence)
         comparable = self.sample.comparable[self.at]
-        eager, compiled = (_middle(np.where(comparable, self[f"{arm}_published_ms"], np.nan)) for arm in ARMS)
+        eager, compiled = (
+            _middle(np.where(comparable, self[f"{variant}_published_ms"], np.nan)) for variant in VARIANTS
+        )
         return np.where(np.isnan(value), combine(eager, compiled), value), low, high
 
-    def _arm(self, arm: str) -> dict[str, Array]:
-        name = f"{arm}_latency"
-        value, low, high = self._over_processes(f"{arm}_rounds", self[name], log=True, confidence=CONFIDENCE)
-        value = np.where(np.isnan(value), _middle(self[f"{arm}_published_ms"]), value)
-        own = _middle(self[f"{arm}_batch_size"])
+    def _variant(self, variant: str) -> dict[str, Array]:
+        name = f"{variant}_latency"
+        value, low, high = self._over_processes(f"{variant}_rounds", self[name], log=True, confidence=CONFIDENCE)
+        value = np.where(np.isnan(value), _middle(self[f"{variant}_published_ms"]), value)
+        own = _middle(self[f"{variant}_batch_size"])
         images = np.where(np.isnan(own), self.batch_sizes, own)
         # A row tells one batch size: the latency of another would be taken for one of it. Images a second fit any.
         of_row = images == self.batch_sizes
-        printed, samples = _middle(self[f"{arm}_published_images_s"]), self[f"{arm}_samples"].sum(axis=1)
-        percentiles = {f"p{each}_ms": _middle(self[f"{arm}_p{each}_ms"]) for each in PERCENTILES}
+        printed, samples = _middle(self[f"{variant}_published_images_s"]), self[f"{variant}_samples"].sum(axis=1)
+        percentiles = {f"p{each}_ms": _middle(self[f"{variant}_p{each}_ms"]) for each in PERCENTILES}
         latencies = {"ms": value, "low_ms": low, "high_ms": high, **percentiles}
         return {
-            **{f"{arm}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
-            f"{arm}_images_s": np.where(np.isnan(printed), images / value * 1e3, printed),
-            f"{arm}_samples": np.where(samples > 0, samples, np.nan),
-            f"{arm}_peak_memory_gb": _most(self[f"{arm}_peak_memory_gb"]),
-            f"{arm}_peak_reserved_gb": _most(self[f"{arm}_peak_reserved_gb"]),
-            f"{arm}_minor_faults_per_call": _middle(self[f"{arm}_minor_faults_per_call"]),
-            f"{arm}_device_ms": _middle(self[f"{arm}_device_ms"]),
+            **{f"{variant}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
+            f"{variant}_images_s": np.where(np.isnan(printed), images / value * 1e3, printed),
+            f"{variant}_samples": np.where(samples > 0, samples, np.nan),
+            f"{variant}_peak_memory_gb": _most(self[f"{variant}_peak_memory_gb"]),
+            f"{variant}_peak_reserved_gb": _most(self[f"{variant}_peak_reserved_gb"]),
+            f"{variant}_minor_faults_per_call": _middle(self[f"{variant}_minor_faults_per_call"]),
+            f"{variant}_device_ms": _middle(self[f"{variant}_device_ms"]),
         }
 
     def _compilation(self) -> dict[str, Array]:
@@ -497,28 +502,28 @@ class _Cells:
         return {f"{name}_s": _middle(np.where(is_cold, self[f"{name}_s"], np.nan)) for name in PHASES}
 
     def _efficiency(self) -> dict[str, Array]:
-        """What a call has to do, at what rate each arm does it, and what the device says of itself meanwhile."""
+        """What a call has to do, at what rate each variant does it, and what the device says of itself meanwhile."""
         work, peaks = self.work, self.peaks
         found = {name: work[name] for name in ("flop", "traffic_bytes")}
         found |= {name: peaks[name] for name in ("matmul_flop_s", "copy_bytes_s")}
-        for arm, moved in zip(ARMS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
-            latency_ms = _middle(self[f"{arm}_latency"])
+        for variant, moved in zip(VARIANTS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
+            latency_ms = _middle(self[f"{variant}_latency"])
             bytes_moved = np.where(work[moved] > 0, work[moved], np.nan)
             found |= {
-                f"{arm}_host_bound": self._host_bound(arm),
-                f"{arm}_flop_s": work["flop"] / latency_ms * 1e3,
-                f"{arm}_matmul_share": self.computing_s / latency_ms * 1e3,
-                f"{arm}_copy_share": bytes_moved / latency_ms * 1e3 / peaks["copy_bytes_s"],
-                f"{arm}_image_j": _middle(self[f"{arm}_energy_j"])
+                f"{variant}_host_bound": self._host_bound(variant),
+                f"{variant}_flop_s": work["flop"] / latency_ms * 1e3,
+                f"{variant}_matmul_share": self.computing_s / latency_ms * 1e3,
+                f"{variant}_copy_share": bytes_moved / latency_ms * 1e3 / peaks["copy_bytes_s"],
+                f"{variant}_image_j": _middle(self[f"{variant}_energy_j"])
                 / np.where(self.batch_sizes > 0, self.batch_sizes, np.nan),
             }
         return found
 
-    def _host_bound(self, arm: str) -> Array:
-        return _middle(np.maximum(1 - self[f"{arm}_device_ms"] / self[f"{arm}_latency"], 0.0))
+    def _host_bound(self, variant: str) -> Array:
+        return _middle(np.maximum(1 - self[f"{variant}_device_ms"] / self[f"{variant}_latency"], 0.0))
 
-    def _host_ms(self, arm: str) -> Array:
-        return _middle(np.maximum(self[f"{arm}_latency"] - self[f"{arm}_device_ms"], 0.0))
+    def _host_ms(self, variant: str) -> Array:
+        return _middle(np.maximum(self[f"{variant}_latency"] - self[f"{variant}_device_ms"], 0.0))
 
     def _telemetry(self) -> dict[str, Array]:
         cells, size = self.at.shape
@@ -533,7 +538,7 @@ class _Cells:
             found[name] = np.where(np.isnan(told).all(axis=1), np.nan, np.nansum(told, axis=1))
         return {**found, "temperature_c": hottest}
 
-    # ── Causes, as `bench.statistics.cause` defines them ──────────────────────────────────────────────────────────────
+    # ── Causes, as `bench.statistics.causes` defines them ─────────────────────────────────────────────────────────────
 
     def _causes(self) -> list[str]:
         ratio, low, high = self.speedup
@@ -569,7 +574,7 @@ class _Cells:
         streaming_s = work["streamed_bytes"] / peaks["copy_bytes_s"]
         streams = streaming_s / (streaming_s + self.computing_s) >= MEMORY_BOUND
         moves_less = work["compiled_traffic_bytes"] <= LESS_TRAFFIC * work["traffic_bytes"]
-        faults = [_middle(self[f"{arm}_minor_faults_per_call"]) for arm in ARMS]
+        faults = [_middle(self[f"{variant}_minor_faults_per_call"]) for variant in VARIANTS]
         fewer = faults[0] - faults[1]
         return [
             (Cause.HOST_BOUND, np.where(waiting >= HOST_BOUND, waiting, np.nan), host_ms),

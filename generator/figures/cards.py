@@ -29,10 +29,10 @@ from PIL import Image
 
 from generator.cache import Cache
 from generator.figures import fonts
+from generator.figures.link_preview import CARD_SIZE
 from generator.figures.plot import check_glyphs
 from generator.languages import typography
 from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK
-from generator.site.head import CARD_SIZE
 
 WIDTH, HEIGHT = CARD_SIZE
 
@@ -84,7 +84,7 @@ _OF_INK, _OF_MUTED_INK = ((np.arange(256) * strength * (_SHADES - 1) // 255).ast
 """The shade for how much of a pixel is covered, from 0 to 255."""
 
 _EAGER_INDEX, _COMPILED_INDEX = _SHADES, _SHADES + 1
-"""Sixteen colours, so that a pixel takes half a byte: shades from paper to ink, and those of the two arms."""
+"""Sixteen colours, so that a pixel takes half a byte: shades from paper to ink, and those of the two variants."""
 
 
 class _Canvas:
@@ -108,7 +108,7 @@ class _Canvas:
         y = self._paragraph(_TITLE_TOP, *self._title(), bold=self._bold) + 18
         fitting = int((_BOTTOM - y) // (_TEXT * _LEADING))
         self._paragraph(y, _shortened(_lines(card.text, card.language, _TEXT), fitting), _TEXT, muted=True)
-        self._draw_arms()
+        self._draw_variants()
         return self.picture
 
     def _title(self) -> tuple[list[str], int]:
@@ -148,7 +148,7 @@ class _Canvas:
         place = self.picture[y : y + height, max(left, 0) : left + width]
         np.maximum(place, shape[: place.shape[0], : place.shape[1]], out=place)
 
-    def _draw_arms(self) -> None:
+    def _draw_variants(self) -> None:
         """Eager and compiled, as two bars: in the logo, which is never mirrored, and along the lower edge."""
         unit = _LOGO // 24
         left = WIDTH - _MARGIN - _LOGO if self.card.right_to_left else _MARGIN

@@ -1,4 +1,4 @@
-"""Why a cell came out as it did, in words: the causes that `bench.statistics.cause` computed enter, sentences leave.
+"""Why a cell came out as it did, in words: the causes that `bench.statistics.causes` computed enter, sentences leave.
 
 Each sentence says what was measured, with its figure, the cause that explains the verdict best first.
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from bench.statistics.cause import Cause, Explanation
+from bench.statistics.causes import Cause, Explanation
 from generator.figures.words import Words
 from generator.languages.language import Language
 

@@ -81,12 +81,12 @@ def _version() -> str:
 def latency(rows: Rows, language: Language, doubtful: Collection[int] = ()) -> Chart:
     """Eager and compiled latency, one row per model (or per batch size or device, where there is but one model)."""
     words = Words(language, html=False)
-    values = [row[arm] for row in rows for arm in ("eager_ms", "compiled_ms") if row[arm] is not None]
+    values = [row[variant] for row in rows for variant in ("eager_ms", "compiled_ms") if row[variant] is not None]
     least, most = (min(values), max(values)) if values else (1.0, 1.0)
     log = most / least > LOG_FROM
 
     def marks(row: Row) -> tuple[Mark | None, ...]:
-        return tuple(_latency_mark(row, arm, language, words) for arm in ("eager", "compiled"))
+        return tuple(_latency_mark(row, variant, language, words) for variant in ("eager", "compiled"))
 
     gettext = language.gettext
     ticks = log_ticks(least, most) if log else linear_ticks(0.0, most)
@@ -326,14 +326,14 @@ def _facets(rows: Rows, words: Words, columns: Sequence[str]) -> Iterator[tuple[
         yield words.facts(words.fact(column, group[0]) for column in columns), group
 
 
-def _latency_mark(row: Row, arm: str, language: Language, words: Words) -> Mark | None:
-    value = row[f"{arm}_ms"]
+def _latency_mark(row: Row, variant: str, language: Language, words: Words) -> Mark | None:
+    value = row[f"{variant}_ms"]
     if value is None:
         return None
     text = language.number(value, 2 if value < 10 else 1 if value < 100 else 0)
-    if arm == "compiled":
+    if variant == "compiled":
         text = _with_status(text, row, words)
-    return Mark(value, text, _or_nan(row[f"{arm}_low_ms"]), _or_nan(row[f"{arm}_high_ms"]))
+    return Mark(value, text, _or_nan(row[f"{variant}_low_ms"]), _or_nan(row[f"{variant}_high_ms"]))
 
 
 def _change_mark(row: Row, doubtful: Collection[int] = (), text: str = "") -> Mark:

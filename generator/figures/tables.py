@@ -98,17 +98,17 @@ def mode_rows(rows: Rows) -> list[Row]:
 
 
 def memory(rows: Rows) -> Lines:
-    """Peak memory of both arms."""
+    """Peak memory of both variants."""
     return _shown(memory_rows(rows), "eager_peak_memory_gb", "compiled_peak_memory_gb", "memory_change")
 
 
 def memory_rows(rows: Rows) -> list[Row]:
-    """The rows that know the peak memory of an arm."""
+    """The rows that know the peak memory of an variant."""
     return [row for row in rows if row["eager_peak_memory_gb"] or row["compiled_peak_memory_gb"]]
 
 
 def efficiency(rows: Rows) -> Lines:
-    """How much of what the device can do each arm does; energy where the device tells it."""
+    """How much of what the device can do each variant does; energy where the device tells it."""
     known = efficiency_rows(rows)
     seldom = ("compiled_copy_share", "eager_image_j", "compiled_image_j")
     columns = ("flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share")
@@ -215,7 +215,7 @@ def _coordinates(rows: Rows) -> list[str]:
 def versions(rows: Rows) -> Lines:
     """One line per cell that several versions of torch have in common, a column for each version.
 
-    The columns ``torch 2.0.1`` hold the labels of the rows; `version_change`, by arm, compares the newest with the
+    The columns ``torch 2.0.1`` hold the labels of the rows; `version_change`, by variant, compares the newest with the
     oldest.
     """
     cells = version_cells(rows)
@@ -226,7 +226,7 @@ def versions(rows: Rows) -> Lines:
         {"row": last["row"]}
         | {column: last[column] for column in columns}
         | {f"{VERSION}{name}": cell[name]["row"] if name in cell else None for name in names}
-        | {"version_change": {arm: version_change(cell, arm) for arm in ("eager", "compiled")}}
+        | {"version_change": {variant: version_change(cell, variant) for variant in ("eager", "compiled")}}
         for cell, last in zip(cells, newest, strict=True)
     ]
 
@@ -249,9 +249,9 @@ def version_rows(rows: Rows) -> list[Row]:
     return [row for cell in version_cells(rows) for row in cell.values()]
 
 
-def version_change(cell: Mapping[str, Row], arm: str) -> float:
-    """Change of the latency of an arm from the oldest to the newest version."""
-    oldest, newest = (cell[choose(cell, key=version_order)][f"{arm}_ms"] for choose in (min, max))
+def version_change(cell: Mapping[str, Row], variant: str) -> float:
+    """Change of the latency of an variant from the oldest to the newest version."""
+    oldest, newest = (cell[choose(cell, key=version_order)][f"{variant}_ms"] for choose in (min, max))
     return float(newest / oldest - 1)
 
 
@@ -259,7 +259,8 @@ def version_change(cell: Mapping[str, Row], arm: str) -> float:
 
 
 def malloc(pairs: Sequence[tuple[Row, Row]]) -> Lines:
-    """One line for each of `malloc_pairs`: both arms with glibc's default and with freed memory kept, and the speedups.
+    """One line for each of `malloc_pairs`: both variants with glibc's default and with freed memory kept, and the
+    speedups.
 
     `row` is that of memory kept.
     """

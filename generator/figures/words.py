@@ -464,22 +464,24 @@ class Words:
             parts.append(self.say(message, expected=ms(figures["expected_ms"])))
         return self.sentences(parts)
 
-    def _arm(self, arm: str) -> str:
+    def _variant(self, variant: str) -> str:
         gettext = self.language.gettext
-        return gettext("eager latency") if arm == "eager" else gettext("compiled latency")
+        return gettext("eager latency") if variant == "eager" else gettext("compiled latency")
 
     def _device_order(self, figures: Any, rows: Rows) -> str:
         message = self.language.ngettext(
-            "%(model)s at batch size %(size)s: the %(arm)s on %(device)s (%(ms)s) is clearly below that on %(other)s "
+            "%(model)s at batch size %(size)s: the %(variant)s on %(device)s (%(ms)s) is clearly below that on "
+            "%(other)s "
             "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cell that both have.",
-            "%(model)s at batch size %(size)s: the %(arm)s on %(device)s (%(ms)s) is clearly below that on %(other)s "
+            "%(model)s at batch size %(size)s: the %(variant)s on %(device)s (%(ms)s) is clearly below that on "
+            "%(other)s "
             "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cells that both have.",
             figures["common"],
         )
         return self.say(
             message,
             **self._place(rows[0]),
-            arm=self._arm(figures["arm"]),
+            variant=self._variant(figures["variant"]),
             ms=self.language.milliseconds(figures["ms"]),
             other=self._place(rows[1])["device"],
             other_ms=self.language.milliseconds(figures["other_ms"]),
@@ -489,13 +491,14 @@ class Words:
 
     def _batch_order(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
-            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the %(arm)s at batch size %(size)s (%(ms)s) "
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the %(variant)s at batch size %(size)s "
+            "(%(ms)s) "
             "is clearly below that of the smaller batch size %(other_size)s (%(other_ms)s)."
         )
         return self.say(
             message,
             **self._place(rows[0]),
-            arm=self._arm(figures["arm"]),
+            variant=self._variant(figures["variant"]),
             ms=self.language.milliseconds(figures["ms"]),
             other_size=self._place(rows[1])["size"],
             other_ms=self.language.milliseconds(figures["other_ms"]),
@@ -523,13 +526,14 @@ class Words:
 
     def _impossible(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the %(arm)s of %(ms)s "
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the %(variant)s of "
+            "%(ms)s "
             "means %(share)s of the arithmetic that the device was measured to do in that time."
         )
         return self.say(
             message,
             **self._place(rows[0]),
-            arm=self._arm(figures["arm"]),
+            variant=self._variant(figures["variant"]),
             ms=self.language.milliseconds(figures["ms"]),
             share=self.language.percent(figures["share"], 2),
         )

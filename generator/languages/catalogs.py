@@ -30,8 +30,8 @@ from bench import durable
 from bench.errors import AtlasError
 from generator.languages.blocks import EXPRESSION
 from generator.languages.language import LANGUAGES, LOCALES, catalog_path, load_locale, plural_forms
+from generator.languages.page_source import NO_PAGES, parse_page
 from generator.languages.pofile import NAMED, Key, forms, key, parse
-from generator.pages.pages import NO_PAGES, parse_page
 
 ROOT = Path(__file__).resolve().parents[2]
 """The project: where ``babel.cfg``, ``mkdocs.yml`` and ``docs/`` lie."""

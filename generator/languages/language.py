@@ -33,8 +33,8 @@ from markupsafe import Markup
 
 from bench.errors import AtlasError
 from generator.languages import typography
+from generator.languages.injection import injected_into
 from generator.languages.pofile import Key, forms, is_complete, key, parse
-from generator.languages.smuggling import smuggled_into
 
 LOCALES = Path(__file__).resolve().parents[2] / "locales"
 """Where catalogs live: ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml``, ``languages.toml``."""
@@ -347,13 +347,13 @@ def _usable(catalog: polib.POFile, plurals: int, where: str) -> tuple[dict[Key, 
             translations = forms(entry)
             has_all = all(translations) and len(translations) == (plurals if entry.msgid_plural else 1)
             if has_all and not entry.fuzzy:
-                _refuse_smuggled(entry, f"{where}:{entry.linenum}")
+                _refuse_injected(entry, f"{where}:{entry.linenum}")
                 messages[key(entry)] = translations
     return messages, lines
 
 
-def _refuse_smuggled(entry: polib.POEntry, where: str) -> None:
-    for complaint in smuggled_into(entry):
+def _refuse_injected(entry: polib.POEntry, where: str) -> None:
+    for complaint in injected_into(entry):
         raise AtlasError(f"{complaint.what}: {entry.msgid[:60]!r}", where=where, remedy=complaint.remedy)
 
 

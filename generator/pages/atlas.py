@@ -146,7 +146,7 @@ class _Known:
 
 @dataclass(frozen=True, eq=False)
 class _Selection(_Known):
-    """Cells that belong together. `rows` are comparisons: those in which both arms have a latency that counts."""
+    """Cells that belong together. `rows` are comparisons: those in which both variants have a latency that counts."""
 
     atlas: Atlas
     cells: Rows

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from bench.records.flat import FORMULA
+from bench.records.tabular import FORMULA
 from generator.data.load import COLUMNS, Results
 
 

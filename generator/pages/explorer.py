@@ -37,7 +37,7 @@ DIGITS = 7
 """Significant digits of a figure: those of the published latencies, and more than any measurement has."""
 
 ROUNDS = 120
-"""Most rounds of an arm in the strip of a row: more dots than that would cover each other."""
+"""Most rounds of an variant in the strip of a row: more dots than that would cover each other."""
 
 
 # ── Data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -65,18 +65,20 @@ def as_json(results: Results, language: Language) -> str:
 
 def devices_with_rounds(results: Results) -> list[str]:
     """The devices that `rounds_as_json` knows something of."""
-    return list(dict.fromkeys(row["device"] for row, arms in zip(results.rows, results.rounds_ms, strict=True) if arms))
+    return list(
+        dict.fromkeys(row["device"] for row, variants in zip(results.rows, results.rounds_ms, strict=True) if variants)
+    )
 
 
 def rounds_as_json(results: Results, device: str) -> str:
-    """The medians of the rounds of the rows of a device, by the position of the row in `as_json` and by arm.
+    """The medians of the rounds of the rows of a device, by the position of the row in `as_json` and by variant.
 
-    At most `ROUNDS` of an arm, evenly spaced, in the order of time, one process after the other.
+    At most `ROUNDS` of an variant, evenly spaced, in the order of time, one process after the other.
     """
     rows = {
-        row["row"]: {arm: _thinned(rounds) for arm, rounds in arms.items()}
-        for row, arms in zip(results.rows, results.rounds_ms, strict=True)
-        if arms and row["device"] == device
+        row["row"]: {variant: _thinned(rounds) for variant, rounds in variants.items()}
+        for row, variants in zip(results.rows, results.rounds_ms, strict=True)
+        if variants and row["device"] == device
     }
     return json.dumps(rows, separators=(",", ":")) + "\n"
 

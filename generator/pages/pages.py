@@ -23,25 +23,15 @@ import jinja2
 from bench.errors import AtlasError
 from generator.languages import blocks, front_matter, typography
 from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
-from generator.languages.front_matter import EACH, FrontMatter
+from generator.languages.front_matter import EACH
 from generator.languages.language import UNKNOWN, Language, Untranslated
+from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
 from generator.pages.sandbox import Sandbox
 from generator.pages.site_file import SiteFile
+from generator.pages.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from generator.data.load import Results
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-"""The authored pages, in English."""
-
-NO_PAGES = ("assets", "theme")
-"""Folders of `DOCS` that hold no pages."""
-
-LONGEST = 1_000_000
-"""Bytes of an authored page: thirty times the longest there is."""
-
-EACH_PAGE = "each.md"
-"""The file name of a page that is rendered once for each device or model."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +40,6 @@ class Page:
 
     uri: str  # relative to the root of the language
     root: str  # from this page's folder to the root: "" or "../"
-
-
-@dataclass(frozen=True)
-class Source:
-    """An authored page."""
-
-    uri: str  # relative to the folder of authored pages
-    where: str  # as errors name it
-    document: blocks.Document
-    front: FrontMatter
 
 
 def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[SiteFile]:
@@ -74,8 +54,6 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
 def pages_of(language: Language, results: Results, docs: Path = DOCS) -> tuple[PageFile, ...]:
     """Every page of one language, none of them rendered before somebody asks for its content."""
-    from generator.pages.vocabulary import vocabulary  # noqa: PLC0415  # it makes SiteFiles, and so imports this module
-
     emitted: list[SiteFile] = []
     return tuple(render_pages(language, vocabulary(results, language, emitted.append), docs, emitted))
 
@@ -108,36 +86,6 @@ def render_pages(
             yield PageFile(uri, translated=translated, jinja=jinja, item={name: item})
 
 
-def read_pages(docs: Path = DOCS) -> Iterator[Source]:
-    """The authored pages, split, in the order of their paths."""
-    for path in sorted(docs.rglob("*.md")):
-        uri = path.relative_to(docs).as_posix()
-        if uri.split("/")[0] not in NO_PAGES:
-            yield parse_page(uri, _text(path, f"{docs.name}/{uri}"), f"{docs.name}/{uri}")
-
-
-def _text(path: Path, where: str) -> str:
-    if path.stat().st_size > LONGEST:
-        raise AtlasError(f"the page is longer than {LONGEST:,} bytes", where=where, remedy="make several pages of it")
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise AtlasError("the text is not UTF-8", where=where, remedy="save it as UTF-8") from None
-
-
-def parse_page(uri: str, text: str, where: str) -> Source:
-    """One authored page, split."""
-    document = blocks.split(text)
-    source = Source(uri, where, document, front_matter.parse(document.front, where))
-    if source.front.for_each and not uri.endswith(EACH_PAGE):
-        raise AtlasError(
-            "a page with `for_each` becomes many pages, and needs a name that says so",
-            where=where,
-            remedy=f"rename it to {EACH_PAGE}",
-        )
-    return source
-
-
 # --- Translation ------------------------------------------------------------------------------------------------------
 
 
@@ -145,7 +93,7 @@ def parse_page(uri: str, text: str, where: str) -> Source:
 class Translated:
     """A page as a Jinja template in one language. Its lines are those of the authored page, less the front matter."""
 
-    source: Source
+    source: PageSource
     language: Language = field(compare=False)
     template: str
     front: Mapping[str, Any]
@@ -154,7 +102,7 @@ class Translated:
     first_line: int = 1  # of the catalog: the first message without a translation
 
 
-def translate(source: Source, language: Language) -> Translated:
+def translate(source: PageSource, language: Language) -> Translated:
     """The page with every block replaced by its translation, or marked as untranslated."""
     total = 0
     missing: list[str] = []
@@ -434,7 +382,7 @@ def _origin(error: BaseException) -> str:
     )
 
 
-def _items(source: Source, names: Mapping[str, Any]) -> Iterable[Any]:
+def _items(source: PageSource, names: Mapping[str, Any]) -> Iterable[Any]:
     return getattr(names["atlas"], str(source.front.for_each))  # type: ignore[no-any-return]
 
 

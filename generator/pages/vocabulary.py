@@ -28,11 +28,11 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from bench.records import faults as fault_documents
-from bench.records.performance import COMMAND as TIME_BUILDS
-from bench.records.performance import PERFORMANCE, Figure, Performance
-from bench.records.quality import COMMAND, QUALITY
-from bench.records.tour import TOURS, Tour
+from bench.records import injected_faults as fault_documents
+from bench.records.build_times import BUILD_TIMES, BuildTimes, Figure
+from bench.records.build_times import COMMAND as TIME_BUILDS
+from bench.records.repeatability import COMMAND, REPEATABILITY
+from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.data.load import COORDINATES, Results, slugify
 from generator.data.rows import MODES, Row, Rows, comparisons
 from generator.figures import causes, charts, tables
@@ -43,7 +43,7 @@ from generator.figures.tables import Lines
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
-from generator.pages import decision, downloads, explorer, faults, performance, quality, tour
+from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
 from generator.pages.atlas import Atlas, family_of
 from generator.pages.site_file import CHARTS, DATA, SiteFile
 from generator.pages.translators import translators
@@ -70,7 +70,7 @@ Draw = Callable[[Rows, Language, Collection[int]], Chart]
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
     """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
     atlas = Atlas(results, language)
-    documents = {name: getattr(results, name) for name in ("tour", "quality", "faults", "performance")}
+    documents = {name: getattr(results, name) for name in ("walkthrough", "repeatability", "faults", "build_times")}
     return {
         "atlas": atlas,
         **documents,
@@ -108,7 +108,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "names": lambda items: typography.unmarked(
             str(words.names([str(getattr(item, "label", item)) for item in items]))
         ),
-        "listing": tour.listing,
+        "listing": walkthrough.listing,
         "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
         "counted": lambda n, noun: str(words.say(_counted(language, noun, n), count=language.number(n))),
     }
@@ -171,11 +171,11 @@ class _Functions:
             *(
                 "explorer",
                 "decision_helper",
-                "tour_graphs_table",
-                "tour_breaks_table",
-                "tour_scores_table",
+                "walkthrough_graphs_table",
+                "walkthrough_breaks_table",
+                "walkthrough_scores_table",
                 "loss_chart",
-                "quality_table",
+                "repeatability_table",
                 "building_table",
                 "loading_table",
                 "faults_table",
@@ -237,12 +237,12 @@ class _Functions:
         return self._of_rows(page, selection, headline, tables.mode_rows, tables.modes)
 
     def memory_table(self, page: str, **selection: Any) -> str:
-        """Peak memory of both arms."""
+        """Peak memory of both variants."""
         headline = self.language.gettext("Peak memory, eager and compiled")
         return self._of_rows(page, selection, headline, tables.memory_rows, tables.memory)
 
     def efficiency_table(self, page: str, **selection: Any) -> str:
-        """Operations, the rate at which both arms do them, and energy."""
+        """Operations, the rate at which both variants do them, and energy."""
         headline = self.language.gettext("Arithmetic done against what the device can do")
         return self._of_rows(page, selection, headline, tables.efficiency_rows, tables.efficiency)
 
@@ -312,7 +312,7 @@ class _Functions:
     # Charts
 
     def latency_chart(self, page: str, **selection: Any) -> str:
-        """Latency of both arms."""
+        """Latency of both variants."""
         return self._chart(page, "latency", charts.latency, selection)
 
     def change_chart(self, page: str, **selection: Any) -> str:
@@ -362,47 +362,47 @@ class _Functions:
 
     # Inside TorchDynamo
 
-    def tour_graphs_table(self, _page: str) -> str:
+    def walkthrough_graphs_table(self, _page: str) -> str:
         """The graphs of a step of training."""
-        return tour.graphs_table(self._tour, self.words)
+        return walkthrough.graphs_table(self._walkthrough, self.words)
 
-    def tour_breaks_table(self, _page: str, *, of: str = "step") -> str:
+    def walkthrough_breaks_table(self, _page: str, *, of: str = "step") -> str:
         """The graph breaks of a step of training, or of the small function."""
-        breaks = {"step": self._tour.example.step.breaks, "function": self._tour.function.breaks}
-        return tour.breaks_table(self._tour, self.words, breaks[_known("part of the tour", of, breaks)])
+        breaks = {"step": self._walkthrough.example.step.breaks, "function": self._walkthrough.function.breaks}
+        return walkthrough.breaks_table(self._walkthrough, self.words, breaks[_known("part of the tour", of, breaks)])
 
-    def tour_scores_table(self, _page: str) -> str:
+    def walkthrough_scores_table(self, _page: str) -> str:
         """What the trained networks score."""
-        return tour.scores_table(self._tour, self.words)
+        return walkthrough.scores_table(self._walkthrough, self.words)
 
     def loss_chart(self, page: str) -> str:
         """The losses of training."""
-        chart = tour.loss_chart(self._tour, self.words)
+        chart = walkthrough.loss_chart(self._walkthrough, self.words)
         self.emit(SiteFile(LOSSES, chart.as_csv))
         label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
         return self._figure(page, "loss", chart, (_address(page, LOSSES), label))
 
     # Methodology
 
-    def quality_table(self, _page: str) -> str:
+    def repeatability_table(self, _page: str) -> str:
         """How ways of timing repeat, what they cost, and what they find."""
-        if self.atlas.results.quality is None:
-            raise AtlasError("there is no comparison of ways of timing yet", where=str(QUALITY), remedy=COMMAND)
-        return quality.table(self.atlas.results.quality, self.words)
+        if self.atlas.results.repeatability is None:
+            raise AtlasError("there is no comparison of ways of timing yet", where=str(REPEATABILITY), remedy=COMMAND)
+        return repeatability.table(self.atlas.results.repeatability, self.words)
 
     def building_table(self, _page: str, figure: Figure = "wall_s") -> str:
         """What it takes to build the guide and to show an edit, beside other builders: ``cpu_s`` or ``memory_gb``."""
-        return performance.builds(self._performance, self.words, figure)
+        return build_times.builds(self._build_times, self.words, figure)
 
     def loading_table(self, _page: str) -> str:
         """What it takes to read the records."""
-        return performance.loads(self._performance, self.words)
+        return build_times.loads(self._build_times, self.words)
 
     @property
-    def _performance(self) -> Performance:
-        if self.atlas.results.performance is None:
-            raise AtlasError("nobody has timed the guide yet", where=str(PERFORMANCE), remedy=TIME_BUILDS)
-        return self.atlas.results.performance
+    def _build_times(self) -> BuildTimes:
+        if self.atlas.results.build_times is None:
+            raise AtlasError("nobody has timed the guide yet", where=str(BUILD_TIMES), remedy=TIME_BUILDS)
+        return self.atlas.results.build_times
 
     # Contributors
 
@@ -411,13 +411,15 @@ class _Functions:
         if self.atlas.results.faults is None:
             where, remedy = str(fault_documents.FAULTS), fault_documents.COMMAND
             raise AtlasError("there is no record of injected faults yet", where=where, remedy=remedy)
-        return faults.table(self.atlas.results.faults, self.words)
+        return injected_faults.table(self.atlas.results.faults, self.words)
 
     @property
-    def _tour(self) -> Tour:
-        if self.atlas.results.tour is None:
-            raise AtlasError("there is no tour yet", where=str(TOURS), remedy="python -m bench dynamo-tour")
-        return self.atlas.results.tour
+    def _walkthrough(self) -> Walkthrough:
+        if self.atlas.results.walkthrough is None:
+            raise AtlasError(
+                "there is no tour yet", where=str(WALKTHROUGHS), remedy="python -m bench dynamo-walkthrough"
+            )
+        return self.atlas.results.walkthrough
 
     # Files
 

@@ -87,7 +87,7 @@ def tampered(request: pytest.FixtureRequest, context: BrowserContext, hosted_sit
 
 
 @pytest.mark.parametrize("way", ["directly", "by instant navigation"])
-def test_what_is_smuggled_onto_a_page_does_not_run(way: str, tampered: Page, hosted_site: str) -> None:
+def test_what_is_injected_onto_a_page_does_not_run(way: str, tampered: Page, hosted_site: str) -> None:
     page = tampered
     loaded: list[str] = []
     page.on("response", lambda response: loaded.append(response.url))
@@ -96,13 +96,13 @@ def test_what_is_smuggled_onto_a_page_does_not_run(way: str, tampered: Page, hos
     page.goto(hosted_site if way == "by instant navigation" else f"{hosted_site}data/")
     if way == "by instant navigation":
         follow(page, f"{hosted_site}data/")
-    smuggled = page.locator("#smuggled")
-    smuggled.dispatch_event("click")
+    injected = page.locator("#smuggled")
+    injected.dispatch_event("click")
     page.wait_for_timeout(100)  # for what would run
     assert page.evaluate("window.ran") is None
     assert [url for url in loaded if "evil" in url] == []
     assert {each for each in stopped if "evil" in each} <= {"https://evil.test/evil.js csp"}
-    colours: dict[str, Any] = smuggled.evaluate(
+    colours: dict[str, Any] = injected.evaluate(
         "it => (({ color, background }) => ({ color, background }))(getComputedStyle(it))"
     )
     assert "rgb(1, 2, 3)" not in colours["color"]

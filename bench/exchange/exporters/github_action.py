@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.records.record import COMPARABLE, Arm, Record, worst
+from bench.records.record import COMPARABLE, Record, Variant, worst
 from bench.statistics.compare import make_side
 from bench.statistics.statistics import summarize
 
@@ -29,24 +29,24 @@ def write(records: Iterable[Record], path: Path) -> int:
 
 
 def entries(cell: Sequence[Record]) -> Iterator[dict[str, Any]]:
-    """One for each arm of a cell, given its processes."""
+    """One for each variant of a cell, given its processes."""
     one = cell[0]
     measurements = [record.measurement for record in cell if record.measurement]
-    arms: dict[str, list[Arm]] = {
+    variants: dict[str, list[Variant]] = {
         "eager": [each.eager for each in measurements],
         one.cell.compile_mode: [each.compiled for each in measurements if each.compiled],
     }
-    for arm, processes in arms.items():
+    for variant, processes in variants.items():
         summary = summarize(processes)
         if not math.isfinite(summary.latency_ms):
             continue
-        entry = {"name": _name(one, arm, processes[0]), "unit": "ms", "value": summary.latency_ms}
+        entry = {"name": _name(one, variant, processes[0]), "unit": "ms", "value": summary.latency_ms}
         if math.isfinite(summary.low_ms) and math.isfinite(summary.high_ms):
             entry["range"] = f"{summary.low_ms:.6g} – {summary.high_ms:.6g}"
         yield entry | {"extra": f"torch {one.environment.torch}\nrun {one.run}\nprocesses {len(processes)}"}
 
 
-def _name(record: Record, arm: str, processes: Arm) -> str:
+def _name(record: Record, variant: str, processes: Variant) -> str:
     cell = record.cell
     parts = [
         cell.model,
@@ -57,6 +57,6 @@ def _name(record: Record, arm: str, processes: Arm) -> str:
         *([f"dynamic {cell.dynamic}".lower()] if cell.dynamic is not None else []),
         *(["pretrained"] if cell.weights == "pretrained" else []),
         record.environment.device_name,
-        arm if arm != "eager" else f"eager beside {cell.compile_mode}",
+        variant if variant != "eager" else f"eager beside {cell.compile_mode}",
     ]
     return " · ".join(parts)

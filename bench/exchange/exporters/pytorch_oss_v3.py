@@ -1,7 +1,7 @@
 """Records for PyTorch's benchmark database, format v3: one JSON object for each metric of each record.
 
 The format: https://github.com/pytorch/pytorch/wiki/PyTorch-OSS-benchmark-infra. Its own fields are filled as far as a
-record knows them; numbers of a measurement are metrics (both arms have the same ones, and tell themselves apart by
+record knows them; numbers of a measurement are metrics (both variants have the same ones, and tell themselves apart by
 `model.backend`), and what it has no field for stands in `benchmark.extra_info` under the name it has in a record. A
 failure is a metric `FAILURE_REPORT`. `bench.exchange.importers.pytorch_oss_v3` reads it back without loss.
 
@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.records.flat import flatten, to_text
 from bench.records.record import Record
+from bench.records.tabular import flatten, to_text
 
 NAME = "Compile Atlas"
 """Of the benchmark, by which our own files are known again."""
 
 BACKENDS = {"measurement.eager.": "eager", "measurement.compiled.": "inductor"}
-"""What the database calls an arm, by the beginning of its columns."""
+"""What the database calls an variant, by the beginning of its columns."""
 
 LATENCY, ROUNDS = "latency_ms", "rounds"
 """The metric that holds all calls one after the other; and how many calls each round has, beside it."""

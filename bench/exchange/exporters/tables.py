@@ -1,6 +1,6 @@
 """Records as a table, CSV or Parquet: one row a record, every field of the schema a column, and a few figures beside.
 
-Columns are those of `bench.records.flat`, in its order; those that no record knows are left out. The last ones,
+Columns are those of `bench.records.tabular`, in its order; those that no record knows are left out. The last ones,
 `derived.…`,
 are what the raw samples say, for people who only want that: `python -m bench import table` passes over them.
 
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bench.errors import AtlasError
-from bench.records.flat import COLUMNS, flatten, is_json, to_text
 from bench.records.record import Record
+from bench.records.tabular import COLUMNS, flatten, is_json, to_text
 from bench.statistics.statistics import speedup, summarize
 
 DERIVED = "derived."

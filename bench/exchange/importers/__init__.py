@@ -5,7 +5,8 @@ them need is here: what was given on the command line, and reading tables and JS
 
 Rules for an importer. A figure is kept as printed, and none is made up. What the source doesn't say and a record can do
 without becomes a flag; what it can't do without is asked for (`Given.needed`). A row that its format marks as failed is
-a record with its status; a broken row refuses the file, so that nothing is lost without a word. Arms of different batch
+a record with its status; a broken row refuses the file, so that nothing is lost without a word. Variants of different
+batch
 sizes stay as they are (`bench.records.record.UNEQUAL_BATCHES`): nobody divides them.
 
     python -m bench import timm results/benchmark-infer-amp-nchw-pt240-cu124-rtx4090*.csv --out records
@@ -51,10 +52,10 @@ DATE_OF_TORCH = "date-is-that-of-the-torch-release"
 """Flags a source without a date: it has that of its torch."""
 
 NOT_INTERLEAVED = "arms-measured-apart"
-"""Flags arms of two runs: what slowed the machine down during one of them doesn't cancel out."""
+"""Flags variants of two runs: what slowed the machine down during one of them doesn't cancel out."""
 
-ONE_ARM = "the source has no {} figures of this model"
-"""The reason of a record whose other arm is missing; its status is skipped."""
+ONE_VARIANT = "the source has no {} figures of this model"
+"""The reason of a record whose other variant is missing; its status is skipped."""
 
 TASKS = {
     "image-classification": "image-classification",

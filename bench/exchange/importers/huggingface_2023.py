@@ -16,7 +16,7 @@ from typing import cast
 
 from bench.errors import AtlasError
 from bench.exchange.importers import Given
-from bench.records.record import SCHEMA, Arm, Cell, Environment, Measurement, Record, Source, Status, Task
+from bench.records.record import SCHEMA, Cell, Environment, Measurement, Record, Source, Status, Task, Variant
 
 RUN = "huggingface-2023"
 TABLE = Path(__file__).with_suffix(".csv")
@@ -76,11 +76,11 @@ def _record(row: dict[str, str]) -> Record:
         environment=Environment(device_name=f"NVIDIA {row['gpu']}", torch=row["torch_version"]),
         measurement=None
         if out_of_memory
-        else Measurement(eager=_arm(eager), compiled=_arm(compiled), stop_reason="published"),
+        else Measurement(eager=_variant(eager), compiled=_variant(compiled), stop_reason="published"),
         source=SOURCE,
         flags=FLAGS + ((UNBATCHED,) if row["unbatched"] == "true" else ()),
     )
 
 
-def _arm(latency_ms: str) -> Arm:
-    return Arm(published_mean_ms=float(latency_ms))
+def _variant(latency_ms: str) -> Variant:
+    return Variant(published_mean_ms=float(latency_ms))

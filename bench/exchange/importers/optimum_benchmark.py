@@ -2,7 +2,8 @@
 
 Enter `benchmark.json` files, which hold `config` and `report`: some with `torch_compile`, some without. Leave one
 record for each compiled one and its eager twin, the report whose configuration is the same but for compiling; a report
-without a twin is a record with one arm. The calls are kept as one round, in ms: both arms were measured one after the
+without a twin is a record with one variant. The calls are kept as one round, in ms: both variants were measured one
+after the
 other, in processes of their own, and nothing pairs their calls.
 
     python -m bench import optimum-benchmark eager/benchmark.json compiled/benchmark.json --date 2026-11-02 …
@@ -19,19 +20,21 @@ from typing import Any, cast
 import msgspec
 
 from bench.errors import AtlasError
-from bench.exchange.importers import NOT_INTERLEAVED, ONE_ARM, TASKS, Given, documents
+from bench.exchange.importers import NOT_INTERLEAVED, ONE_VARIANT, TASKS, Given, documents
 from bench.exchange.importers.pytorch_dynamo import NO_SIZE
-from bench.plans.profiles import COMPILE_MODES, DEVICES, DTYPES
 from bench.records.record import (
+    COMPILE_MODES,
+    DEVICES,
+    DTYPES,
     SCHEMA,
     UNEQUAL_BATCHES,
-    Arm,
     Cell,
     Environment,
     Measurement,
     Record,
     Status,
     Task,
+    Variant,
     file_slug,
 )
 
@@ -45,13 +48,13 @@ MEGABYTE_GB = 1e-3
 
 @dataclass(frozen=True)
 class Report:
-    """One file: one arm of a cell."""
+    """One file: one variant of a cell."""
 
     path: Path
     is_compiled: bool
     cell: Cell  # of an eager report with the mode `default`
     environment: Environment
-    arm: Arm
+    variant: Variant
     flags: tuple[str, ...]
 
     @property
@@ -111,7 +114,7 @@ def _report(path: Path, given: Given) -> Report:
     checkpoint = str(backend.get("model") or "")
     if not checkpoint:
         raise AtlasError("does not name the model", where=f"{path}: config.backend.model", remedy=REMEDY)
-    arm = _arm(path, report)
+    variant = _variant(path, report)
     known_size = all(isinstance(each, int) for each in size)
     return Report(
         path=path,
@@ -130,8 +133,8 @@ def _report(path: Path, given: Given) -> Report:
             autocast=autocast,
         ),
         environment=_environment(path, device, str(torch), about, given),
-        arm=arm,
-        flags=(*flags, *([] if known_size else [NO_SIZE]), *([] if arm.rounds_ms else [NO_CALLS])),
+        variant=variant,
+        flags=(*flags, *([] if known_size else [NO_SIZE]), *([] if variant.rounds_ms else [NO_CALLS])),
     )
 
 
@@ -198,7 +201,7 @@ def _environment(path: Path, device: str, torch: str, about: Mapping[str, Any], 
     )
 
 
-def _arm(path: Path, report: Mapping[str, Any]) -> Arm:
+def _variant(path: Path, report: Mapping[str, Any]) -> Variant:
     """The forward pass: its calls, or where they weren't kept their median or mean."""
     forward = next((part for name in ("forward", "call") if isinstance(part := report.get(name), dict)), None)
     latency = (forward or {}).get("latency")
@@ -212,7 +215,7 @@ def _arm(path: Path, report: Mapping[str, Any]) -> Arm:
         raise AtlasError("are no latencies in s or ms", where=f"{path}: report.forward.latency", remedy=REMEDY)
     throughput = _object(_object(forward).get("throughput")).get("value")
     memory = _object(_object(forward).get("memory"))
-    return Arm(
+    return Variant(
         rounds_ms=(tuple(value * factor for value in values),) if values else (),
         published_mean_ms=latency["mean"] * factor if latency.get("mean") is not None else None,
         published_median_ms=latency["p50"] * factor if latency.get("p50") is not None else None,
@@ -240,9 +243,9 @@ def _record(eager: Report | None, compiled: Report | None, given: Given) -> Reco
     date = given.needed("date", "when it was measured", "2026-11-02", one.path)
     given.dated(one.environment.torch)
     is_pair = bool(eager and compiled)
-    arm = compiled.arm if compiled else None
-    if arm and differ:
-        arm = msgspec.structs.replace(arm, batch_size=one.cell.batch_size)
+    variant = compiled.variant if compiled else None
+    if variant and differ:
+        variant = msgspec.structs.replace(variant, batch_size=one.cell.batch_size)
     flags = dict.fromkeys(flag for each in (eager, compiled) if each for flag in each.flags)
     return Record(
         schema=SCHEMA,
@@ -251,10 +254,10 @@ def _record(eager: Report | None, compiled: Report | None, given: Given) -> Reco
         profile="optimum-benchmark",
         process=0,
         status=Status.PASS if is_pair else Status.SKIPPED,
-        reason=None if is_pair else ONE_ARM.format("compiled" if eager else "eager"),
+        reason=None if is_pair else ONE_VARIANT.format("compiled" if eager else "eager"),
         cell=msgspec.structs.replace(one.cell, batch_size=batch_size),
         environment=one.environment,
-        measurement=Measurement(eager=eager.arm if eager else Arm(), compiled=arm, stop_reason="published"),
+        measurement=Measurement(eager=eager.variant if eager else Variant(), compiled=variant, stop_reason="published"),
         source=given.source(one.path, title="optimum-benchmark", date=date, files=files),
         flags=(*flags, *([NOT_INTERLEAVED] if is_pair else []), *([UNEQUAL_BATCHES] if is_pair and differ else [])),
     )

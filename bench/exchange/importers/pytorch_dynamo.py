@@ -18,10 +18,10 @@ from pathlib import Path
 from bench.errors import AtlasError
 from bench.exchange.importers import Given, Row, csv_rows
 from bench.exchange.importers.timm import FLAGS, NO_MODE, NO_TYPE
-from bench.plans.profiles import DEVICES, DTYPES
 from bench.records.record import (
+    DEVICES,
+    DTYPES,
     SCHEMA,
-    Arm,
     Cell,
     Compilation,
     Environment,
@@ -30,6 +30,7 @@ from bench.records.record import (
     Source,
     Status,
     Task,
+    Variant,
     file_slug,
 )
 
@@ -260,10 +261,12 @@ def record(
 def _measurement(row: Row, ratio: float) -> Measurement:
     compiled_ms, seconds = row.number("abs_latency"), row.known("compilation_latency", zero=True)
     return Measurement(
-        eager=Arm(
+        eager=Variant(
             published_median_ms=ratio * compiled_ms, peak_memory_gb=row.known("eager_peak_mem", zero=True) or None
         ),
-        compiled=Arm(published_median_ms=compiled_ms, peak_memory_gb=row.known("dynamo_peak_mem", zero=True) or None),
+        compiled=Variant(
+            published_median_ms=compiled_ms, peak_memory_gb=row.known("dynamo_peak_mem", zero=True) or None
+        ),
         compilation=Compilation(cold_s=seconds) if seconds else None,
         stop_reason="published",
     )

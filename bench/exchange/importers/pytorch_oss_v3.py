@@ -20,9 +20,8 @@ from bench.errors import AtlasError
 from bench.exchange.exporters.pytorch_oss_v3 import BACKENDS, FAILURE, LATENCY, NAME, ROUNDS
 from bench.exchange.importers import Given, Row, documents
 from bench.exchange.importers.pytorch_dynamo import ACCURACY, NOTE, record, setting
-from bench.plans.profiles import COMPILE_MODES
-from bench.records.flat import COLUMNS, from_text, unflatten
-from bench.records.record import Environment, Record, file_slug
+from bench.records.record import COMPILE_MODES, Environment, Record, file_slug
+from bench.records.tabular import COLUMNS, from_text, unflatten
 
 REMEDY = "take the file from its source again"
 

@@ -14,8 +14,8 @@ from typing import Any
 from bench.errors import AtlasError
 from bench.exchange.exporters.tables import DERIVED
 from bench.exchange.importers import MAX_BYTES, Given, csv_rows, refuse_large
-from bench.records.flat import from_text, unflatten
 from bench.records.record import Record
+from bench.records.tabular import from_text, unflatten
 
 MAX_ROWS = 1_000_000
 """Of a Parquet file, whose rows may take next to no space until they are unpacked."""

@@ -2,8 +2,9 @@
 
 Enter `benchmark-infer-<type>-<layout>-pt<torch>-<cuda>-<device>[-dynamo].csv`, as in the folder `results` of
 https://github.com/huggingface/pytorch-image-models (Apache-2.0); leave one record for each model and image size. A file
-with `-dynamo` is the compiled arm of the one that is named likewise without. Its author let each run take the largest
-batch that fits, so most models have arms of different batch sizes: those are flagged, and have no speedup.
+with `-dynamo` is the compiled variant of the one that is named likewise without. Its author let each run take the
+largest
+batch that fits, so most models have variants of different batch sizes: those are flagged, and have no speedup.
 
     python -m bench import timm benchmark-infer-amp-nchw-pt240-cu124-rtx4090*.csv --out records
 """
@@ -16,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import AtlasError
-from bench.exchange.importers import NOT_INTERLEAVED, ONE_ARM, Given, Row, csv_rows
+from bench.exchange.importers import NOT_INTERLEAVED, ONE_VARIANT, Given, Row, csv_rows
 from bench.records.record import (
     SCHEMA,
     UNEQUAL_BATCHES,
-    Arm,
     Cell,
     Environment,
     Measurement,
     Record,
     Source,
     Status,
+    Variant,
     Work,
 )
 
@@ -61,7 +62,7 @@ NO_DEVICE = "device-as-the-file-is-named"
 
 @dataclass(frozen=True)
 class Setup:
-    """What a file name says, apart from the arm."""
+    """What a file name says, apart from the variant."""
 
     precision: str
     layout: str
@@ -89,22 +90,24 @@ Figures = Mapping[tuple[str, int], Row]
 
 def read(given: Given) -> Iterator[Record]:
     """One record for each model and image size of each setup, in the order of its eager file. Raises `AtlasError`."""
-    arms: dict[Setup, dict[str, Path]] = {}
+    variants: dict[Setup, dict[str, Path]] = {}
     for path in given.some_files(f"files such as {EXAMPLE}"):
-        setup, arm = parse(path)
-        if arm in arms.setdefault(setup, {}):
+        setup, variant = parse(path)
+        if variant in variants.setdefault(setup, {}):
             raise AtlasError(
-                f"are the {arm} figures that {arms[setup][arm]} has already", where=str(path), remedy="name one of them"
+                f"are the {variant} figures that {variants[setup][variant]} has already",
+                where=str(path),
+                remedy="name one of them",
             )
-        arms[setup][arm] = path
-    if given.device_name and len({setup.device for setup in arms}) > 1:
+        variants[setup][variant] = path
+    if given.device_name and len({setup.device for setup in variants}) > 1:
         raise AtlasError("the files are of several devices", where="--device-name", remedy="import them one by one")
-    for setup, files in arms.items():
+    for setup, files in variants.items():
         yield from _records(setup, files, given)
 
 
 def parse(path: Path) -> tuple[Setup, str]:
-    """The setup and the arm that a file name stands for. Raises `AtlasError` for another name."""
+    """The setup and the variant that a file name stands for. Raises `AtlasError` for another name."""
     match = NAME.fullmatch(path.name)
     if match is None:
         raise AtlasError("is not named as timm names its results", where=str(path), remedy=f"name it as {EXAMPLE}")
@@ -120,7 +123,7 @@ def parse(path: Path) -> tuple[Setup, str]:
 
 
 def _records(setup: Setup, files: Mapping[str, Path], given: Given) -> Iterator[Record]:
-    eager, compiled = (_figures(files[arm]) if arm in files else {} for arm in ("eager", "compiled"))
+    eager, compiled = (_figures(files[variant]) if variant in files else {} for variant in ("eager", "compiled"))
     date, dated = given.dated(setup.torch)
     source = Source(
         title=given.title or "pytorch-image-models: inference benchmarks",
@@ -171,9 +174,9 @@ def _record(
     pixels, batch_size = row.count("infer_img_size"), row.count("infer_batch_size")
     dtype, autocast = PRECISIONS[setup.precision]
     gmacs = row.known(MACS, zero=True)
-    arms = [_arm(each, batch_size) for each in (eager, compiled)]
+    variants = [_variant(each, batch_size) for each in (eager, compiled)]
     is_pair = bool(eager and compiled)
-    own = [UNEQUAL_BATCHES] if is_pair and arms[1].batch_size else []
+    own = [UNEQUAL_BATCHES] if is_pair and variants[1].batch_size else []
     return Record(
         schema=SCHEMA,
         run=setup.run,
@@ -181,7 +184,7 @@ def _record(
         profile="timm",
         process=0,
         status=Status.PASS if is_pair else Status.SKIPPED,
-        reason=None if is_pair else ONE_ARM.format("compiled" if eager else "eager"),
+        reason=None if is_pair else ONE_VARIANT.format("compiled" if eager else "eager"),
         cell=Cell(
             model=row.text("model"),
             checkpoint=f"timm/{row.text('model')}",
@@ -196,8 +199,8 @@ def _record(
         ),
         environment=environment,
         measurement=Measurement(
-            eager=arms[0],
-            compiled=arms[1] if compiled else None,
+            eager=variants[0],
+            compiled=variants[1] if compiled else None,
             stop_reason="published",
             work=Work(flop=2e9 * gmacs * batch_size) if gmacs else None,
         ),
@@ -206,12 +209,12 @@ def _record(
     )
 
 
-def _arm(row: Row | None, cell_batch_size: int) -> Arm:
+def _variant(row: Row | None, cell_batch_size: int) -> Variant:
     """What the row says; nothing for none."""
     if row is None:
-        return Arm()
+        return Variant()
     batch_size = row.count("infer_batch_size")
-    return Arm(
+    return Variant(
         published_mean_ms=row.number("infer_step_time"),
         published_images_s=row.number("infer_samples_per_sec"),
         batch_size=None if batch_size == cell_batch_size else batch_size,

@@ -51,18 +51,18 @@ try:
 except AtlasError as error:  # a list of languages that is none, told as MkDocs tells its own mistakes
     raise PluginError(str(error)) from None
 from generator.checks.rendered_checks import differences, outlines
+from generator.figures.link_preview import Head, card_uri, head
 from generator.figures.markup import framed, unbroken
 from generator.languages.typography import plain
 from generator.pages.guide import Edition, Guide, guide_of
 from generator.pages.site_file import SiteFile
 from generator.parallel import Beside, Builds
 from generator.site.build_bar import bar
-from generator.site.desk import Desk
-from generator.site.head import Head, card_uri, head
-from generator.site.live import check_address, preview, template_mistake
 from generator.site.material import BUNDLE, labels, mended, search
 from generator.site.mkdocs_files import EditionFile
+from generator.site.on_demand import Desk
 from generator.site.policy import policy
+from generator.site.preview import check_address, preview, template_mistake
 from generator.site.search_index import SearchIndex
 from generator.site.sidebars import sidebars
 from generator.site.unchanged import Unchanged
@@ -338,7 +338,7 @@ def on_build_error(*, error: Exception) -> None:
 
 
 def on_serve(server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[[], None]) -> LiveReloadServer:
-    """From here on pages are built when somebody looks at them: see `generator.site.live`."""
+    """From here on pages are built when somebody looks at them: see `generator.site.preview`."""
     del builder
     if preview.serving:
         guide = _guide(config)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from bench.records.performance import Machine
+from bench.records.build_times import Machine
 from bench.records.record import Environment
 from generator.data.pooling import short_name
 from generator.figures.markup import Cell, Line, Table

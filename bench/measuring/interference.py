@@ -20,7 +20,7 @@ from bench.machine import cores
 from bench.records.record import Telemetry
 
 SHARE = 0.05
-"""Of a core, taken by others during a round: arms that wait for all their threads lose as much."""
+"""Of a core, taken by others during a round: variants that wait for all their threads lose as much."""
 
 LEAST_S = 0.03
 """The account ticks every 10 ms on each core: on two quiet ones it is wrong by up to 20 ms."""

@@ -1,35 +1,25 @@
-"""What `bench.measuring.dynamo_tour` saw: the record of one tour through TorchDynamo, and its file.
+"""What `bench.measuring.dynamo_walkthrough` saw: the record of one tour through TorchDynamo, and its file.
 
-One document a tour below ``results/tours``; the newest is shown.
+One document a tour below ``results/walkthroughs``; the newest is shown.
 
-    python -m bench dynamo-tour
+    python -m bench dynamo-walkthrough
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from bench.errors import AtlasError
 from bench.records import document
 from bench.records.record import RESULTS, Environment
-
-if TYPE_CHECKING:
-    from bench.running.executors import Executor
 
 SCHEMA = 1
 """Version of the file format."""
 
-TOURS = RESULTS / "tours"
+WALKTHROUGHS = RESULTS / "walkthroughs"
 """Where committed tours live."""
-
-LONGEST_S = 600.0
-"""After which a tour is stopped. It takes less than one minute on two cores."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,7 +42,7 @@ class Break(_Value, frozen=True):
     location: str  # module path and line, below site-packages
 
 
-class FunctionTour(_Value, frozen=True):
+class FunctionWalkthrough(_Value, frozen=True):
     """A small function with a branch on data, from source to guards."""
 
     backend: str  # source of the one that prints
@@ -66,7 +56,7 @@ class FunctionTour(_Value, frozen=True):
     recompiled: tuple[Graph, ...]
 
 
-class StepTour(_Value, frozen=True):
+class StepWalkthrough(_Value, frozen=True):
     """One step of training, from Dynamo's graphs to the kernels of Inductor."""
 
     source: str
@@ -86,7 +76,7 @@ class Score(_Value, frozen=True):
 
 
 class Training(_Value, frozen=True):
-    """All that one arm trained: a network per fold, then one on everything but the held-out set."""
+    """All that one variant trained: a network per fold, then one on everything but the held-out set."""
 
     folds: tuple[Score, ...]
     held_out: Score
@@ -108,19 +98,19 @@ class Example(_Value, frozen=True):
     epochs: int
     batch_size: int
     learning_rate: float
-    step: StepTour
+    step: StepWalkthrough
     eager: Training
     compiled: Training
-    tolerance: float  # on the largest relative difference between the losses of both arms
+    tolerance: float  # on the largest relative difference between the losses of both variants
     difference: float
 
     @property
     def agrees(self) -> bool:
-        """Whether both arms computed the same."""
+        """Whether both variants computed the same."""
         return self.difference <= self.tolerance
 
 
-class Tour(_Value, frozen=True):
+class Walkthrough(_Value, frozen=True):
     """All of it."""
 
     schema: int
@@ -129,7 +119,7 @@ class Tour(_Value, frozen=True):
     command: str
     seconds: float
     environment: Environment
-    function: FunctionTour
+    function: FunctionWalkthrough
     example: Example
 
 
@@ -138,39 +128,16 @@ def name(environment: Environment, taken_at: datetime) -> str:
     return f"{taken_at.astimezone(UTC):%Y-%m-%d}_torch-{environment.torch.partition('+')[0]}"
 
 
-def take(executor: Executor, tell: Callable[[str], None]) -> Tour:
-    """Take the tour in a process of its own with an empty compile cache; `tell` hears what it is doing.
-
-    Raises `AtlasError` where torch cannot be used.
-    """
-    from bench.plans.job import Refusal, TakeTour, Toured  # noqa: PLC0415  # it imports this module
-
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
-        ended = executor.run(
-            TakeTour(),
-            variables={"TORCHINDUCTOR_CACHE_DIR": cache},
-            timeout_s=LONGEST_S,
-            on_phase=lambda phase: tell(phase.name),
-        )
-    match ended.answer:
-        case Toured(tour=tour):
-            return tour
-        case Refusal(what=what, where=where, remedy=remedy):
-            raise AtlasError(what, where=where, remedy=remedy)
-    remedy = 'install what measuring needs: pip install -e ".[bench]"' if "No module" in ended.last_words else ""
-    raise AtlasError(f"the tour ended early: {ended.last_words or ended.cause}", remedy=remedy)
-
-
-def write(tour: Tour, folder: Path = TOURS) -> Path:
+def write(walkthrough: Walkthrough, folder: Path = WALKTHROUGHS) -> Path:
     """The file of the tour. A tour of the same day and torch is replaced."""
-    return document.write(tour, folder / f"{tour.name}.json")
+    return document.write(walkthrough, folder / f"{walkthrough.name}.json")
 
 
-def read(path: Path) -> Tour:
+def read(path: Path) -> Walkthrough:
     """One tour. Raises `AtlasError` for a file that is none, or of another schema."""
-    return document.read(path, Tour, SCHEMA, "python -m bench dynamo-tour")
+    return document.read(path, Walkthrough, SCHEMA, "python -m bench dynamo-walkthrough")
 
 
-def newest(results: Path = RESULTS) -> Tour | None:
+def newest(results: Path = RESULTS) -> Walkthrough | None:
     """The newest tour below a folder of results; None where there is none."""
-    return document.newest(results / TOURS.name, read)
+    return document.newest(results / WALKTHROUGHS.name, read)

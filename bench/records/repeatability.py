@@ -1,10 +1,11 @@
 """How well our numbers repeat, what they cost and whether they are biased: repeats of a measurement, ours and others'.
 
-One document below ``results/quality`` holds the repeats that `bench.harness.repeats` took of every way of timing; the
+One document below ``results/repeatability`` holds the repeats that `bench.harness.repeats` took of every way of timing;
+the
 newest is
 shown on the methodology page.
 
-    python -m bench quality
+    python -m bench repeatability
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from bench.records.record import RESULTS, Environment
 SCHEMA = 1
 """Version of the file format."""
 
-QUALITY = RESULTS / "quality"
+REPEATABILITY = RESULTS / "repeatability"
 """Where committed documents live."""
 
-COMMAND = "python -m bench quality"
+COMMAND = "python -m bench repeatability"
 
 OURS = "standard"
 """The way that is this harness's standard profile."""
 
 ALONE, IN_TURN = "alone", "in turn"
-"""Our rounds of one arm, held against torch's Timer; and of both arms in turn, held against one alone."""
+"""Our rounds of one variant, held against torch's Timer; and of both variants in turn, held against one alone."""
 
 
 class Repeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,7 +42,7 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str
     repeat: int
     speedup: float
-    seconds: float  # spent in calls of the two arms, warm-up included for ours
+    seconds: float  # spent in calls of the two variants, warm-up included for ours
     eager_ms: float
     compiled_ms: float
     low: float | None = None  # the 95% interval of the speedup, where the way gives one
@@ -51,16 +52,17 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How two ways of timing one arm compare, taken in short turns in one process: what the machine did hits both."""
+    """How two ways of timing one variant compare, taken in short turns in one process: what the machine did hits
+    both."""
 
     model: str
     repeat: int
-    arm: str
+    variant: str = msgspec.field(name="arm")
     way: str
     ratio: float  # of its latency to that of the way it is held against
 
 
-class Quality(msgspec.Struct, frozen=True, kw_only=True):
+class Repeatability(msgspec.Struct, frozen=True, kw_only=True):
     """All repeats, and the machine."""
 
     schema: int
@@ -94,11 +96,11 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
 
     def distance(self, way: str) -> float | None:
         """How far the latencies of a way lie from those it is held against, as a share: in the median of the repeats,
-        for the arm and the model with the most. None where nothing was compared."""
+        for the variant and the model with the most. None where nothing was compared."""
         ratios: dict[tuple[str, str], list[float]] = {}
         for each in self.agreements:
             if each.way == way:
-                ratios.setdefault((each.model, each.arm), []).append(each.ratio)
+                ratios.setdefault((each.model, each.variant), []).append(each.ratio)
         return max((abs(statistics.median(found) - 1) for found in ratios.values()), default=None)
 
     @property
@@ -127,18 +129,18 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(each.model for each in self.repeats))
 
 
-def write(quality: Quality, folder: Path = QUALITY) -> Path:
+def write(repeatability: Repeatability, folder: Path = REPEATABILITY) -> Path:
     """The file, named by its day, torch and commit; an earlier one of these is replaced."""
-    version, commit = quality.environment.torch.partition("+")[0], quality.environment.commit or "unknown"
-    name = f"{quality.taken_at.astimezone(UTC):%Y-%m-%d}_torch-{version}_{commit}.json"
-    return document.write(quality, folder / name)
+    version, commit = repeatability.environment.torch.partition("+")[0], repeatability.environment.commit or "unknown"
+    name = f"{repeatability.taken_at.astimezone(UTC):%Y-%m-%d}_torch-{version}_{commit}.json"
+    return document.write(repeatability, folder / name)
 
 
-def read(path: Path) -> Quality:
+def read(path: Path) -> Repeatability:
     """One document. Raises `AtlasError` for a file that is none, or of another schema."""
-    return document.read(path, Quality, SCHEMA, COMMAND)
+    return document.read(path, Repeatability, SCHEMA, COMMAND)
 
 
-def newest(results: Path = RESULTS) -> Quality | None:
+def newest(results: Path = RESULTS) -> Repeatability | None:
     """The newest below a folder of results; None where there is none."""
-    return document.newest(results / QUALITY.name, read)
+    return document.newest(results / REPEATABILITY.name, read)

@@ -2,9 +2,9 @@
 
 A custom backend prints each graph that Dynamo captures, and so do compilers for the forward and backward graphs behind
 it. Then a network of three layers is trained on synthetic data, eager and compiled, from the same start. Everything
-leaves as one `Tour`; the page docs/dynamo.md shows it.
+leaves as one `Walkthrough`; the page docs/dynamo.md shows it.
 
-    python -m bench dynamo-tour
+    python -m bench dynamo-walkthrough
 """
 
 from __future__ import annotations
@@ -35,10 +35,19 @@ from torch._guards import CompileContext
 from torch._inductor import metrics as inductor_metrics
 
 from bench.measuring.environment import describe
-from bench.plans.job import Phase, Tell
-from bench.records import tour
+from bench.plans.messages import Phase, Tell
+from bench.records import walkthrough
 from bench.records.scrub import anonymous, one_line
-from bench.records.tour import Break, Example, FunctionTour, Graph, Score, StepTour, Tour, Training
+from bench.records.walkthrough import (
+    Break,
+    Example,
+    FunctionWalkthrough,
+    Graph,
+    Score,
+    StepWalkthrough,
+    Training,
+    Walkthrough,
+)
 
 SEED = 0
 SAMPLES, HELD_OUT, FEATURES, FOLDS = 1200, 240, 8, 5
@@ -46,7 +55,8 @@ EPOCHS, BATCH_SIZE, LEARNING_RATE = 30, 64, 1e-2
 """The sizes of every training set are multiples of the batch size: another shape would be compiled once more."""
 
 TOLERANCE = 1e-6
-"""On the relative difference between the losses of both arms. Training magnifies the smallest difference from step to
+"""On the relative difference between the losses of both variants. Training magnifies the smallest difference from step
+to
 step: in float32, losses of the last epochs differ by a tenth and more."""
 
 LONGEST_LISTING = 20
@@ -56,7 +66,7 @@ LONGEST_GUARD = 160
 """Characters."""
 
 
-def run(tell: Tell) -> Tour:
+def run(tell: Tell) -> Walkthrough:
     """Take the tour on the CPU, which every machine has, with one thread: its matrices are small."""
     start = time.perf_counter()
     torch.set_num_threads(1)
@@ -68,7 +78,7 @@ def run(tell: Tell) -> Tour:
     eager, _ = _train(compiled=False)
     tell(Phase(name="training, compiled"))
     compiled, kernels = _train(compiled=True)
-    step = StepTour(
+    step = StepWalkthrough(
         source=_source(train_step),
         graphs=graphs,
         breaks=breaks,
@@ -78,11 +88,11 @@ def run(tell: Tell) -> Tour:
         kernels=kernels[1],
     )
     taken_at, environment = datetime.now(UTC), describe(torch.device("cpu"))
-    return Tour(
-        schema=tour.SCHEMA,
-        name=tour.name(environment, taken_at),
+    return Walkthrough(
+        schema=walkthrough.SCHEMA,
+        name=walkthrough.name(environment, taken_at),
         taken_at=taken_at,
-        command="python -m bench dynamo-tour",
+        command="python -m bench dynamo-walkthrough",
         seconds=round(time.perf_counter() - start, 1),
         environment=environment,
         function=function,
@@ -210,7 +220,7 @@ def soften(x: Tensor, limit: float) -> Tensor:
     return y + 1
 
 
-def _function() -> FunctionTour:
+def _function() -> FunctionWalkthrough:
     codes: list[CodeType] = []
     recorder = _Recorder()
     with _forgotten(), _breaks() as breaks:
@@ -220,7 +230,7 @@ def _function() -> FunctionTour:
         hook.remove()
         graphs, guards, found = recorder.graphs, _guards(soften), tuple(breaks)
         compiled(torch.linspace(0, 1, 12), 2.0)
-        return FunctionTour(
+        return FunctionWalkthrough(
             backend=_source(print_graph),
             source=_source(soften),
             bytecode=_bytecode(soften),
@@ -389,7 +399,7 @@ def _traced_step() -> tuple[tuple[Graph, ...], tuple[Break, ...], dict[str, str]
     return recorder.graphs, tuple(breaks), lowered
 
 
-def _example(step: StepTour, eager: Training, compiled: Training) -> Example:
+def _example(step: StepWalkthrough, eager: Training, compiled: Training) -> Example:
     return Example(
         source=_source(network, synthetic, scaled, k_fold, r2),
         samples=SAMPLES,

@@ -13,7 +13,7 @@ import msgspec
 from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
 from bench.records.record import Cell, Environment, Measurement, Status, Task
-from bench.records.tour import Tour
+from bench.records.walkthrough import Walkthrough
 
 Weights = Literal["random", "pretrained"]
 
@@ -60,7 +60,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return self.model is None or self.weights == "pretrained"
 
 
-class Survey(_Message, frozen=True):
+class Preflight(_Message, frozen=True):
     """Request: choose a device and describe the machine; see that nobody else computes on it, and that the checkpoints
     to be measured can be read."""
 
@@ -81,12 +81,12 @@ class Job(_Message, frozen=True):
     allow_busy: bool = False
 
 
-class TakeTour(_Message, frozen=True):
+class TakeWalkthrough(_Message, frozen=True):
     """Request: see what TorchDynamo does with a function and with training."""
 
 
 class Machine(_Message, frozen=True):
-    """Answer to a `Survey`."""
+    """Answer to a `Preflight`."""
 
     device: str
     environment: Environment
@@ -109,10 +109,10 @@ class Finding(_Message, frozen=True):
     input_size: tuple[int, int] | None = None
 
 
-class Toured(_Message, frozen=True):
-    """Answer to `TakeTour`."""
+class WalkthroughTaken(_Message, frozen=True):
+    """Answer to `TakeWalkthrough`."""
 
-    tour: Tour
+    walkthrough: Walkthrough
 
 
 class Refusal(_Message, frozen=True):
@@ -123,8 +123,8 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Survey | Job | TakeTour
-Answer = Machine | Finding | Toured | Refusal
+Request = Preflight | Job | TakeWalkthrough
+Answer = Machine | Finding | WalkthroughTaken | Refusal
 Message = Phase | Answer
 Tell = Callable[[Message], None]
 """How a worker sends a message."""

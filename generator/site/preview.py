@@ -28,7 +28,7 @@ from watchdog.observers import Observer
 
 from bench.errors import AtlasError
 from generator.pages.guide import Guide
-from generator.site.desk import Desk
+from generator.site.on_demand import Desk
 
 log = logging.getLogger("mkdocs.plugins.atlas")
 

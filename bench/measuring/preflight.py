@@ -8,10 +8,10 @@ import torch
 from bench.errors import AtlasError
 from bench.measuring.environment import choose_device, describe
 from bench.measuring.sensors import Sensors
-from bench.plans.job import Machine, Survey
+from bench.plans.messages import Machine, Preflight
 
 
-def survey(request: Survey) -> Machine:
+def preflight(request: Preflight) -> Machine:
     """The machine that would be measured. Raises `AtlasError` for a device that is missing or busy, and for an
     unreadable checkpoint."""
     device = choose_device(request.device)

@@ -1,6 +1,6 @@
 """What became of injected faults, as the page for contributors shows it.
 
-A `bench.records.faults.Faults` and the words of a language enter; a table leaves.
+A `bench.records.injected_faults.Faults` and the words of a language enter; a table leaves.
 
     python -m pytest tests/test_faults.py
 """
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.records.faults import Faults, Injected, Kind, Outcome, Place
+from bench.records.injected_faults import Faults, Injected, Kind, Outcome, Place
 from generator.figures.markup import Cell
 from generator.figures.words import Words
 from generator.languages.language import Language
-from generator.pages import document
+from generator.pages import documents
 
 
 def table(faults: Faults, words: Words) -> str:
@@ -25,7 +25,7 @@ def table(faults: Faults, words: Words) -> str:
     for each in sorted(faults.injected, key=lambda each: order.index(each.kind)):
         found.setdefault((each.kind, each.outcome), []).append(each)
     lines = [_line(group, words) for group in found.values()]
-    return document.table(gettext("Faults that the tests inject"), head, lines, faults, words)
+    return documents.table(gettext("Faults that the tests inject"), head, lines, faults, words)
 
 
 def _line(group: Sequence[Injected], words: Words) -> tuple[Cell, ...]:

@@ -1,7 +1,8 @@
 """Could this have been measured? What no device can do, or none would, is refused by name and reason.
 
 Enter a record and what else is known of its model; leave faults: the field, what is wrong, and what to do. Limits are
-wide: they find a unit, a batch size or an arm that was taken for another, and let every honest surprise pass. What is
+wide: they find a unit, a batch size or an variant that was taken for another, and let every honest surprise pass. What
+is
 merely strange is for the data lint (`generator.data.lint`), which doubts and refuses nothing.
 
     python -m bench check
@@ -13,7 +14,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.records.record import Arm, Record
+from bench.records.record import Record, Variant
 
 Fault = tuple[str, str, str]
 """The field, what is wrong with it, and the remedy."""
@@ -25,7 +26,7 @@ SHORTEST_CALL_MS = 1e-3
 """A microsecond: less than it takes to call a function."""
 
 LARGEST_RATIO = 100.0
-"""Between eager and compiled: what lies beyond is one arm measured wrongly."""
+"""Between eager and compiled: what lies beyond is one variant measured wrongly."""
 
 ALGORITHMS = 4.0
 """By how much fewer operations than are counted an algorithm may do: Winograd's F(4×4, 3×3) needs a quarter."""
@@ -83,43 +84,43 @@ class Sighting:
 
 Family = tuple[str, ...]
 Sightings = Mapping[Family, Sequence[Sighting]]
-"""What the atlas knows, by model, device type, data type and arm."""
+"""What the atlas knows, by model, device type, data type and variant."""
 
 
-def arms(record: Record) -> Iterator[tuple[str, Arm, int]]:
-    """The arms that have a latency, each with its name and its batch size."""
+def variants(record: Record) -> Iterator[tuple[str, Variant, int]]:
+    """The variants that have a latency, each with its name and its batch size."""
     measurement = record.measurement
-    for name, arm in (("eager", measurement.eager), ("compiled", measurement.compiled)) if measurement else ():
-        if arm and calls(arm):
-            yield name, arm, arm.batch_size or record.cell.batch_size
+    for name, variant in (("eager", measurement.eager), ("compiled", measurement.compiled)) if measurement else ():
+        if variant and calls(variant):
+            yield name, variant, variant.batch_size or record.cell.batch_size
 
 
-def calls(arm: Arm) -> list[float]:
+def calls(variant: Variant) -> list[float]:
     """In ms; the published figure where there are none."""
-    published = [] if arm.published_ms is None else [arm.published_ms]
-    return [call for each in arm.rounds_ms for call in each] or published
+    published = [] if variant.published_ms is None else [variant.published_ms]
+    return [call for each in variant.rounds_ms for call in each] or published
 
 
 def sightings(record: Record, path: str, line: int) -> Iterator[tuple[Family, Sighting]]:
     """What this record adds to what is known."""
     cell = record.cell
-    for name, arm, batch_size in arms(record):
+    for name, variant, batch_size in variants(record):
         if batch_size > 0:
             family = (cell.model, cell.device, cell.dtype, name)
-            yield family, Sighting(path, line, statistics.median(calls(arm)) / batch_size)
+            yield family, Sighting(path, line, statistics.median(calls(variant)) / batch_size)
 
 
 def faults(record: Record, known: Sightings, path: str, line: int) -> Iterator[Fault]:
     """Whatever cannot be, or would not be, in the record that stands there."""
-    for name, arm, batch_size in arms(record):
-        field, latencies = f"measurement.{name}", calls(arm)
+    for name, variant, batch_size in variants(record):
+        field, latencies = f"measurement.{name}", calls(variant)
         strange = [each for each in latencies if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS]
         if strange:
             yield field, f"{strange[0]:g} ms is no latency of a model", "check the unit: milliseconds"
             continue
-        yield from _median(field, arm)
+        yield from _median(field, variant)
         latency_ms = statistics.median(latencies)
-        yield from _throughput(field, arm, batch_size / latency_ms * 1e3)
+        yield from _throughput(field, variant, batch_size / latency_ms * 1e3)
         yield from _faster_than_possible(record, name, latency_ms, batch_size)
         others = known.get((record.cell.model, record.cell.device, record.cell.dtype, name), ())
         others_ms = [each.image_ms for each in others if (each.path, each.line) != (path, line)]
@@ -134,20 +135,20 @@ def _slower_than_family(record: Record, field: str, image_ms: float, others_ms: 
         yield field, f"{what} of {cell.device} devices ({usual:.3g} ms)", _CHECK_UNIT
 
 
-def _median(field: str, arm: Arm) -> Iterator[Fault]:
+def _median(field: str, variant: Variant) -> Iterator[Fault]:
     """The median that a source prints is that of its own calls."""
-    samples = [call for each in arm.rounds_ms for call in each]
-    if arm.published_median_ms is None or len(samples) < 2:
+    samples = [call for each in variant.rounds_ms for call in each]
+    if variant.published_median_ms is None or len(samples) < 2:
         return
     low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
-    if not low * (1 - 1e-6) <= arm.published_median_ms <= high * (1 + 1e-6):
-        what = f"{arm.published_median_ms:g} ms lies outside the quartiles of its calls, {low:g} and {high:g} ms"
+    if not low * (1 - 1e-6) <= variant.published_median_ms <= high * (1 + 1e-6):
+        what = f"{variant.published_median_ms:g} ms lies outside the quartiles of its calls, {low:g} and {high:g} ms"
         yield f"{field}.published_median_ms", what, "take median and calls from the same source again"
 
 
-def _throughput(field: str, arm: Arm, images_s: float) -> Iterator[Fault]:
-    if arm.published_images_s and not 1 / CONTRADICTION <= arm.published_images_s / images_s <= CONTRADICTION:
-        what = f"{arm.published_images_s:g} images/s contradict its latency, which means {images_s:.4g}"
+def _throughput(field: str, variant: Variant, images_s: float) -> Iterator[Fault]:
+    if variant.published_images_s and not 1 / CONTRADICTION <= variant.published_images_s / images_s <= CONTRADICTION:
+        what = f"{variant.published_images_s:g} images/s contradict its latency, which means {images_s:.4g}"
         yield f"{field}.published_images_s", what, _CHECK_UNIT
 
 

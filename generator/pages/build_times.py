@@ -1,21 +1,21 @@
 """How fast the guide is built, beside other builders, as a page of its own shows it.
 
-A `bench.records.performance.Performance` and the words of a language enter; tables leave.
+A `bench.records.build_times.BuildTimes` and the words of a language enter; tables leave.
 
     python -m pytest tests/test_performance_table.py
 """
 
 from __future__ import annotations
 
-from bench.records.performance import BUILDS, EDITS, LOADS, OURS, START, Figure, Performance
+from bench.records.build_times import BUILDS, EDITS, LOADS, OURS, START, BuildTimes, Figure
 from generator.figures.markup import Cell
 from generator.figures.words import Words
-from generator.pages import document
+from generator.pages import documents
 
 ACTIONS = (*BUILDS, START, *EDITS)
 
 
-def builds(performance: Performance, words: Words, figure: Figure) -> str:
+def builds(build_times: BuildTimes, words: Words, figure: Figure) -> str:
     """A line for each size and action: one figure of each builder, and ours as a share of theirs. A server costs CPU
     time and memory for longer than an edit takes, so that these are shown of builds alone."""
     gettext = words.language.gettext
@@ -25,34 +25,34 @@ def builds(performance: Performance, words: Words, figure: Figure) -> str:
         "cpu_s": gettext("CPU time of all processes (s)"),
         "memory_gb": gettext("Peak memory of all processes (GB)"),
     }
-    peers = [name for name in performance.builders if name != OURS]
+    peers = [name for name in build_times.builders if name != OURS]
     head = [gettext("Pages"), gettext("Action"), _name(OURS, words)]
     for peer in peers:
         head += [_name(peer, words), gettext("Ratio (this guide ÷ the other)")]
     lines = [
         (
             *_what(size, action, words),
-            *_cells(performance, action, size, figure, words),
+            *_cells(build_times, action, size, figure, words),
         )
-        for size in performance.sizes(actions)
+        for size in build_times.sizes(actions)
         for action in actions
-        if any(performance.of(name, action, size) for name in performance.builders)
+        if any(build_times.of(name, action, size) for name in build_times.builders)
     ]
-    return document.table(headlines[figure], head, lines, performance, words)
+    return documents.table(headlines[figure], head, lines, build_times, words)
 
 
-def _cells(performance: Performance, action: str, size: int, figure: Figure, words: Words) -> list[Cell]:
+def _cells(build_times: BuildTimes, action: str, size: int, figure: Figure, words: Words) -> list[Cell]:
     cells = []
-    for name in performance.builders:
-        cells.append(_figure(performance, name, action, size, figure, words))
+    for name in build_times.builders:
+        cells.append(_figure(build_times, name, action, size, figure, words))
         if name != OURS:
-            ratio = performance.ratio(name, action, size, figure)
+            ratio = build_times.ratio(name, action, size, figure)
             text = "—" if ratio is None else words.value(words.language.ratio(ratio, 2 if ratio >= 0.01 else 3))
             cells.append(Cell(text, None if ratio is None else repr(ratio), "number"))
     return cells
 
 
-def loads(performance: Performance, words: Words) -> str:
+def loads(build_times: BuildTimes, words: Words) -> str:
     """A line for each number of records, first and cached: time, CPU time and memory."""
     gettext = words.language.gettext
     figures: tuple[Figure, ...] = ("wall_s", "cpu_s", "memory_gb")
@@ -63,12 +63,12 @@ def loads(performance: Performance, words: Words) -> str:
     lines = [
         (
             *_what(size, action, words),
-            *(_figure(performance, OURS, action, size, figure, words) for figure in figures),
+            *(_figure(build_times, OURS, action, size, figure, words) for figure in figures),
         )
-        for size in performance.sizes(LOADS)
+        for size in build_times.sizes(LOADS)
         for action in LOADS
     ]
-    return document.table(gettext("Reading the records"), head, lines, performance, words)
+    return documents.table(gettext("Reading the records"), head, lines, build_times, words)
 
 
 def _what(size: int, action: str, words: Words) -> tuple[Cell, Cell]:
@@ -76,10 +76,10 @@ def _what(size: int, action: str, words: Words) -> tuple[Cell, Cell]:
     return number, Cell(words.say(_action(action, words)))
 
 
-def _figure(performance: Performance, name: str, action: str, size: int, figure: Figure, words: Words) -> Cell:
-    if performance.failed(name, action, size):
+def _figure(build_times: BuildTimes, name: str, action: str, size: int, figure: Figure, words: Words) -> Cell:
+    if build_times.failed(name, action, size):
         return Cell(words.say(words.language.gettext("failed")), None, "number")
-    value = performance.median(name, action, size, figure)
+    value = build_times.median(name, action, size, figure)
     if value is None:
         return Cell("—", None, "number")
     return Cell(words.value(words.language.number(value, 2)), repr(value), "number")

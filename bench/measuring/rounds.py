@@ -1,9 +1,10 @@
 """Sampling: warm up, interleave, stop. Two callables enter, raw samples leave; no torch, and the clock can be replaced.
 
-A `Subject` is one arm: a call runs forward and waits until the device has finished. Rounds of an eager block and a
-compiled block alternate in random order, so that what the machine does meanwhile hits both arms alike; their ratio is
-taken round by round. What the change of arms itself costs falls on a call before each block, which is no sample: a
-program that runs one arm would not see it. The constants, each with its reason, are those of
+A `Subject` is one variant: a call runs forward and waits until the device has finished. Rounds of an eager block and a
+compiled block alternate in random order, so that what the machine does meanwhile hits both variants alike; their ratio
+is
+taken round by round. What the change of variants itself costs falls on a call before each block, which is no sample: a
+program that runs one variant would not see it. The constants, each with its reason, are those of
 `bench.plans.profiles.Sampling`.
 
     python -m bench run --profile quick --model ViT
@@ -32,7 +33,7 @@ Call = Callable[[int], object]
 
 @dataclass
 class Subject:
-    """One arm under measurement: its call, and what has been seen of it. Latencies in ms."""
+    """One variant under measurement: its call, and what has been seen of it. Latencies in ms."""
 
     call: Call
     warmup_ms: list[float] = field(default_factory=list)
@@ -144,13 +145,13 @@ def sample(
 def expected_rounds(subjects: Sequence[Subject], sampling: Sampling) -> int:
     """About how many rounds there will be at most, for a progress bar."""
     leads = _leads(subjects, sampling)
-    arms_ms = [_settled_ms(subject, sampling) * (leads + _block_length(subject, sampling)) for subject in subjects]
-    within = max(sampling.floor_rounds, round(sampling.max_s * 1e3 / sum(arms_ms)))
-    return min(within, max(sampling.max_rounds, math.ceil(sampling.min_s * 1e3 / min(arms_ms))))
+    variants_ms = [_settled_ms(subject, sampling) * (leads + _block_length(subject, sampling)) for subject in subjects]
+    within = max(sampling.floor_rounds, round(sampling.max_s * 1e3 / sum(variants_ms)))
+    return min(within, max(sampling.max_rounds, math.ceil(sampling.min_s * 1e3 / min(variants_ms))))
 
 
 def _leads(subjects: Sequence[Subject], sampling: Sampling) -> int:
-    """Calls before each block: none where no other arm comes between two blocks."""
+    """Calls before each block: none where no other variant comes between two blocks."""
     return sampling.lead_calls if len(subjects) > 1 else 0
 
 

@@ -1,6 +1,6 @@
 """How well ways of timing repeat, as the methodology page shows it.
 
-A `bench.records.quality.Quality` and the words of a language enter; a table leaves.
+A `bench.records.repeatability.Repeatability` and the words of a language enter; a table leaves.
 
     python -m pytest tests/test_quality_table.py
 """
@@ -11,13 +11,13 @@ import statistics
 
 from markupsafe import Markup
 
-from bench.records.quality import OURS, Quality
+from bench.records.repeatability import OURS, Repeatability
 from generator.figures.markup import Cell
 from generator.figures.words import Words
-from generator.pages import document
+from generator.pages import documents
 
 
-def table(quality: Quality, words: Words) -> str:
+def table(repeatability: Repeatability, words: Words) -> str:
     """A line for each model and way of timing: what it finds, how far its repeats lie apart, and what it costs."""
     gettext = words.language.gettext
     head = (
@@ -25,22 +25,24 @@ def table(quality: Quality, words: Words) -> str:
         *(gettext("Spread of the speedup"), gettext("Eager (ms)"), gettext("Compiled (ms)")),
         gettext("Time spent measuring (s)"),
     )
-    lines = [_line(quality, way, model, words) for model in quality.models for way in quality.ways]
-    return document.table(gettext("Ways of timing the same models"), head, lines, quality, words)
+    lines = [_line(repeatability, way, model, words) for model in repeatability.models for way in repeatability.ways]
+    return documents.table(gettext("Ways of timing the same models"), head, lines, repeatability, words)
 
 
-def _line(quality: Quality, way: str, model: str, words: Words) -> tuple[Cell, ...]:
-    language, repeats = words.language, quality.of(way, model)
+def _line(repeatability: Repeatability, way: str, model: str, words: Words) -> tuple[Cell, ...]:
+    language, repeats = words.language, repeatability.of(way, model)
     if not repeats:
         return (Cell(words.value(model)), _name(way, words), *[Cell("—", classes="number")] * 5)
     eager, compiled = (
-        statistics.median(getattr(each, f"{arm}_ms") for each in repeats) for arm in ("eager", "compiled")
+        statistics.median(getattr(each, f"{variant}_ms") for each in repeats) for variant in ("eager", "compiled")
     )
 
     def figure(text: str, value: float) -> Cell:
         return Cell(words.value(text), repr(value), "number")
 
-    pooled, spread, seconds = (of(way, model) for of in (quality.pooled, quality.spread, quality.seconds))
+    pooled, spread, seconds = (
+        of(way, model) for of in (repeatability.pooled, repeatability.spread, repeatability.seconds)
+    )
     return (
         Cell(words.value(model)),
         _name(way, words),

@@ -3,7 +3,7 @@
 Enter a `Record`, leave its columns with plain values; what is unknown has none. Nothing is lost either way. Lists stay
 lists; fields that are maps or lists of structures are JSON.
 
-    python -c "from bench.records.flat import COLUMNS; print(list(COLUMNS))"
+    python -c "from bench.records.tabular import COLUMNS; print(list(COLUMNS))"
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """What other ways of timing report about one model: the mean of 300 calls, and two ways of torch's Timer.
 
-One process, one model: the line of JSON on standard output has for each way the latency of both arms in ms and the
+One process, one model: the line of JSON on standard output has for each way the latency of both variants in ms and the
 seconds it spent calling them, and how ours compare with the Timer in short turns. `bench.harness.repeats` sets these
 beside
 what this harness reports. Imports torch.
 
-    python -m bench.harness.rivals ResNet
+    python -m bench.harness.baselines ResNet
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ import msgspec
 import torch
 from torch.utils.benchmark import Timer
 
-from bench.measuring.measure import Subject, sample, warm_up
-from bench.measuring.neighbours import Neighbours
-from bench.measuring.trial import Arms
-from bench.plans.job import Job, Recipe
+from bench.measuring.interference import Neighbours
+from bench.measuring.rounds import Subject, sample, warm_up
+from bench.measuring.trial import Variants
+from bench.plans.messages import Job, Recipe
 from bench.plans.models import find
 from bench.plans.plan import make_plan
 from bench.plans.profiles import STANDARD, Sampling
-from bench.records.quality import ALONE, IN_TURN
+from bench.records.repeatability import ALONE, IN_TURN
 
 CALLS = 300
-"""Of the 2023 guide: the mean of so many calls, one arm after the other."""
+"""Of the 2023 guide: the mean of so many calls, one variant after the other."""
 
 TIMER = "timer"
 """What our rounds are held against."""
 
 TURNS, TURN_S = 12, 0.2
-"""How often, and how long each arm is timed before another has its turn: the machine changes within seconds."""
+"""How often, and how long each variant is timed before another has its turn: the machine changes within seconds."""
 
 Way = Callable[[Subject], float]
-"""Times one arm and gives its latency in ms."""
+"""Times one variant and gives its latency in ms."""
 
 Latencies = tuple[float, float]
 """Of eager and of compiled, in ms."""
@@ -70,7 +70,7 @@ def _timer(subject: Subject) -> Timer:
 
 
 def interleaved(eager: Subject, compiled: Subject) -> Latencies:
-    """The medians of our rounds of both arms in turn, in a single process."""
+    """The medians of our rounds of both variants in turn, in a single process."""
     neighbours = Neighbours(torch.get_num_threads())
     eager_ms, compiled_ms = _sampled([eager, compiled], STANDARD.sampling, is_disturbed=neighbours.is_disturbed)
     return eager_ms, compiled_ms
@@ -96,43 +96,44 @@ WAYS: dict[str, Callable[[Subject, Subject], Latencies]] = {
 
 @torch.no_grad()
 def measure(label: str) -> dict[str, Any]:
-    """Both arms of one model at batch size 1 by every way, in random order, after the same warm-up; then in turns."""
+    """Both variants of one model at batch size 1 by every way, in random order, after the same warm-up; then in
+    turns."""
     spec = find(label)
     [planned] = make_plan(STANDARD, [Recipe(model=spec.label, task=spec.task)], "cpu").planned
-    arms = Arms(Job(cell=planned.cell, recipe=planned.recipe, sampling=STANDARD.sampling))
-    warm_up(arms.eager, STANDARD.sampling)
-    arms.compile()
-    arms.warm_up_compiled()
+    variants = Variants(Job(cell=planned.cell, recipe=planned.recipe, sampling=STANDARD.sampling))
+    warm_up(variants.eager, STANDARD.sampling)
+    variants.compile()
+    variants.warm_up_compiled()
     found = {}
     for name in random.sample(list(WAYS), len(WAYS)):
         start = time.perf_counter()
-        eager_ms, compiled_ms = WAYS[name](arms.eager, arms.compiled)
+        eager_ms, compiled_ms = WAYS[name](variants.eager, variants.compiled)
         seconds = time.perf_counter() - start
         found[name] = {"eager_ms": eager_ms, "compiled_ms": compiled_ms, "seconds": seconds}
         if name == "interleaved":
-            in_calls = sum(arm.seconds + arm.repeated_s for arm in (arms.eager, arms.compiled))
+            in_calls = sum(variant.seconds + variant.repeated_s for variant in (variants.eager, variants.compiled))
             found[name]["overhead"] = 1 - in_calls / seconds
-    return {"ways": found, "agreements": list(agreements(arms.eager, arms.compiled))}
+    return {"ways": found, "agreements": list(agreements(variants.eager, variants.compiled))}
 
 
 def agreements(eager: Subject, compiled: Subject) -> Iterator[dict[str, Any]]:
-    """How our timing of each arm alone compares with torch's Timer, and both arms in turn with each alone.
+    """How our timing of each variant alone compares with torch's Timer, and both variants in turn with each alone.
 
     Gives the medians of the ratios over `TURNS`, in each of which all have theirs in random order.
     """
-    arms = {"eager": eager, "compiled": compiled}
-    steps = [*((way, (arm,)) for way in (TIMER, ALONE) for arm in arms), (IN_TURN, tuple(arms))]
+    variants = {"eager": eager, "compiled": compiled}
+    steps = [*((way, (variant,)) for way in (TIMER, ALONE) for variant in variants), (IN_TURN, tuple(variants))]
     ratios: dict[tuple[str, str], list[float]] = {}
     for _ in range(TURNS):
         found: dict[tuple[str, str], float] = {}
         for way, names in random.sample(steps, len(steps)):
-            latencies = _turn(way, [arms[name] for name in names])
+            latencies = _turn(way, [variants[name] for name in names])
             found.update({(way, name): latency for name, latency in zip(names, latencies, strict=True)})
         for way, other in ((ALONE, TIMER), (IN_TURN, ALONE)):
-            for arm in arms:
-                ratios.setdefault((way, arm), []).append(found[way, arm] / found[other, arm])
-    for (way, arm), values in ratios.items():
-        yield {"way": way, "arm": arm, "ratio": statistics.median(values)}
+            for variant in variants:
+                ratios.setdefault((way, variant), []).append(found[way, variant] / found[other, variant])
+    for (way, variant), values in ratios.items():
+        yield {"way": way, "variant": variant, "ratio": statistics.median(values)}
 
 
 def _turn(way: str, subjects: Sequence[Subject]) -> list[float]:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from bench.records.record import Arm, Measurement, Peaks, Work
+from bench.records.record import Measurement, Peaks, Variant, Work
 from bench.statistics.statistics import judge, round_medians, saving_ms, speedup
 
-ArmName = Literal["eager", "compiled"]
+VariantName = Literal["eager", "compiled"]
 
 HOST_BOUND = 0.2
 """Share of a call that the device waits for Python, from which that is worth naming: less is what a launch costs."""
@@ -88,8 +88,8 @@ def _gains(measurements: Sequence[Measurement]) -> list[Explanation]:
     return [cause for _, cause in sorted(counting, key=lambda gain: -gain[0])]
 
 
-def _waiting(measurements: Sequence[Measurement], arm: ArmName) -> Explanation | None:
-    share = host_bound(measurements, arm)
+def _waiting(measurements: Sequence[Measurement], variant: VariantName) -> Explanation | None:
+    share = host_bound(measurements, variant)
     return Explanation(Cause.HOST_BOUND, share) if share >= HOST_BOUND else None
 
 
@@ -165,67 +165,67 @@ def memory_bound(work: Work, peaks: Peaks) -> float:
     return streaming_s / (streaming_s + computing_s(work, peaks)) if streaming_s else 0.0
 
 
-def latency_ms(measurements: Sequence[Measurement], arm: ArmName) -> float:
+def latency_ms(measurements: Sequence[Measurement], variant: VariantName) -> float:
     """Of one call: the median over processes of their medians."""
-    return _median(measurements, arm, _latency)
+    return _median(measurements, variant, _latency)
 
 
-def host_ms(measurements: Sequence[Measurement], arm: ArmName) -> float:
+def host_ms(measurements: Sequence[Measurement], variant: VariantName) -> float:
     """What a call takes beyond the time that the device is busy, in ms."""
-    return _median(measurements, arm, lambda each: _positive(_latency(each) - _device(each)))
+    return _median(measurements, variant, lambda each: _positive(_latency(each) - _device(each)))
 
 
-def host_bound(measurements: Sequence[Measurement], arm: ArmName) -> float:
+def host_bound(measurements: Sequence[Measurement], variant: VariantName) -> float:
     """The share of a call that the device waits for the host: 1 − device time ÷ latency."""
-    return _median(measurements, arm, lambda each: _positive(1 - _device(each) / _latency(each)))
+    return _median(measurements, variant, lambda each: _positive(1 - _device(each) / _latency(each)))
 
 
-def achieved_flop_s(measurements: Sequence[Measurement], arm: ArmName) -> float:
+def achieved_flop_s(measurements: Sequence[Measurement], variant: VariantName) -> float:
     """Floating-point operations in a second of calls."""
     work = work_of(measurements)
-    return work.flop / latency_ms(measurements, arm) * 1e3 if work else math.nan
+    return work.flop / latency_ms(measurements, variant) * 1e3 if work else math.nan
 
 
-def peak_share(measurements: Sequence[Measurement], arm: ArmName) -> float:
+def peak_share(measurements: Sequence[Measurement], variant: VariantName) -> float:
     """The least time of the arithmetic as a share of a call: achieved FLOP/s ÷ the measured matmul peak where there is
     one peak for all. Above 1 where an algorithm needs fewer operations than counted."""
     work, peaks = work_of(measurements), peaks_of(measurements)
-    return computing_s(work, peaks) / latency_ms(measurements, arm) * 1e3 if work and peaks else math.nan
+    return computing_s(work, peaks) / latency_ms(measurements, variant) * 1e3 if work and peaks else math.nan
 
 
-def bandwidth_share(measurements: Sequence[Measurement], arm: ArmName) -> float:
+def bandwidth_share(measurements: Sequence[Measurement], variant: VariantName) -> float:
     """Bytes moved in a second as a share of the measured copy. Above 1 where caches hold what one operation leaves for
     the next."""
     work, peaks = work_of(measurements), peaks_of(measurements)
-    moved = work and (work.traffic_bytes if arm == "eager" else work.compiled_traffic_bytes)
+    moved = work and (work.traffic_bytes if variant == "eager" else work.compiled_traffic_bytes)
     if not moved or not peaks:
         return math.nan
-    return moved / latency_ms(measurements, arm) * 1e3 / peaks.copy_bytes_s
+    return moved / latency_ms(measurements, variant) * 1e3 / peaks.copy_bytes_s
 
 
-def energy_per_image_j(measurements: Sequence[Measurement], arm: ArmName, batch_size: int) -> float:
+def energy_per_image_j(measurements: Sequence[Measurement], variant: VariantName, batch_size: int) -> float:
     """Joules of the device for one image."""
-    joules = _median(measurements, arm, lambda each: _known(each.energy_j))
+    joules = _median(measurements, variant, lambda each: _known(each.energy_j))
     return joules / batch_size if batch_size else math.nan
 
 
-def _median(measurements: Sequence[Measurement], arm: ArmName, figure: Callable[[Arm], float]) -> float:
-    """Over the processes that know the figure of this arm."""
-    arms = [measurement.eager if arm == "eager" else measurement.compiled for measurement in measurements]
-    figures = [value for each in arms if each and not math.isnan(value := figure(each))]
+def _median(measurements: Sequence[Measurement], variant: VariantName, figure: Callable[[Variant], float]) -> float:
+    """Over the processes that know the figure of this variant."""
+    variants = [measurement.eager if variant == "eager" else measurement.compiled for measurement in measurements]
+    figures = [value for each in variants if each and not math.isnan(value := figure(each))]
     return statistics.median(figures) if figures else math.nan
 
 
-def _latency(arm: Arm) -> float:
-    return statistics.median(round_medians(arm).tolist()) if arm.rounds_ms else math.nan
+def _latency(variant: Variant) -> float:
+    return statistics.median(round_medians(variant).tolist()) if variant.rounds_ms else math.nan
 
 
-def _device(arm: Arm) -> float:
-    return statistics.median(arm.device_ms) if arm.device_ms else math.nan
+def _device(variant: Variant) -> float:
+    return statistics.median(variant.device_ms) if variant.device_ms else math.nan
 
 
-def _faults(arm: Arm) -> float:
-    return _known(arm.minor_faults_per_call)
+def _faults(variant: Variant) -> float:
+    return _known(variant.minor_faults_per_call)
 
 
 def _positive(figure: float) -> float:

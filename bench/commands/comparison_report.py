@@ -79,12 +79,13 @@ def warnings(comparison: Comparison) -> list[str]:
 def summary(comparison: Comparison, threshold: float) -> list[str]:
     """Below the table: the mean, counts, what failed, what is in one run only, A/A, and what it comes to."""
     before, after, cells = comparison.before, comparison.after, comparison.cells
-    other = "eager" if comparison.arm == "compiled" else "compiled"
+    other = "eager" if comparison.variant == "compiled" else "compiled"
     verdicts = Counter(each.verdict for each in cells)
     counts = ", ".join(f"{verdicts[name]} {name}" for name in get_args(Verdict) if verdicts[name])
     versions = [f"{each.name} {each.before} → {each.after}" for each in comparison.differences if not each.is_condition]
     return [
-        f"{comparison.arm.capitalize()} latency, A → B: {counts} (verdicts by 99.5% intervals; the same: within 1%).",
+        (f"{comparison.variant.capitalize()} latency, A → B: {counts} "
+        "(verdicts by 99.5% intervals; the same: within 1%)."),
         f"Geometric mean of the changes: {_interval(comparison.overall)}; {other}: {_interval(comparison.control)}.",
         *_control(comparison),
         *_lone_processes(cells),
@@ -103,7 +104,7 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
 def _control(comparison: Comparison) -> list[str]:
     """Compiling changes nothing in eager: when that changed, something else did."""
     control = comparison.control
-    if comparison.arm == "eager" or not (control.low > 0 or control.high < 0):
+    if comparison.variant == "eager" or not (control.low > 0 or control.high < 0):
         return []
     return ["Eager changed as well: something besides the compiler differs, in the machine, its load or the software."]
 

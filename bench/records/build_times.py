@@ -1,6 +1,6 @@
 """How long the guide takes to build, to load its records and to show an edit, beside other builders of the same pages.
 
-One document below ``results/performance`` holds every timing of one run of the program `perf`; the newest is shown on
+One document below ``results/build_times`` holds every timing of one run of the program `perf`; the newest is shown on
 the methodology page.
 
     make perf
@@ -24,7 +24,7 @@ from bench.records.record import RESULTS
 SCHEMA = 1
 """Version of the file format."""
 
-PERFORMANCE = RESULTS / "performance"
+BUILD_TIMES = RESULTS / "build_times"
 """Where committed documents live."""
 
 COMMAND = "make perf"
@@ -86,7 +86,7 @@ class Growth(msgspec.Struct, frozen=True, kw_only=True):
     wall_s: float
 
 
-class Performance(msgspec.Struct, frozen=True, kw_only=True):
+class BuildTimes(msgspec.Struct, frozen=True, kw_only=True):
     """All timings of one run, and the machine. Ratios are only ever taken within one."""
 
     schema: int
@@ -117,7 +117,7 @@ class Performance(msgspec.Struct, frozen=True, kw_only=True):
         """The repeats."""
         return [each for each in self.timings if each.key[:3] == (builder, action, size)]
 
-    def with_timing(self, timing: Timing) -> Performance:
+    def with_timing(self, timing: Timing) -> BuildTimes:
         """The same with one more, or with this in place of an older one."""
         others = tuple(each for each in self.timings if each.key != timing.key)
         return msgspec.structs.replace(self, timings=(*others, timing))
@@ -150,26 +150,26 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def nothing_yet(environment: Machine, command: str) -> Performance:
+def nothing_yet(environment: Machine, command: str) -> BuildTimes:
     """A document without timings, to begin with."""
     now = datetime.now(UTC).replace(microsecond=0)
-    return Performance(schema=SCHEMA, taken_at=now, environment=environment, command=command)
+    return BuildTimes(schema=SCHEMA, taken_at=now, environment=environment, command=command)
 
 
-def write(performance: Performance, folder: Path = PERFORMANCE) -> Path:
+def write(build_times: BuildTimes, folder: Path = BUILD_TIMES) -> Path:
     """The file, named by its day and commit; an earlier one of these is replaced."""
-    commit = performance.environment.commit or "unknown"
-    return document.write(performance, folder / f"{performance.taken_at.astimezone(UTC):%Y-%m-%d}_{commit}.json")
+    commit = build_times.environment.commit or "unknown"
+    return document.write(build_times, folder / f"{build_times.taken_at.astimezone(UTC):%Y-%m-%d}_{commit}.json")
 
 
-def read(path: Path) -> Performance:
+def read(path: Path) -> BuildTimes:
     """One document. Raises `AtlasError` for a file that is none, or of another schema."""
-    return document.read(path, Performance, SCHEMA, COMMAND)
+    return document.read(path, BuildTimes, SCHEMA, COMMAND)
 
 
-def newest(results: Path = RESULTS) -> Performance | None:
+def newest(results: Path = RESULTS) -> BuildTimes | None:
     """The newest below a folder of results; None where there is none."""
-    return document.newest(results / PERFORMANCE.name, read)
+    return document.newest(results / BUILD_TIMES.name, read)
 
 
 def rounded(seconds: float) -> float:

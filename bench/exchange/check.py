@@ -1,7 +1,7 @@
 """Is what the record files say plausible? Every finding is listed, with file and line, field and remedy.
 
 Enter paths; leave `Finding`s, none when all is well. It is what decides on a pull request that brings records: their
-schema, whether they could have been measured (`bench.records.plausibility`), whether the atlas has them already, and
+schema, whether they could have been measured (`bench.exchange.plausibility`), whether the atlas has them already, and
 whether
 they tell more about a machine than its make.
 
@@ -23,16 +23,27 @@ import msgspec
 
 from bench.choices import existing
 from bench.errors import AtlasError
+from bench.exchange import plausibility
+from bench.exchange.plausibility import Fault
 from bench.plans.models import BY_LABEL
-from bench.plans.profiles import COMPILE_MODES, DEVICES, DTYPES
-from bench.records import faults, performance, plausibility, quality, tour
-from bench.records.faults import FAULTS
-from bench.records.performance import PERFORMANCE
-from bench.records.plausibility import Fault
-from bench.records.quality import QUALITY
-from bench.records.record import RESULTS, Measurement, Record, Status, decode, lines, run_files
+from bench.records import build_times, injected_faults, repeatability, walkthrough
+from bench.records.build_times import BUILD_TIMES
+from bench.records.injected_faults import FAULTS
+from bench.records.record import (
+    COMPILE_MODES,
+    DEVICES,
+    DTYPES,
+    RESULTS,
+    Measurement,
+    Record,
+    Status,
+    decode,
+    lines,
+    run_files,
+)
+from bench.records.repeatability import REPEATABILITY
 from bench.records.scrub import anonymous, identifying
-from bench.records.tour import TOURS
+from bench.records.walkthrough import WALKTHROUGHS
 
 LONGEST_NAME = 80
 """Of a contributor: a line of a table."""
@@ -41,10 +52,10 @@ VERSIONS = frozenset({"torch", "transformers", "python", "accelerator", "driver"
 """Fields of an environment that hold versions."""
 
 READERS: Mapping[str, Callable[[Path], object]] = {
-    TOURS.name: tour.read,
-    QUALITY.name: quality.read,
-    FAULTS.name: faults.read,
-    PERFORMANCE.name: performance.read,
+    WALKTHROUGHS.name: walkthrough.read,
+    REPEATABILITY.name: repeatability.read,
+    FAULTS.name: injected_faults.read,
+    BUILD_TIMES.name: build_times.read,
 }
 """How to read a document, by the name of its folder."""
 
@@ -264,11 +275,13 @@ def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
 def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
     """Latencies are there where the status says so, raw ones where we measured, and pairs are pairs."""
     one_is_enough = record.origin == "published" and record.status is Status.SKIPPED
-    arms = [("eager", measurement.eager), *([("compiled", measurement.compiled)] if measurement.compiled else [])]
-    for name, arm in arms:
-        if not plausibility.calls(arm) and not (one_is_enough and any(plausibility.calls(each) for _, each in arms)):
+    variants = [("eager", measurement.eager), *([("compiled", measurement.compiled)] if measurement.compiled else [])]
+    for name, variant in variants:
+        if not plausibility.calls(variant) and not (
+            one_is_enough and any(plausibility.calls(each) for _, each in variants)
+        ):
             yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
-        elif record.origin == "measured" and not arm.rounds_ms:
+        elif record.origin == "measured" and not variant.rounds_ms:
             yield f"measurement.{name}.rounds_ms", "missing: raw samples are kept", _MEASURE_AGAIN
     eager, compiled, cost = measurement.eager, measurement.compiled, measurement.compilation
     if compiled and len(compiled.rounds_ms) != len(eager.rounds_ms) and not one_is_enough:

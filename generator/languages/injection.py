@@ -41,7 +41,7 @@ _FOREIGN = (
 _TAKEN = "\x1a"  # stands where something of the English was: what is beside it doesn't come together
 
 
-def smuggled_into(entry: polib.POEntry) -> Iterator[Complaint]:
+def injected_into(entry: polib.POEntry) -> Iterator[Complaint]:
     """What is foreign in the translations of an entry."""
     for translation in forms(entry):
         yield from _seen((entry.msgid, entry.msgid_plural), translation)
@@ -50,10 +50,10 @@ def smuggled_into(entry: polib.POEntry) -> Iterator[Complaint]:
 @lru_cache(maxsize=16_384)
 def _seen(english: tuple[str, ...], translation: str) -> tuple[Complaint, ...]:
     """Who translates changes a message of a thousand, and waits for the page."""
-    return tuple(smuggled(english, translation))
+    return tuple(injected(english, translation))
 
 
-def smuggled(english: Iterable[str], translation: str) -> Iterator[Complaint]:
+def injected(english: Iterable[str], translation: str) -> Iterator[Complaint]:
     """What `translation` has that none of the `english` texts has, which it translates."""
     if len(translation) > MAX_LENGTH:
         what = f"the translation has {len(translation):,} characters, more than {MAX_LENGTH:,}"

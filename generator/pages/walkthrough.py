@@ -1,6 +1,6 @@
 """The tour through TorchDynamo as pages show it: listings, tables and the chart of the losses.
 
-A `bench.records.tour.Tour` and the words of a language enter; HTML and a chart leave.
+A `bench.records.walkthrough.Walkthrough` and the words of a language enter; HTML and a chart leave.
 
     python -m pytest tests/test_tour_page.py
 """
@@ -12,12 +12,12 @@ from statistics import mean
 
 from markupsafe import Markup
 
-from bench.records.tour import Break, Score, Tour
+from bench.records.walkthrough import Break, Score, Walkthrough
 from generator.figures.charts import linear_ticks, log_ticks
 from generator.figures.curves import Curve, Curves, CurvesChart
 from generator.figures.markup import Cell
 from generator.figures.words import Words
-from generator.pages import document
+from generator.pages import documents
 
 
 def listing(text: str, language: str = "python") -> str:
@@ -31,26 +31,30 @@ def listing(text: str, language: str = "python") -> str:
 # ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def graphs_table(tour: Tour, words: Words) -> str:
+def graphs_table(walkthrough: Walkthrough, words: Words) -> str:
     """The graphs of one step of training."""
     gettext = words.language.gettext
     head = (gettext("Captured from"), gettext("Operations"))
-    lines = [(_code(graph.function), _count(graph.operations, words)) for graph in tour.example.step.graphs]
-    return document.table(gettext("Graphs that Dynamo captures from one step of training"), head, lines, tour, words)
+    lines = [(_code(graph.function), _count(graph.operations, words)) for graph in walkthrough.example.step.graphs]
+    return documents.table(
+        gettext("Graphs that Dynamo captures from one step of training"), head, lines, walkthrough, words
+    )
 
 
-def breaks_table(tour: Tour, words: Words, breaks: Iterable[Break]) -> str:
+def breaks_table(walkthrough: Walkthrough, words: Words, breaks: Iterable[Break]) -> str:
     """Where graphs end, and why."""
     gettext = words.language.gettext
     head = (gettext("Place in the code"), gettext("Reason"), gettext("Explanation"))
     lines = [(_code(each.location), _verbatim(each.reason), _verbatim(each.explanation)) for each in breaks]
-    return document.table(gettext("Graph breaks, with their reasons as PyTorch words them"), head, lines, tour, words)
+    return documents.table(
+        gettext("Graph breaks, with their reasons as PyTorch words them"), head, lines, walkthrough, words
+    )
 
 
-def scores_table(tour: Tour, words: Words) -> str:
-    """What both arms score on data that the network has not seen."""
+def scores_table(walkthrough: Walkthrough, words: Words) -> str:
+    """What both variants score on data that the network has not seen."""
     gettext, number = words.language.gettext, words.language.number
-    example = tour.example
+    example = walkthrough.example
     names = [words.say(gettext("fold %(number)s"), number=number(fold)) for fold in range(1, example.folds + 1)]
     pairs = list(zip(example.eager.folds, example.compiled.folds, strict=True))
     pairs += [(_mean(example.eager.folds), _mean(example.compiled.folds))]
@@ -64,7 +68,9 @@ def scores_table(tour: Tour, words: Words) -> str:
         (Cell(name), *(_figure(value, words) for value in (eager.mse, compiled.mse, eager.r2, compiled.r2)))
         for name, (eager, compiled) in zip(names, pairs, strict=True)
     ]
-    return document.table(gettext("Mean squared error and R² of the trained networks"), head, lines, tour, words)
+    return documents.table(
+        gettext("Mean squared error and R² of the trained networks"), head, lines, walkthrough, words
+    )
 
 
 def _mean(scores: Sequence[Score]) -> Score:
@@ -95,10 +101,11 @@ def _figure(value: float, words: Words) -> Cell:
 # ── Chart ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def loss_chart(tour: Tour, language_words: Words) -> CurvesChart:
-    """The losses of both arms by epoch: where they agree, the narrow line of compiled lies on the wide one of eager."""
+def loss_chart(walkthrough: Walkthrough, language_words: Words) -> CurvesChart:
+    """The losses of both variants by epoch: where they agree, the narrow line of compiled lies on the wide one of
+    eager."""
     language = language_words.language
-    gettext, words, example = language.gettext, Words(language, html=False), tour.example
+    gettext, words, example = language.gettext, Words(language, html=False), walkthrough.example
     curves = (
         Curve(gettext("eager, training set"), example.eager.train_losses, "eager", 6),
         Curve(gettext("eager, held-out set"), example.eager.held_out_losses, "eager", 6, dashed=True),
@@ -128,5 +135,5 @@ def loss_chart(tour: Tour, language_words: Words) -> CurvesChart:
     }
     told = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
     alt = words.sentences([words.say(gettext("%(headline)s."), headline=headline), told])
-    caption = language_words.facts([language_words.say(headline), *document.facts(tour, language_words)])
+    caption = language_words.facts([language_words.say(headline), *documents.facts(walkthrough, language_words)])
     return CurvesChart(drawn, alt, caption)

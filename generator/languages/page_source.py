@@ -1,0 +1,66 @@
+"""Authored pages, split into blocks: the folder of pages enters, a `PageSource` for each leaves.
+
+python -m generator messages
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import AtlasError
+from generator.languages import blocks, front_matter
+from generator.languages.front_matter import FrontMatter
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+"""The authored pages, in English."""
+
+NO_PAGES = ("assets", "theme")
+"""Folders of `DOCS` that hold no pages."""
+
+LONGEST = 1_000_000
+"""Bytes of an authored page: thirty times the longest there is."""
+
+EACH_PAGE = "each.md"
+"""The file name of a page that is rendered once for each device or model."""
+
+
+@dataclass(frozen=True)
+class PageSource:
+    """An authored page."""
+
+    uri: str  # relative to the folder of authored pages
+    where: str  # as errors name it
+    document: blocks.Document
+    front: FrontMatter
+
+
+def read_pages(docs: Path = DOCS) -> Iterator[PageSource]:
+    """The authored pages, split, in the order of their paths."""
+    for path in sorted(docs.rglob("*.md")):
+        uri = path.relative_to(docs).as_posix()
+        if uri.split("/")[0] not in NO_PAGES:
+            yield parse_page(uri, _text(path, f"{docs.name}/{uri}"), f"{docs.name}/{uri}")
+
+
+def _text(path: Path, where: str) -> str:
+    if path.stat().st_size > LONGEST:
+        raise AtlasError(f"the page is longer than {LONGEST:,} bytes", where=where, remedy="make several pages of it")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise AtlasError("the text is not UTF-8", where=where, remedy="save it as UTF-8") from None
+
+
+def parse_page(uri: str, text: str, where: str) -> PageSource:
+    """One authored page, split."""
+    document = blocks.split(text)
+    source = PageSource(uri, where, document, front_matter.parse(document.front, where))
+    if source.front.for_each and not uri.endswith(EACH_PAGE):
+        raise AtlasError(
+            "a page with `for_each` becomes many pages, and needs a name that says so",
+            where=where,
+            remedy=f"rename it to {EACH_PAGE}",
+        )
+    return source
