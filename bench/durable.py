@@ -3,7 +3,7 @@
 A path and bytes enter; a file leaves, whole, or what was there before is still there. Data reaches the disk before its
 name does, and the name before anybody is told: until its folder is synced, a power cut may take the name away.
 
-    python -m pytest tests/test_durable.py
+    python -m pytest tests/bench/test_durable.py
 """
 
 from __future__ import annotations

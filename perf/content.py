@@ -3,7 +3,7 @@
 In: a folder with the project, and a number of pages in all languages together. Out: a folder with a copy of the
 project that has so many, and the same pages as finished Markdown, charts drawn, for builders that know no records.
 
-    python -m pytest tests/test_perf.py
+    python -m pytest tests/perf/test_perf.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a command costs: wall time, CPU time and peak memory of it and of every process that it starts.
 
-python -m pytest tests/test_perf.py
+python -m pytest tests/perf/test_perf.py
 """
 
 from __future__ import annotations

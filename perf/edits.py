@@ -2,7 +2,7 @@
 
 A project grown by `perf.content`, or finished Markdown, enters; `Edit`s leave.
 
-    python -m pytest tests/test_perf.py
+    python -m pytest tests/perf/test_perf.py
 """
 
 from __future__ import annotations

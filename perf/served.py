@@ -3,7 +3,7 @@
 The clock starts before the file is written, and stops when the tab was told to reload and has got its page with the new
 text. The other pages that show it have to have it as well, off the clock.
 
-    python -m pytest tests/test_perf.py
+    python -m pytest tests/perf/test_perf.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A coverage-guided fuzzer on all that reads what strangers send: `tests/readers.py`, each from its own seeds.
 
 Names of readers (none: all) and the seconds for each enter; a line for each leaves, with the number of inputs. What is
-found is kept in ``tests/findings/``, where `tests/test_hostile.py` reads it ever after: commit it with the correction.
+found is kept in ``tests/findings/``, where `tests/project/test_hostile.py` reads it ever after: commit it with the
+correction.
 Inputs that reached new code are kept in ``.cache/fuzz``, from where the next time goes on. It needs Atheris, which
 exists for Linux and macOS: ``pip install atheris``.
 

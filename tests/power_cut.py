@@ -4,7 +4,7 @@ A folder and a program that writes below it enter; every state that the folder c
 of its own, with what the program had been told by then. Sure are only synced data under synced names. The rest may be
 there, may not be, or in part: names before their data, half a write, or zeros where data never came.
 
-    python -m pytest tests/test_durable.py
+    python -m pytest tests/bench/test_durable.py
 """
 
 from __future__ import annotations

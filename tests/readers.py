@@ -1,6 +1,7 @@
 """All that reads what strangers send, as functions of bytes: each reads them, or refuses them with an `AtlasError`.
 
-Anything else that happens is a defect: another error, a file elsewhere, no end. `tests/test_hostile.py` calls them with
+Anything else that happens is a defect: another error, a file elsewhere, no end. `tests/project/test_hostile.py` calls
+them with
 mutations of valid files, `tests/fuzz.py` with what a fuzzer thinks of, from the same seeds.
 """
 

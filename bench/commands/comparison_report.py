@@ -84,8 +84,10 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
     counts = ", ".join(f"{verdicts[name]} {name}" for name in get_args(Verdict) if verdicts[name])
     versions = [f"{each.name} {each.before} → {each.after}" for each in comparison.differences if not each.is_condition]
     return [
-        (f"{comparison.variant.capitalize()} latency, A → B: {counts} "
-        "(verdicts by 99.5% intervals; the same: within 1%)."),
+        (
+            f"{comparison.variant.capitalize()} latency, A → B: {counts} "
+            "(verdicts by 99.5% intervals; the same: within 1%)."
+        ),
         f"Geometric mean of the changes: {_interval(comparison.overall)}; {other}: {_interval(comparison.control)}.",
         *_control(comparison),
         *_lone_processes(cells),

@@ -2,7 +2,7 @@
 
 Each row says how to build the real architecture offline, with random weights and exactly the parameters of its
 checkpoint, and how its image processor prepares the input. To add a model, add a row: `bench.measuring.build` makes it,
-`tests/test_models.py` checks it, every table and page takes it up.
+`tests/bench/plans/test_models.py` checks it, every table and page takes it up.
 
     python -m bench list
 """

@@ -7,7 +7,8 @@ interval) and a `Verdict`. Published variants have only a mean or a median: they
 Why no bootstrap. Processes differ by more than any one of them shows (6.5% against ±1% on ResNet-50, two cores), so an
 interval has to come from the differences *between* processes, and there are only three to eight of them. Resampling
 three values reaches ten different sets and covers far less than it claims; Student's t over the logarithms of the
-processes' own medians covers as it claims from two processes on (`tests/test_statistics.py` compares both), and what
+processes' own medians covers as it claims from two processes on (`tests/bench/statistics/test_statistics.py` compares
+both), and what
 varies within a process is contained in how its median scatters. One process alone gives the order-statistics interval
 of its median: true of that process, not of the machine, and whoever shows it sees `processes == 1`.
 

@@ -1,7 +1,7 @@
 """Columns of a table that arrays of numpy cannot hold well: `Texts`, each of them held once, and `Ragged`, lists of
 numbers of any length. Each has something for every row, and `take` picks rows of it, as that of an array does.
 
-    python -m pytest tests/test_columns.py
+    python -m pytest tests/generator/data/test_columns.py
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 What the lines of a run have in common, cell and environment, is decoded once; the calls of thousands of variants are
 decoded as one list. A line that is wrong is read again by `bench.records.record`, which says what is wrong with it.
 
-    python -m pytest tests/test_lines.py
+    python -m pytest tests/generator/data/test_lines.py
 """
 
 from __future__ import annotations

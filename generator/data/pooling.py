@@ -2,10 +2,11 @@
 
 What `bench.statistics.statistics` and `bench.statistics.causes` define for one cell is worked out here for thousands of
 cells at once, in
-arrays of shape (cells, processes): a million records take seconds instead of minutes, and `tests/test_pooling.py` holds
+arrays of shape (cells, processes): a million records take seconds instead of minutes, and
+`tests/generator/data/test_pooling.py` holds
 both against each other.
 
-    python -m pytest tests/test_pooling.py
+    python -m pytest tests/generator/data/test_pooling.py
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A `Card`, all words decided, enters; PNG leaves. The same card gives the same bytes: own fonts, no date. Cards are kept
 by what is on them, so that each is drawn once. Matplotlib shapes Arabic itself.
 
-    python -m pytest tests/test_cards.py
+    python -m pytest tests/generator/figures/test_cards.py
 """
 
 from __future__ import annotations

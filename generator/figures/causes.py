@@ -2,7 +2,7 @@
 
 Each sentence says what was measured, with its figure, the cause that explains the verdict best first.
 
-    python -m pytest tests/test_causes.py
+    python -m pytest tests/generator/figures/test_cause_sentences.py
 """
 
 from __future__ import annotations

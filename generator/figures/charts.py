@@ -4,7 +4,7 @@ Rows of `Results` and a `Language` enter; SVG bytes for light and dark pages, a 
 the main finding, and a caption leave. Bars need a zero, so where latencies differ by more than `LOG_FROM`, dots on a
 logarithmic scale take their place: the distance between two dots is then the speedup.
 
-    python -m pytest tests/test_charts.py
+    python -m pytest tests/generator/figures/test_charts.py
 """
 
 from __future__ import annotations

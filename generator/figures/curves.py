@@ -4,7 +4,7 @@ curves.
 The same colours, fonts and rules, mirrored as a whole for right-to-left languages. Where two curves lie on each other,
 the wider one drawn first shows at both sides of the other.
 
-    python -m pytest tests/test_tour_page.py
+    python -m pytest tests/generator/pages/test_walkthrough_page.py
 """
 
 from __future__ import annotations

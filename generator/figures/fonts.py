@@ -4,7 +4,7 @@ A face covers one script; a language reads with its own face and falls back to t
 shipped files (`drawing_font`); pages serve woff2 files with exactly the characters a language uses (`web_font`).
 No font of the machine or of another host is ever used, so that every build draws the same shapes.
 
-    python -m pytest tests/test_fonts.py
+    python -m pytest tests/generator/figures/test_fonts.py
 """
 
 from __future__ import annotations

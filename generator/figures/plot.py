@@ -4,7 +4,7 @@ Everything is placed in pixels of a canvas `WIDTH` wide, so that no two texts ca
 right-to-left languages. The same plot gives the same bytes on every machine: own fonts, text as paths. Matplotlib sets
 the text, Arabic too; the few shapes there are need no more of it, and are written in a tenth of its time.
 
-    python -m pytest tests/test_plot.py
+    python -m pytest tests/generator/figures/test_plot.py
 """
 
 from __future__ import annotations

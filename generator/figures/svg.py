@@ -4,7 +4,7 @@ Shapes enter, bytes leave, the same on every machine. Each letter is outlined on
 pixel are more than a screen shows. Attributes say what styles could: a host's Content-Security-Policy may apply to a
 drawing that is opened by itself, and admits no style within it.
 
-    python -m pytest tests/test_svg.py
+    python -m pytest tests/generator/figures/test_svg.py
 """
 
 from __future__ import annotations

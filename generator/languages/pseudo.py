@@ -4,7 +4,7 @@ A message enters, the same message in strange letters leaves: accented and 40% l
 (``ar-XB``). Code, placeholders, tags and link targets stay. An English word that is still readable on a page was never
 a message. For tests only.
 
-    python -m pytest tests/test_pseudo.py
+    python -m pytest tests/generator/languages/test_pseudo.py
 """
 
 from __future__ import annotations

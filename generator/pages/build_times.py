@@ -2,7 +2,7 @@
 
 A `bench.records.build_times.BuildTimes` and the words of a language enter; tables leave.
 
-    python -m pytest tests/test_performance_table.py
+    python -m pytest tests/generator/pages/test_build_times.py
 """
 
 from __future__ import annotations

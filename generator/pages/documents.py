@@ -2,7 +2,8 @@
 
 Cells and the words of a language enter; HTML leaves, with a caption that says on what the document was made, and when.
 
-    python -m pytest tests/test_tour_page.py tests/test_quality_table.py tests/test_performance_table.py
+    python -m pytest tests/generator/pages/test_walkthrough_page.py tests/generator/pages/test_repeatability_table.py
+    tests/generator/pages/test_build_times.py
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `Results` and the words of a language enter; its data as JSON and the place where its script builds it leave. What the
 script does is in docs/assets/javascripts/explorer/; all that it says comes from here.
 
-    python -m pytest tests/test_explorer.py
+    python -m pytest tests/generator/pages/test_explorer.py
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A `bench.records.injected_faults.Faults` and the words of a language enter; a table leaves.
 
-    python -m pytest tests/test_faults.py
+    python -m pytest tests/generator/pages/test_injected_faults.py
 """
 
 from __future__ import annotations

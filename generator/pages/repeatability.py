@@ -2,7 +2,7 @@
 
 A `bench.records.repeatability.Repeatability` and the words of a language enter; a table leaves.
 
-    python -m pytest tests/test_quality_table.py
+    python -m pytest tests/generator/pages/test_repeatability_table.py
 """
 
 from __future__ import annotations

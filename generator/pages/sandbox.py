@@ -4,7 +4,7 @@ Jinja's own sandbox keeps expressions from Python's inner parts, but lets them c
 numpy that writes a file (``tofile``, ``dump``). Here an expression may use the attributes of our own types and of plain
 values, and multiply texts only as far as a page is long.
 
-    python -m pytest tests/test_sandbox.py
+    python -m pytest tests/generator/pages/test_sandbox.py
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A `bench.records.walkthrough.Walkthrough` and the words of a language enter; HTML and a chart leave.
 
-    python -m pytest tests/test_tour_page.py
+    python -m pytest tests/generator/pages/test_walkthrough_page.py
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 In: a page, and the template of both. Out: their HTML. The navigation is the same for all pages of a folder that it
 leaves out, as it does thousands of models and devices: it is made once for them, and their sections are put into it.
 
-    python -m pytest tests/test_sidebars.py
+    python -m pytest tests/generator/site/test_sidebars.py
 """
 
 from __future__ import annotations

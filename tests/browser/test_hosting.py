@@ -1,4 +1,4 @@
-"""The real site below a path, as GitHub Pages hosts it; tests/test_publish.py has one at a root."""
+"""The real site below a path, as GitHub Pages hosts it; tests/generator/site/test_publish.py has one at a root."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from bench.records.record import Status
 from bench.records.scrub import MAX_LENGTH
 from bench.running.executors import Ended, LocalProcesses
 
-STUB = LocalProcesses((sys.executable, str(Path(__file__).with_name("stub_worker.py"))))
+STUB = LocalProcesses((sys.executable, str(Path(__file__).resolve().parents[2] / "stub_worker.py")))
 
 
 def job(model: str = "ViT", *, sampling: Sampling | None = None, shrunken: bool = False) -> Job:
@@ -133,7 +133,7 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survi
         "import sys; sys.path.insert(0, sys.argv[1]); from test_executors import job, run; import os;"
         "run(job('DETR'), timeout_s=600, STUB_CHILD=sys.argv[2])"
     )
-    process = subprocess.Popen([sys.executable, "-c", parent, str(Path(__file__).parent), str(child)])
+    process = subprocess.Popen([sys.executable, "-c", parent, str(Path(__file__).resolve().parents[2]), str(child)])
     wait_until(lambda: child.exists() and child.read_text())
     process.kill()
     process.wait()

@@ -83,7 +83,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def driver(cluster: Any, out: Path, *arguments: str) -> subprocess.Popen[str]:
-    stub = str(Path(__file__).with_name("stub_worker.py"))
+    stub = str(Path(__file__).resolve().parents[2] / "stub_worker.py")
     command = [sys.executable, "-u", "-c", DRIVER, stub, "--address", cluster.address, "--out", str(out), *arguments]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 

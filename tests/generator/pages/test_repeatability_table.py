@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from html_page import read
-from test_quality import OURS, repeat, repeatability
+from test_repeatability import OURS, repeat, repeatability
 
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, load_language

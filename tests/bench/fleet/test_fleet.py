@@ -1,4 +1,5 @@
-"""Fleets: no cell is lost and none doubled, whatever dies. The engine is a clock; tests/test_ray_engine.py has Ray."""
+"""Fleets: no cell is lost and none doubled, whatever dies. The engine is a clock; tests/bench/fleet/test_ray_engine.py
+has Ray."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def test_a_doubtful_dot_is_hollow() -> None:
 
 
 def test_the_stylesheet_has_the_same_two_variants() -> None:
-    style = (Path(__file__).parent.parent / "docs/assets/stylesheets/atlas.css").read_text(encoding="utf-8")
+    style = (Path(__file__).resolve().parents[3] / "docs/assets/stylesheets/atlas.css").read_text(encoding="utf-8")
     for variant in ("eager", "compiled"):
         assert re.findall(rf"--atlas-{variant}: (#\w+);", style) == [LIGHT[variant], DARK[variant]]
 

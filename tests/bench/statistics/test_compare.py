@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 from stub_worker import ENVIRONMENT
-from test_cli import bench
+from test_command_line import bench
 from test_sweep import plan, record
 
 from bench.commands.comparison_report import as_json, markdown, summary, warnings

@@ -18,7 +18,7 @@ from atlas_data import measured, measurement, rounds, telling
 from conftest import THOROUGH
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_cli import bench
+from test_command_line import bench
 
 from bench.errors import AtlasError
 from bench.exchange.exchange import export, import_

@@ -32,7 +32,7 @@ from generator.languages.blocks import split
 from generator.languages.language import load_language
 from generator.pages.atlas import Atlas
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md"))
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from generator.cli import main
 from generator.languages.language import LANGUAGES, catalog_path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: str) -> Result:

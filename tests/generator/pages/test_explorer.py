@@ -18,7 +18,7 @@ from generator.languages.language import LANGUAGES, UNKNOWN, Untranslated, load_
 from generator.pages import explorer
 from generator.pages.atlas import Atlas
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = ROOT / "docs" / "assets" / "javascripts" / "explorer"
 OWN_LIMIT = 40 * 1024
 

@@ -418,7 +418,7 @@ KILLS = 20 if THOROUGH else 8
 
 
 def start_parent(folder: Path, seconds: float = 0.02) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PARENT, str(Path(__file__).with_name("stub_worker.py")), str(folder)]
+    command = [sys.executable, "-c", PARENT, str(Path(__file__).resolve().parents[2] / "stub_worker.py"), str(folder)]
     return subprocess.Popen(
         command,
         cwd=ROOT,

@@ -13,7 +13,7 @@ from generator.languages import front_matter
 from generator.languages.language import LANGUAGES, catalog_path, load_language
 from generator.pages.pages import render_pages
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 
 def page(source: str, folder: Path, code: str = "en", catalog: str = "", atlas: Atlas | None = None) -> str:
@@ -34,7 +34,8 @@ def page(source: str, folder: Path, code: str = "en", catalog: str = "", atlas: 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_pages_are_as_they_were(code: str) -> None:
-    """After a wanted change: ``UPDATE_GOLDEN=1 python -m pytest tests/test_pages.py``, and look at the difference."""
+    """After a wanted change: ``UPDATE_GOLDEN=1 python -m pytest tests/generator/pages/test_pages.py``, and look at the
+    difference."""
     pages = rendered(code)
     if os.environ.get("UPDATE_GOLDEN"):
         for uri, content in pages.items():

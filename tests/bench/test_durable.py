@@ -17,8 +17,8 @@ import pytest
 from conftest import in_project, small_project
 from faults import Survived
 from power_cut import Disk
-from test_quality import OURS, repeatability
 from test_record import BEIT, VIT
+from test_repeatability import OURS, repeatability
 from test_sweep import MACHINE, Scripted, Silent, plan, record
 
 from bench import durable
