@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from bench.errors import AtlasError
@@ -167,6 +168,27 @@ class Results:
         for row in np.flatnonzero(unknown).tolist():
             plain[row] = None
         return plain
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The rows as a DataFrame, indexed by label. Text that is unknown is empty, anything else missing."""
+        kinds = {str: "str", int: "Int64", float: "float64", bool: "bool"}
+        return pd.DataFrame(
+            {
+                name: pd.Series(
+                    pd.to_datetime([row[name] for row in self.rows], utc=True).as_unit("us")
+                    if kind is datetime
+                    else [row[name] for row in self.rows],
+                    dtype=None if kind is datetime else kinds[kind],
+                )
+                for name, kind in COLUMNS.items()
+            }
+        )
+
+    @cached_property
+    def newest(self) -> pd.DataFrame:
+        """The rows that pages show: the newest run of each cell."""
+        return self.table[self.table["newest"]]
 
     @cached_property
     def newest_rows(self) -> Rows:
