@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from setuptools import find_packages  # type: ignore[import-untyped]
 
 from bench.commands import command_line
 from bench.commands.selection import profile_of
@@ -61,4 +62,5 @@ def test_every_package_is_installed() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     folders = {path.parent for top in ("bench", "generator") for path in (ROOT / top).rglob("__init__.py")}
     names = {folder.relative_to(ROOT).as_posix().replace("/", ".") for folder in folders}
-    assert set(settings["tool"]["setuptools"]["packages"]) == names
+    find = settings["tool"]["setuptools"]["packages"]["find"]
+    assert set(find_packages(str(ROOT), include=find["include"], exclude=find["exclude"])) == names

@@ -1,10 +1,10 @@
 // Should this record be compiled for? Pure: a row of the decision data and a number of calls enter, an outcome leaves.
-// decision.js shows it; the words for each outcome are in generator/pages/decision.py.
+// decision.js shows it; the words for each outcome are in decision.py.
 
 // Two latencies without an interval count as different from this ratio on: processes of one model differ by as much.
 const NOISE = 1.05
 
-// A gain or loss within this ratio is none, however narrow its interval. As in bench/statistics/statistics.py.
+// A gain or loss within this ratio is none, however narrow its interval. As in bench/statistics.
 const SAME = 1.01
 
 const OF_STATUS = { oom: "compiled-failed", eager_oom: "eager-failed", fail_accuracy: "wrong", throttled: "unknown", skipped: "unknown" }

@@ -130,7 +130,8 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survi
     """The parent has no chance to clean up: the worker itself sees its pipe close."""
     child = tmp_path / "child"
     parent = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from test_executors import job, run; import os;"
+        "import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/bench/running']; from test_executors import job, run;"
+        "import os;"
         "run(job('DETR'), timeout_s=600, STUB_CHILD=sys.argv[2])"
     )
     process = subprocess.Popen([sys.executable, "-c", parent, str(Path(__file__).resolve().parents[2]), str(child)])

@@ -109,5 +109,5 @@ def test_code_that_holds_a_fence_stands_in_a_longer_one() -> None:
 def test_every_page_that_tells_of_the_walkthrough_asks_whether_there_is_one() -> None:
     for source in read_pages():
         text = Path(source.where).read_text("utf-8")
-        if re.search(r"\{\{ tour[._]|loss_chart", text):
-            assert "{% if tour %}" in text
+        if re.search(r"\{\{ walkthrough[._]|loss_chart", text):
+            assert "{% if walkthrough %}" in text
