@@ -1,0 +1,149 @@
+"""The section “Follow one number” of README.md is true: a number is measured, and followed into a cell of an Arabic page.
+
+The stops are written in README.md alone. Everything that they name runs for real, in this process and under a profiler;
+only the compiler and the search for the machine's peaks, which take long, are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+import torch
+from conftest import ROOT
+
+from bench.measuring import roofline, worker
+from bench.plans.messages import Job, Machine, Preflight, Recipe, Request
+from bench.plans.plan import make_plan
+from bench.plans.profiles import PROFILES, Sampling
+from bench.records.record import Peaks, Record
+from bench.running import sweep
+from bench.running.executors import Ended
+from generator.data.load import load
+from generator.languages.language import load_language
+from generator.pages.pages import render
+
+MOST_MODULES = 12
+
+SHORT = Sampling(max_s=0.1, min_rounds=3, min_samples=6, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1)
+
+PAGE = """---
+title: One number
+---
+
+# One number {#one-number}
+
+{{ latency_table() }}
+"""
+
+
+class Stop(NamedTuple):
+    """One line of the section: a function, or `Class.method`, and the file that defines it."""
+
+    file: str
+    function: str
+
+
+def stops() -> list[Stop]:
+    section = re.search(r"(?ms)^## Follow one number\n(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert section
+    found = re.findall(r"(?m)^\d+\. `([\w/]+\.py)`, `([\w.]+)`", section[1])
+    assert len(found) == len(re.findall(r"(?m)^\d+\. ", section[1])), "each stop names a file and a function"
+    return [Stop(*each) for each in found]
+
+
+def test_the_stops_exist_and_are_few() -> None:
+    for stop in stops():
+        module = import_module(stop.file.removesuffix(".py").replace("/", "."))
+        assert attrgetter(stop.function)(module), stop
+    files = [stop.file for stop in stops()]
+    assert files[0] == "bench/measuring/rounds.py", "it begins where the clock is read"
+    assert 8 <= len(set(files)) <= MOST_MODULES
+
+
+@contextmanager
+def returns() -> Iterator[list[Stop]]:
+    """The functions of this project that return meanwhile, in that order, on any thread."""
+    seen: list[Stop] = []
+    root = f"{ROOT}/"
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "return" and frame.f_code.co_filename.startswith(root):
+            seen.append(Stop(frame.f_code.co_filename.removeprefix(root), frame.f_code.co_qualname))
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield seen
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]  # None ends it, as documented
+
+
+class InThisProcess:
+    """An executor that measures here, where the profiler can see it. Messages are encoded as between processes."""
+
+    def run(self, request: Request, **_: Any) -> Ended:
+        received = msgspec.json.decode(msgspec.json.encode(request), type=Preflight | Job)
+        return Ended(1.0, worker._answer(received, lambda _: None))
+
+
+class Silent:
+    on_second = None
+
+    def __getattr__(self, _name: str) -> Any:
+        return lambda *_: None
+
+
+def measure(folder: Path) -> Record:
+    """One process of one cell, as `python -m bench run` measures it. Returns what the file holds."""
+    profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), processes=1, sampling=SHORT)
+    plan = make_plan(profile, [Recipe(model="ViT", task="image-classification", shrunken=True)], "cpu")
+    executor = InThisProcess()
+    machine = sweep.preflight(executor, "cpu")
+    assert isinstance(machine, Machine)
+    run_file = sweep.find_run(plan, machine, folder, is_ordinary=False)
+    (record,) = sweep.run(plan, machine, run_file, executor, Silent())
+    return record
+
+
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(torch, "compile", lambda module, **_: module)
+    monkeypatch.setattr(roofline, "peaks", lambda *_: Peaks(matmul_flop_s=1e11, copy_bytes_s=1e10))
+    monkeypatch.setattr(sweep, "CACHE", tmp_path / "compiled")
+
+
+@pytest.mark.usefixtures("_quick")
+def test_a_number_takes_this_way_into_an_arabic_table(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "index.md").write_text(PAGE, encoding="utf-8")
+    arabic = load_language("ar")
+
+    with returns() as seen:
+        record = measure(tmp_path / "results")
+        results = load(tmp_path / "results", cache=tmp_path / "cache")
+        (page, *_) = render(arabic, results, docs)
+        html = str(page.content)
+
+    ended = iter(seen)  # what a stop returns, the next one takes: so they return in the order of README.md
+    for stop in stops():
+        assert stop in ended, f"{stop.file}, {stop.function}: not called, or not after the stop before it"
+
+    assert record.measurement
+    rounds = record.measurement.eager.rounds_ms
+    latency_ms = statistics.median(map(statistics.median, rounds))
+    shown = arabic.isolate(arabic.number(latency_ms, 3))
+    assert re.search(rf'<td class="number"[^>]*>{re.escape(shown)}', html), (shown, html)
