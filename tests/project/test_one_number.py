@@ -1,7 +1,7 @@
-"""The section “Follow one number” of README.md is true: a number is measured, and followed into a cell of an Arabic page.
+"""The section “Follow one number” of README.md is true: the test measures a latency and follows it to an Arabic page.
 
-The stops are written in README.md alone. Everything that they name runs for real, in this process and under a profiler;
-only the compiler and the search for the machine's peaks, which take long, are replaced.
+README.md alone lists the stops. Each of them runs for real, in this process and under a profiler. Only the compiler and
+the search for the machine's peaks are replaced, because they take long.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import pytest
@@ -88,7 +88,7 @@ def returns() -> Iterator[list[Stop]]:
         yield seen
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # None ends it, as documented
+        threading.setprofile(None)
 
 
 class InThisProcess:
@@ -100,21 +100,21 @@ class InThisProcess:
 
 
 class Silent:
-    on_second = None
+    """A reporter that reports nothing."""
 
-    def __getattr__(self, _name: str) -> Any:
-        return lambda *_: None
+    def __getattr__(self, name: str) -> Any:
+        return None if name == "on_second" else lambda *_: None
 
 
 def measure(folder: Path) -> Record:
     """One process of one cell, as `python -m bench run` measures it. Returns what the file holds."""
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), processes=1, sampling=SHORT)
     plan = make_plan(profile, [Recipe(model="ViT", task="image-classification", shrunken=True)], "cpu")
-    executor = InThisProcess()
+    executor, reporter = InThisProcess(), cast(sweep.Reporter, Silent())
     machine = sweep.preflight(executor, "cpu")
     assert isinstance(machine, Machine)
     run_file = sweep.find_run(plan, machine, folder, is_ordinary=False)
-    (record,) = sweep.run(plan, machine, run_file, executor, Silent())
+    (record,) = sweep.run(plan, machine, run_file, executor, reporter)
     return record
 
 
