@@ -30,7 +30,6 @@ from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import Peaks, Record
 from bench.running import sweep
 from bench.running.executors import Ended
-from generator.data.load import load
 from generator.languages.language import load_language
 from generator.pages.pages import render
 
@@ -63,24 +62,33 @@ def stops() -> list[Stop]:
     return [Stop(*each) for each in found]
 
 
+def defined(stop: Stop) -> Any:
+    return attrgetter(stop.function)(import_module(stop.file.removesuffix(".py").replace("/", ".")))
+
+
 def test_the_stops_exist_and_are_few() -> None:
     for stop in stops():
-        module = import_module(stop.file.removesuffix(".py").replace("/", "."))
-        assert attrgetter(stop.function)(module), stop
+        assert defined(stop), stop
     files = [stop.file for stop in stops()]
     assert files[0] == "bench/measuring/rounds.py", "it begins where the clock is read"
     assert 8 <= len(set(files)) <= MOST_MODULES
 
 
-@contextmanager
-def returns() -> Iterator[list[Stop]]:
-    """The functions of this project that return meanwhile, in that order, on any thread."""
-    seen: list[Stop] = []
-    root = f"{ROOT}/"
+def loader() -> Any:
+    """The function that returns what pages can show."""
+    (stop,) = (stop for stop in stops() if stop.function == "load" and stop.file.startswith("generator/data/"))
+    return defined(stop)
 
-    def note(frame: FrameType, event: str, _: Any) -> None:
-        if event == "return" and frame.f_code.co_filename.startswith(root):
-            seen.append(Stop(frame.f_code.co_filename.removeprefix(root), frame.f_code.co_qualname))
+
+@contextmanager
+def returns() -> Iterator[list[tuple[Stop, Any]]]:
+    """The stops that return meanwhile, in that order and on any thread, with what they return."""
+    seen: list[tuple[Stop, Any]] = []
+    watched = {(f"{ROOT}/{stop.file}", stop.function): stop for stop in stops()}
+
+    def note(frame: FrameType, event: str, value: Any) -> None:
+        if event == "return" and (stop := watched.get((frame.f_code.co_filename, frame.f_code.co_qualname))):
+            seen.append((stop, value))
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -134,16 +142,17 @@ def test_a_number_takes_this_way_into_an_arabic_table(tmp_path: Path) -> None:
 
     with returns() as seen:
         record = measure(tmp_path / "results")
-        results = load(tmp_path / "results", cache=tmp_path / "cache")
+        results = loader()(tmp_path / "results", cache=tmp_path / "cache")
         (page, *_) = render(arabic, results, docs)
         html = str(page.content)
 
-    ended = iter(seen)  # what a stop returns, the next one takes: so they return in the order of README.md
-    for stop in stops():
-        assert stop in ended, f"{stop.file}, {stop.function}: not called, or not after the stop before it"
+    returned = (stop for stop, _ in seen)
+    for stop in stops():  # what one returns, the next one takes: they return in the order of README.md
+        assert stop in returned, f"{stop.file}, {stop.function}: not called, or not after the stop before it"
 
     assert record.measurement
     rounds = record.measurement.eager.rounds_ms
-    latency_ms = statistics.median(map(statistics.median, rounds))
-    shown = arabic.isolate(arabic.number(latency_ms, 3))
+    clocked = {tuple(round(call, 6) for call in value) for stop, value in seen if stop == stops()[0]}
+    assert set(rounds) <= clocked, "the record holds what the first stop has timed"
+    shown = arabic.isolate(arabic.number(statistics.median(map(statistics.median, rounds)), 3))
     assert re.search(rf'<td class="number"[^>]*>{re.escape(shown)}', html), (shown, html)
