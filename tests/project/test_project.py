@@ -1,66 +1,198 @@
-"""What the project says of itself: commands and files that README and others name are there, and all packages too."""
+"""What the project says about itself is true: the commands, files and versions that its documents name exist."""
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
-from setuptools import find_packages  # type: ignore[import-untyped]
+from setuptools import find_namespace_packages  # type: ignore[import-untyped]
 
 from bench.commands import command_line
 from bench.commands.selection import profile_of
 from generator import cli as generator_cli
 
-TEXTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "recipes/README.md")]
+DOCUMENTS = (
+    *("README.md", "CONTRIBUTING.md", "SECURITY.md", "DECISIONS.md", "CHANGELOG.md"),
+    *("recipes/README.md", "requirements/README.md", "locales/README.md"),
+)
+"""Documents for contributors. Those for readers are pages, which have tests of their own."""
+
+PAST = ("DECISIONS.md", "CHANGELOG.md")
+"""Documents that may name what no longer exists."""
+
+PRESENT = [name for name in DOCUMENTS if name not in PAST]
+
+EXAMPLES = {
+    "docs/memory.md",
+    "locales/ko/LC_MESSAGES/messages.po",
+    "locales/page-views.csv",
+    "tests/findings/",
+    "generator/data/registry.py",  # to be removed here when it exists
+}
+"""Files that a recipe tells its reader to make, or that a command makes."""
 
 COMMAND = re.compile(
-    r"(?:^|`|\S=\S+ )(?:\.venv/bin/)?(python -m (?:bench|generator) [^`\n]*|make [a-z-]+)", re.MULTILINE
+    r"(?:^|`|\S=\S+ )(?:\.venv/bin/)?(python -m (?:bench|generator|perf) ?[^`\n]*|make [a-z-]+)", re.MULTILINE
 )
-FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|yml|toml|md|txt|po|sh))`")
+PATH = re.compile(
+    r"`((?:[\w.-]+/)+(?:[\w.-]+\.(?:py|yml|toml|md|txt|in|po|sh|csv))?|[\w-]+\.(?:in|md|sh|toml|txt|yaml|yml))`"
+)
+TARGET = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
-def commands(text: str) -> list[str]:
-    return COMMAND.findall(text)
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name if path.parent == ROOT else path.parent.name)
-def test_commands_that_are_named_exist(path: Path) -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for command in commands(path.read_text(encoding="utf-8")):
+def settings() -> dict[str, Any]:
+    return tomllib.loads(text("pyproject.toml"))
+
+
+# ── Commands and paths ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_commands_that_are_named_exist(name: str) -> None:
+    makefile = text("Makefile")
+    for command in COMMAND.findall(text(name)):
         match shlex.split(command, comments=True):
             case ["make", target]:
                 assert re.search(rf"(?m)^{target}:", makefile), command
-            case [*_, "--help"]:
+            case ["python", "-m", "perf"] | [*_, "--help"]:
                 pass
             case ["python", "-m", "bench", "run", *arguments]:
                 profile_of(command_line.parser().parse_args(["run", *arguments]))
             case ["python", "-m", "bench", *arguments]:
                 command_line.parser().parse_args(arguments)
-            case ["python", "-m", "generator", name, *arguments]:
-                generator_cli.main.commands[name].make_context(name, arguments, resilient_parsing=True)
+            case ["python", "-m", module, *_] if module.startswith("generator."):
+                assert (ROOT / f"{module.replace('.', '/')}.py").exists(), command
+            case ["python", "-m", "generator", command_name, *arguments]:
+                generator_cli.main.commands[command_name].make_context(command_name, arguments, resilient_parsing=True)
             case _:
                 pytest.fail(command)
 
 
 def test_enough_commands_are_looked_at() -> None:
-    assert sum(len(commands(path.read_text(encoding="utf-8"))) for path in TEXTS) > 40
+    assert sum(len(COMMAND.findall(text(name))) for name in PRESENT) > 70
 
 
-@pytest.mark.parametrize("path", TEXTS[:3], ids=lambda path: path.name)
-def test_files_that_are_named_exist(path: Path) -> None:
-    made = {"locales/ko/LC_MESSAGES/messages.po"}  # by a command of the same sentence
-    named = set(FILE.findall(path.read_text(encoding="utf-8"))) - made
+@pytest.mark.parametrize("name", PRESENT)
+def test_paths_that_are_named_exist(name: str) -> None:
+    """A path is relative to the root, or to the folder of its document."""
+    document = text(name)
+    named = {*PATH.findall(document), *TARGET.findall(document)} - EXAMPLES
     assert named
-    assert {name for name in named if not (ROOT / name).exists()} == set()
+    missing = {path for path in named if not any((folder / path).exists() for folder in (ROOT, (ROOT / name).parent))}
+    assert missing - ignored() == set()
+
+
+def ignored() -> set[str]:
+    """The folders that git ignores: commands make them."""
+    return {line.lstrip("/") for line in text(".gitignore").splitlines()}
+
+
+def test_enough_paths_are_looked_at() -> None:
+    assert sum(len(PATH.findall(text(name))) for name in PRESENT) > 80
+
+
+# ── The tree of README.md ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def tree() -> dict[str, str]:
+    """Folder → its line."""
+    block = re.search(r"(?ms)^## Where things are\n.*?^```\n(.*?)^```", text("README.md"))
+    assert block
+    folders: dict[str, str] = {}
+    parent = ""
+    for line in block[1].splitlines():
+        match = re.fullmatch(r"( *)(\w+/) +(\S.*)", line)
+        assert match, line
+        indent, folder, what = match.groups()
+        parent = parent if indent else folder
+        folders[parent + folder if indent else folder] = what
+    return folders
+
+
+def test_the_tree_has_each_package_and_nothing_else() -> None:
+    packages = {
+        f"{path.parent.relative_to(ROOT).as_posix()}/"
+        for top in ("bench", "generator")
+        for path in (ROOT / top).glob("*/__init__.py")
+    }
+    named = set(tree())
+    assert {folder for folder in named if not (ROOT / folder).is_dir()} == set()
+    assert packages - named == set()
+
+
+def test_folders_import_only_from_those_above_them() -> None:
+    """Modules directly below `bench/` and `generator/` serve every folder, or start the program: they have no place."""
+    order = [folder.strip("/").replace("/", ".") for folder in tree()]
+
+    def place(module: str) -> int:
+        return max((at for at, package in enumerate(order) if f"{module}.".startswith(f"{package}.")), default=-1)
+
+    upward = [
+        f"{path.relative_to(ROOT)}: {module}"
+        for top in ("bench", "generator")
+        for path in (ROOT / top).rglob("*.py")
+        for module in imports(path)
+        if path.parent != ROOT / top and place(module) > place(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    ]
+    assert upward == []
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of this project that a module imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        yield from (name for name in names if name.partition(".")[0] in {"bench", "generator"})
+
+
+# ── Contributing, changes, versions ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_contributing_is_short() -> None:
+    lines = text("CONTRIBUTING.md").splitlines()
+    assert len(lines) <= 150
+    assert [line for line in lines if len(line) > 120] == []
+
+
+def test_decisions_have_one_form() -> None:
+    sections = re.split(r"(?m)^## ", text("DECISIONS.md"))[1:]
+    titles = [section.splitlines()[0] for section in sections]
+    numbers = []
+    for title, section in zip(titles, sections, strict=True):
+        match = re.fullmatch(r"(\d+)\. \S.* \(\d{4}-\d\d-\d\d\)", title)
+        assert match, title
+        numbers.append(int(match[1]))
+        for part in ("**Context.** ", "**Decision.** ", "**Evidence.** "):
+            assert section.count(part) == 1, (title, part)
+    assert numbers == list(range(len(numbers), 0, -1)), "the newest decision comes first, and no number is missing"
+
+
+def test_changes_have_the_form_of_keepachangelog_and_the_version_of_the_project() -> None:
+    headings = re.findall(r"(?m)^## (.*)$", text("CHANGELOG.md"))
+    assert headings[0] == "[Unreleased]"
+    versions = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d", heading) for heading in headings[1:]]
+    assert all(versions), headings
+    assert versions[0]
+    assert versions[0][1] == settings()["project"]["version"]
+    kinds = set(re.findall(r"(?m)^### (.*)$", text("CHANGELOG.md")))
+    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def test_every_package_is_installed() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    found = find_namespace_packages(str(ROOT), **settings()["tool"]["setuptools"]["packages"]["find"])
     folders = {path.parent for top in ("bench", "generator") for path in (ROOT / top).rglob("__init__.py")}
-    names = {folder.relative_to(ROOT).as_posix().replace("/", ".") for folder in folders}
-    find = settings["tool"]["setuptools"]["packages"]["find"]
-    assert set(find_packages(str(ROOT), include=find["include"], exclude=find["exclude"])) == names
+    assert set(found) == {folder.relative_to(ROOT).as_posix().replace("/", ".") for folder in folders}
