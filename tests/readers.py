@@ -33,7 +33,8 @@ from bench.exchange.importers import Given
 from bench.plans.checkpoints import refuse_unsafe
 from bench.records import document
 from bench.records.injected_faults import Place
-from bench.records.record import RESULTS, encode
+from bench.records.record import RESULTS
+from bench.records.run_file import encode
 from bench.records.walkthrough import SCHEMA as WALKTHROUGH_SCHEMA
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.checks import checks

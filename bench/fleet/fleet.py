@@ -22,7 +22,8 @@ from bench.fleet.cluster import Engine, Look, Node, Reply, Work, committed, fing
 from bench.plans.duration import Pace
 from bench.plans.messages import Machine, Preflight
 from bench.plans.plan import Agenda, Plan, Step, tallies
-from bench.records.record import Record, read
+from bench.records.record import Record
+from bench.records.run_file import read
 from bench.running.executors import Ended
 from bench.running.sweep import RunFile, flags, interruptible, owned, record_of, surveyed, write
 

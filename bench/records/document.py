@@ -1,6 +1,6 @@
 """A record that is one JSON file: written whole or not at all, refused with advice where it cannot be read.
 
-Runs append to JSON Lines (`bench.records.record`); what is made in one piece, a tour or a comparison of methods, is a
+Runs append to JSON Lines (`bench.records.run_file`); what is made in one piece, a tour or a comparison of methods, is a
 document.
 Its schema has a version of its own: such a file is made again, so an old one is refused with that advice instead of
 converted.

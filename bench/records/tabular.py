@@ -18,7 +18,8 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import SCHEMA, Record, no_record
+from bench.records.record import SCHEMA, Record
+from bench.records.run_file import no_record
 
 FORMULA = frozenset("=+-@\t\r")
 """Signs with which a spreadsheet takes a text for a formula, and runs it."""

@@ -33,20 +33,8 @@ from bench.plans.duration import Pace
 from bench.plans.messages import Finding, Job, Machine, Phase, Preflight, Recipe, Refusal, tells_of_memory
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.plans.profiles import KEEP_MEMORY, STANDARD, Profile
-from bench.records.record import (
-    DOCTOR,
-    RESULTS,
-    SCHEMA,
-    Environment,
-    Record,
-    Status,
-    append,
-    decode,
-    encode,
-    file_slug,
-    gave_nothing,
-    read,
-)
+from bench.records.record import DOCTOR, RESULTS, SCHEMA, Environment, Record, Status, gave_nothing
+from bench.records.run_file import append, decode, encode, file_slug, read
 from bench.records.scrub import one_line
 from bench.running.executors import Ended, Executor
 

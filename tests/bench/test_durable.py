@@ -29,7 +29,8 @@ from bench.exchange.importers import Given
 from bench.plans.messages import Finding
 from bench.records import document
 from bench.records import repeatability as repeatability_document
-from bench.records.record import Measurement, Record, Status, Variant, append, encode, read
+from bench.records.record import Measurement, Record, Status, Variant
+from bench.records.run_file import append, encode, read
 from bench.running import sweep
 from bench.running.executors import Ended
 from generator.cache import Cache
@@ -322,7 +323,8 @@ def test_a_write_that_is_cut_short_leaves_the_record_before_it(tmp_path: Path, s
     run = tmp_path / "run.jsonl"
     append(run, RECORDS[:1])
     code = (
-        "import sys, msgspec, pathlib; from bench.records.record import append, read; path = pathlib.Path(sys.argv[1]);"
+        "import sys, msgspec, pathlib; from bench.records.run_file import append, read;"
+        "path = pathlib.Path(sys.argv[1]);"
         "append(path, [msgspec.structs.replace(next(read(path)), process=1, reason='x' * 30_000)])"
     )
     limit = run.stat().st_size + 10_000

@@ -16,7 +16,7 @@ from conftest import ROOT, small_project
 from bench.errors import AtlasError
 from bench.machine import commit
 from bench.records.build_times import EDITS, OURS, START, BuildTimes, Machine, nothing_yet
-from bench.records.record import read
+from bench.records.run_file import read
 from generator.data.load import load
 from generator.languages.language import LANGUAGES, load_language
 from generator.pages.pages import pages_of

@@ -21,7 +21,8 @@ from bench.fleet.simulation import PASSED, Silent, SimulatedEngine
 from bench.plans.duration import Pace
 from bench.plans.messages import Finding, Machine, Preflight
 from bench.plans.plan import Plan, pending
-from bench.records.record import Record, Status, append, read
+from bench.records.record import Record, Status
+from bench.records.run_file import append, read
 from bench.running import sweep
 from bench.running.executors import Ended
 from bench.running.sweep import RunFile, find_run

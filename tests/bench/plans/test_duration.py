@@ -13,7 +13,8 @@ from test_sweep import MACHINE, plan, record
 from bench.plans.duration import Pace
 from bench.plans.messages import Machine
 from bench.plans.profiles import PROFILES, Profile, Sampling
-from bench.records.record import Cell, Measurement, Record, append
+from bench.records.record import Cell, Measurement, Record
+from bench.records.run_file import append
 from bench.running.sweep import earlier
 
 VIT, BEIT = (each for each in plan("ViT", "BeiT").planned)

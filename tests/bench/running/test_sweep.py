@@ -32,7 +32,8 @@ from bench.plans.messages import Finding, Job, Machine, Phase, Recipe, Request
 from bench.plans.models import find
 from bench.plans.plan import Plan, Planned, Step, make_plan
 from bench.plans.profiles import PROFILES, Sampling
-from bench.records.record import SCHEMA, Measurement, Record, Status, append, read
+from bench.records.record import SCHEMA, Measurement, Record, Status
+from bench.records.run_file import append, read
 from bench.running import sweep
 from bench.running.executors import ROOT, Ended, Executor
 from bench.running.sweep import RunFile, find_run, run, slug
