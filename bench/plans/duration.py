@@ -18,7 +18,7 @@ STARTUP_S, COMPILE_S = 12.0, 45.0
 
 
 @dataclass
-class Pace:
+class DurationEstimates:
     """Seconds by cell, and by whether its compile cache was empty."""
 
     sampling: Sampling
@@ -27,7 +27,7 @@ class Pace:
     _sums: dict[tuple[str | None, bool], tuple[float, int]] = field(default_factory=dict, init=False)
 
     @classmethod
-    def learned(cls, profile: Profile, records: Iterable[Record]) -> Pace:
+    def from_records(cls, profile: Profile, records: Iterable[Record]) -> DurationEstimates:
         """From earlier runs: of a cell the newest counts, with this profile if there is one."""
         pace = cls(profile.sampling)
         known = [record for record in records if record.seconds is not None and _is_alike(record, profile)]

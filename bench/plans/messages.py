@@ -24,7 +24,7 @@ MEMORY_WORDS = (
 )
 
 
-def tells_of_memory(text: str) -> bool:
+def is_out_of_memory(text: str) -> bool:
     """Whether these words of an error say that memory ran out."""
     return "MemoryError" in text or any(words in text.lower() for words in MEMORY_WORDS)
 
@@ -100,7 +100,7 @@ class Phase(_Message, frozen=True):
     of: int = 0
 
 
-class Finding(_Message, frozen=True):
+class Outcome(_Message, frozen=True):
     """Answer to a `Job`: how the cell ended, and what was measured."""
 
     status: Status
@@ -124,7 +124,7 @@ class Refusal(_Message, frozen=True):
 
 
 Request = Preflight | Job | TakeWalkthrough
-Answer = Machine | Finding | WalkthroughTaken | Refusal
+Answer = Machine | Outcome | WalkthroughTaken | Refusal
 Message = Phase | Answer
-Tell = Callable[[Message], None]
+Send = Callable[[Message], None]
 """How a worker sends a message."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from bench.plans.duration import Pace
+from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.profiles import Profile
 from bench.records.record import Cell, Record, as_name, gave_nothing
@@ -111,7 +111,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class CellProgress:
     """What the records say about one cell: what planning needs of them, without their samples."""
 
     done: int = 0  # processes
@@ -119,9 +119,9 @@ class Tally:
     has_latencies: bool = False
     node: str | None = None  # of a fleet, that the last process ran on
 
-    def plus(self, record: Record, *, counts: bool = True) -> Tally:
+    def plus(self, record: Record, *, counts: bool = True) -> CellProgress:
         """With one more record. One that doesn't count only takes its number."""
-        return Tally(
+        return CellProgress(
             done=self.done + counts,
             next_process=max(self.next_process, record.process + 1),
             has_latencies=self.has_latencies or (counts and not gave_nothing(record)),
@@ -134,12 +134,12 @@ class Tally:
         return self.done > 0 and not self.has_latencies
 
 
-UNTOUCHED = Tally()
+UNTOUCHED = CellProgress()
 
 
-def tallies(records: Iterable[Record], forgotten: Sequence[Record] = ()) -> dict[Cell, Tally]:
+def progress_by_cell(records: Iterable[Record], forgotten: Sequence[Record] = ()) -> dict[Cell, CellProgress]:
     """By the identity of the cell. Records that are `forgotten` do not count."""
-    told: dict[Cell, Tally] = {}
+    told: dict[Cell, CellProgress] = {}
     uncounted = {(record.cell.identity, record.process) for record in forgotten}
     for record in records:
         identity = record.cell.identity
@@ -148,17 +148,17 @@ def tallies(records: Iterable[Record], forgotten: Sequence[Record] = ()) -> dict
 
 
 def pending(
-    plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record] = (), pace: Pace | None = None
+    plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record] = (), pace: DurationEstimates | None = None
 ) -> list[Step]:
     """What is still to be done, in order: the first process of every cell, then the second …
 
     A cell that gave nothing at all is done, unless its records are `forgotten`. With a `pace`, because time is limited,
     cells come as `by_use` puts them, else as they are planned.
     """
-    return _steps(plan, tallies(records, forgotten), pace)
+    return _steps(plan, progress_by_cell(records, forgotten), pace)
 
 
-def _steps(plan: Plan, told: Mapping[Cell, Tally], pace: Pace | None) -> list[Step]:
+def _steps(plan: Plan, told: Mapping[Cell, CellProgress], pace: DurationEstimates | None) -> list[Step]:
     planned = by_use(plan.planned, pace) if pace else plan.planned
     tallied = [(each, told.get(each.cell.identity, UNTOUCHED)) for each in planned]
     return [
@@ -169,7 +169,7 @@ def _steps(plan: Plan, told: Mapping[Cell, Tally], pace: Pace | None) -> list[St
     ]
 
 
-def by_use(planned: Sequence[Planned], pace: Pace) -> list[Planned]:
+def by_use(planned: Sequence[Planned], pace: DurationEstimates) -> list[Planned]:
     """Cells in the order in which a limited time is spent best: whenever it ends, what is done tells the most.
 
     One combination of data type, batch size and compile mode comes after the other, as planned. In each comes the
@@ -197,7 +197,7 @@ def _pixels_by_parameters(planned: Planned) -> float:
     return spec.parameters * math.prod(spec.input_size) if spec else math.inf
 
 
-def fitting(steps: Sequence[Step], pace: Pace, left_s: float) -> list[Step]:
+def fitting(steps: Sequence[Step], pace: DurationEstimates, left_s: float) -> list[Step]:
     """The steps that so many seconds hold, one after the other: what takes too long gives way to what does not, and so
     do the later processes of its cell, which need its cache."""
     held, left_out = [], set[Cell]()
@@ -210,12 +210,12 @@ def fitting(steps: Sequence[Step], pace: Pace, left_s: float) -> list[Step]:
     return held
 
 
-def duration_s(steps: Iterable[Step], pace: Pace) -> float:
+def duration_s(steps: Iterable[Step], pace: DurationEstimates) -> float:
     """How long all of them will take."""
     return sum(_seconds(step, pace) for step in steps)
 
 
-def _seconds(step: Step, pace: Pace) -> float:
+def _seconds(step: Step, pace: DurationEstimates) -> float:
     return pace.of(step.planned.cell, step.is_first)
 
 
@@ -226,21 +226,26 @@ class Agenda:
     come first. Holds a tally for each cell and no record, so that a hundred thousand cells are no burden.
     """
 
-    def __init__(self, plan: Plan, told: Mapping[Cell, Tally] | None = None, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        progress: Mapping[Cell, CellProgress] | None = None,
+        durations: DurationEstimates | None = None,
+    ) -> None:
         self._processes = plan.profile.processes
-        self._tallies = dict(told or {})
+        self._tallies = dict(progress or {})
         self._nodes: frozenset[str] = frozenset()
         self._returned: list[tuple[Step, str]] = []  # and the node where it came to nothing
         self._open: deque[Step] = deque()  # for whoever comes
         self._at: dict[str, deque[Step]] = {}  # for the node that began the cell
         self.left = 0  # processes that have not ended
-        for planned in by_use(plan.planned, pace) if pace else plan.planned:
+        for planned in by_use(plan.planned, durations) if durations else plan.planned:
             tally = self._tallies.get(planned.cell.identity, UNTOUCHED)
             if not tally.has_failed:
                 self.left += max(0, self._processes - tally.done)
                 self._enlist(planned, tally)
 
-    def _enlist(self, planned: Planned, tally: Tally) -> None:
+    def _enlist(self, planned: Planned, tally: CellProgress) -> None:
         if tally.done < self._processes:
             step = Step(planned, tally.next_process, is_first=tally.done == 0)
             queue = self._at.setdefault(tally.node, deque()) if tally.node else self._open

@@ -66,7 +66,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.builder, self.action, self.size, self.repeat
 
 
-class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BuildEnvironment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What it was timed on, and what. No host name, user or path."""
 
     device_name: str  # of the processor
@@ -91,7 +91,7 @@ class BuildTimes(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: int
     taken_at: datetime  # UTC
-    environment: Machine
+    environment: BuildEnvironment
     command: str
     timings: tuple[Timing, ...] = ()
 
@@ -150,7 +150,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def nothing_yet(environment: Machine, command: str) -> BuildTimes:
+def nothing_yet(environment: BuildEnvironment, command: str) -> BuildTimes:
     """A document without timings, to begin with."""
     now = datetime.now(UTC).replace(microsecond=0)
     return BuildTimes(schema=SCHEMA, taken_at=now, environment=environment, command=command)

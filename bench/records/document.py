@@ -25,7 +25,7 @@ MAX_BYTES = 64 * 1024 * 1024
 """A larger file is refused: tours and comparisons have a thousandth of it."""
 
 
-class Document(Protocol):
+class JsonDocument(Protocol):
     """What all documents tell of themselves."""
 
     @property
@@ -37,10 +37,10 @@ class Document(Protocol):
         """When it was made, in UTC."""
 
 
-D = TypeVar("D", bound=Document)
+D = TypeVar("D", bound=JsonDocument)
 
 
-def write(document: Document, path: Path) -> Path:
+def write(document: JsonDocument, path: Path) -> Path:
     """Write the file whole or not at all, and replace one that is there. Raises `AtlasError` where that cannot be."""
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     try:

@@ -26,7 +26,7 @@ FAULTS = RESULTS / "faults"
 
 COMMAND = "python -m pytest -m fault --faults=bench/results/faults"
 
-Kind = Literal[
+FaultKind = Literal[
     "power_cut",
     "kill",
     "interrupt",
@@ -51,7 +51,7 @@ Kind = Literal[
 ]
 """What was done to the program."""
 
-Place = Literal[
+FaultPlace = Literal[
     "records",
     "run",
     "documents",
@@ -67,7 +67,7 @@ Place = Literal[
 ]
 """To what part of it."""
 
-Outcome = Literal[
+FaultOutcome = Literal[
     "nothing_lost",
     "resumed",
     "whole_or_before",
@@ -89,9 +89,9 @@ Outcome = Literal[
 class Injected(msgspec.Struct, frozen=True, kw_only=True):
     """So many faults of one kind at one place, all with this outcome."""
 
-    kind: Kind
-    place: Place
-    outcome: Outcome
+    kind: FaultKind
+    place: FaultPlace
+    outcome: FaultOutcome
     times: int
 
 
@@ -112,7 +112,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
 
 def gathered(environment: Environment, injected: Iterable[Injected], command: str = COMMAND) -> Faults:
     """The document of these, the same ones counted together."""
-    times: Counter[tuple[Kind, Place, Outcome]] = Counter()
+    times: Counter[tuple[FaultKind, FaultPlace, FaultOutcome]] = Counter()
     for each in injected:
         times[each.kind, each.place, each.outcome] += each.times
     return Faults(

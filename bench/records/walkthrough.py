@@ -34,7 +34,7 @@ class Graph(_Value, frozen=True):
     code: str | None  # None for one that is too long to be read
 
 
-class Break(_Value, frozen=True):
+class ExplainedBreak(_Value, frozen=True):
     """Where Dynamo ended a graph, in its own words."""
 
     reason: str
@@ -50,7 +50,7 @@ class FunctionWalkthrough(_Value, frozen=True):
     bytecode: str
     rewritten: str  # of what Dynamo made of the bytecode: loads of its own globals, jumps and returns
     graphs: tuple[Graph, ...]
-    breaks: tuple[Break, ...]
+    breaks: tuple[ExplainedBreak, ...]
     guards: tuple[str, ...]
     recompile_reasons: tuple[str, ...]  # when an input of another size followed
     recompiled: tuple[Graph, ...]
@@ -61,7 +61,7 @@ class StepWalkthrough(_Value, frozen=True):
 
     source: str
     graphs: tuple[Graph, ...]
-    breaks: tuple[Break, ...]
+    breaks: tuple[ExplainedBreak, ...]
     forward: str  # ATen graphs of the forward pass that AOTAutograd traced
     backward: str
     inductor_nodes: int  # of all graphs of the step, before Inductor fuses them

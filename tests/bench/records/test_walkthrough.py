@@ -29,7 +29,7 @@ def test_a_function_with_a_branch_on_data_becomes_a_graph_on_each_side_of_the_br
     assert "torch.relu" in (second.code or "")
     (only,) = found.breaks
     assert only.reason == "Data-dependent branching"
-    assert re.fullmatch(r"dynamo_tour\.py:\d+", only.location)
+    assert re.fullmatch(r"dynamo_walkthrough\.py:\d+", only.location)
     assert re.search(r"__compiled_fn_\d+\n", found.rewritten)
     assert "__resume_at" in found.rewritten
     assert "L['limit'] == 2.0" in found.guards
