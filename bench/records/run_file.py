@@ -21,14 +21,12 @@ from bench.errors import AtlasError
 from bench.records.record import MAX_NAME, SCHEMA, Record
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""A longer line is refused: the raw samples of the longest permitted cell need less than a tenth of it."""
+"""Limit for one line. The samples of the longest permitted cell take less than a tenth of it."""
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
-    """Convert a line of an older schema."""
-    if line["schema"] < SCHEMA:  # every version so far only added what is unknown of older lines
-        line = {**line, "schema": SCHEMA}
-    return line
+    """Convert a line of an older schema. So far, every version has only added optional fields."""
+    return {**line, "schema": SCHEMA}
 
 
 class _Versioned(msgspec.Struct):
@@ -36,7 +34,7 @@ class _Versioned(msgspec.Struct):
 
 
 def decode(line: bytes, where: str) -> Record:
-    """One line as a `Record`; `where` is ``file:line`` for the message of the `AtlasError`."""
+    """Return the record of one line. Raises `AtlasError`, which names the place `where` (``file:line``)."""
     if len(line.rstrip(b"\n")) > MAX_LINE_BYTES:
         raise _too_long(where)
     try:
@@ -48,24 +46,24 @@ def decode(line: bytes, where: str) -> Record:
                 where=where,
                 remedy="update Compile Atlas, or measure the cell again with this version",
             )
-        if schema == SCHEMA:  # straight into its type, which takes no more memory than a record has
+        if schema == SCHEMA:  # decoded directly: a hostile line can take no more memory than a record
             record = msgspec.json.decode(line, type=Record)
         else:
             record = msgspec.convert(_upgrade(msgspec.json.decode(line)), Record)
     except msgspec.ValidationError as error:
-        raise no_record(error, where, "measure the cell again") from None
+        raise invalid_record(error, where, "measure the cell again") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AtlasError(
             f"not valid JSON: {error}",
             where=where,
             remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
         ) from None
-    _refuse_other_days(record, where)
+    _refuse_impossible_dates(record, where)
     return record
 
 
-def no_record(error: msgspec.ValidationError, where: str, otherwise: str) -> AtlasError:
-    """What is wrong with something that should be a record: the advice is to correct the field, or what is said."""
+def invalid_record(error: msgspec.ValidationError, where: str, otherwise: str) -> AtlasError:
+    """Return an error for a value that is not a record. It advises to correct the field, or to do `otherwise`."""
     what = _PATTERN.sub("a sign that has no place there, or another form than it has to have", str(error))
     return AtlasError(
         f"not a record: {what}", where=where, remedy=f"correct the field named after `$.`, or {otherwise}"
@@ -75,8 +73,8 @@ def no_record(error: msgspec.ValidationError, where: str, otherwise: str) -> Atl
 _PATTERN = re.compile(r"Expected `str` matching regex .*?(?= - at |\Z)", re.DOTALL)
 
 
-def _refuse_other_days(record: Record, where: str) -> None:
-    """Dates that no calendar has, and times that no computer will have measured at."""
+def _refuse_impossible_dates(record: Record, where: str) -> None:
+    """Raise `AtlasError` for a source date that does not exist, or a measurement outside of the years 2000 to 2199."""
     try:
         if record.source:
             date(*[*map(int, record.source.date.split("-")), 1, 1][:3])
@@ -101,10 +99,10 @@ def _too_long(where: str) -> AtlasError:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a run file that hold something, with their numbers: no more than two are in memory.
+    """Yield the non-empty lines of a run file with their 1-based numbers, holding at most two in memory.
 
-    What an interrupted write leaves behind (see `finished`) has no newline. Raises `AtlasError` for a file that can't
-    be read, and for a line that is too long.
+    The incomplete last line of an interrupted write has no newline (see `_complete_lines`). Raises `AtlasError` if the
+    file cannot be read or a line is too long.
     """
     before = b""
     try:
@@ -126,52 +124,51 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def read(path: Path) -> Iterator[Record]:
-    """The records of one run file, in order.
+    """Yield the records of one run file, in order. Raises `AtlasError` at the first bad line.
 
-    Raises `AtlasError` at the first bad line. What an interrupted write leaves behind is passed over: `append` cuts it
-    off before it writes again.
+    Skips the incomplete last line of an interrupted write, which the next `append` cuts off.
     """
     for number, line in lines(path):
         if line.endswith(b"\n"):
             yield decode(line, f"{path}:{number}")
 
 
-def finished(content: bytes) -> list[bytes]:
-    """The lines of a run file that were written to their end, without their newlines.
+def _complete_lines(content: bytes) -> list[bytes]:
+    """Return the lines that were written to their end, without newlines.
 
-    A write that was interrupted leaves a last line without a newline; or, where the power went before all of it was on
-    the disk, one with bytes of zero, as which the file system shows what it never received.
+    An interrupted write leaves a last line without a newline. After a power cut, the last line may contain zero bytes
+    in place of data that never reached the disk.
     """
-    lines = content.split(b"\n")[:-1]
-    return lines[:-1] if lines and b"\0" in lines[-1] else lines
+    complete = content.split(b"\n")[:-1]
+    return complete[:-1] if complete and b"\0" in complete[-1] else complete
 
 
 def encode(record: Record) -> bytes:
-    """One line, newline included: compact JSON with fields in their declared order."""
+    """Return one line of compact JSON, with its newline. Fields keep their declared order."""
     return msgspec.json.encode(record) + b"\n"
 
 
 def append(path: Path, records: Iterable[Record]) -> None:
-    """Add records to a run file so that a kill or a power cut at any moment loses at most the line being written.
+    """Append records to a run file, so that a kill or a power cut loses at most the line being written.
 
-    Each line is written whole and fsynced; the torn last line of an earlier, interrupted write is cut off first. Raises
-    `OSError`, and leaves no more than such a line.
+    Cuts off the incomplete last line of an interrupted write, then writes and syncs line by line. Raises `OSError`,
+    and then leaves at most one incomplete line.
     """
     durable.make_folder(path.parent)
     with path.open("a+b") as file:
-        if not _cut_torn_line(file):
-            durable.sync_folder(path.parent)  # the file is new, and so is its name
+        if not _cut_incomplete_line(file):
+            durable.sync_folder(path.parent)  # the file may be new
         for record in records:
             file.write(encode(record))
             file.flush()
             os.fsync(file.fileno())
 
 
-def _cut_torn_line(file: IO[bytes]) -> int:
-    """How many bytes are left."""
+def _cut_incomplete_line(file: IO[bytes]) -> int:
+    """Truncate the file to its complete lines and return its size."""
     file.seek(0)
     content = file.read()
-    keep = sum(len(line) + 1 for line in finished(content))
+    keep = sum(len(line) + 1 for line in _complete_lines(content))
     if keep != len(content):
         file.truncate(keep)
     file.seek(keep)
@@ -179,10 +176,10 @@ def _cut_torn_line(file: IO[bytes]) -> int:
 
 
 def file_slug(text: str) -> str:
-    """A name for a run, and so for a file: small letters, digits, points and hyphens."""
+    """Return `text` as the name of a run and its file: lower-case letters, digits, points and hyphens."""
     return re.sub(r"[^a-z0-9.]+", "-", text.lower())[:MAX_NAME].strip("-.")
 
 
 def run_files(results: Path) -> list[Path]:
-    """Every run file below `results`, in a stable order. An existing file stands for itself."""
+    """Return all run files below the folder `results`, sorted; or `results` itself if it is a file."""
     return [results] if results.is_file() else sorted(path for path in results.rglob("*.jsonl") if path.is_file())
