@@ -272,7 +272,7 @@ def run(
     forgotten = run_file.failed if retry_failed else ()
     with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to it since it was found
-        while steps := pending(plan, records, forgotten=forgotten, pace=None if deadline is None else pace):
+        while steps := pending(plan, records, forgotten=forgotten, durations=None if deadline is None else pace):
             left_s = math.inf if deadline is None else deadline - time.monotonic()
             if not (steps := fitting(steps, pace, left_s)):
                 break
