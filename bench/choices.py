@@ -1,4 +1,4 @@
-"""What a user named: one of a closed set, or a path. Where it is not there, say what comes nearest.
+"""Resolve what a user typed: a member of a closed set, or an existing path. Unknown names get suggestions.
 
 python -c "from bench.choices import pick; print(pick('device', 'cdua', ('cuda', 'cpu')))"
 """
@@ -13,11 +13,11 @@ from bench.errors import AtlasError
 
 
 def pick(kind: str, name: str, known: Collection[str], *, remedy: str = "") -> str:
-    """The member of `known` that `name` means: case, spaces, `-` and `_` do not matter.
+    """Return the member of `known` that matches `name`, ignoring case, spaces, `-` and `_`.
 
-    Raises `AtlasError` naming the nearest members, or all of them when nothing comes near.
+    Raises `AtlasError` with the closest members, or with all of them if none is close.
     """
-    by_form = {_form(each): each for each in known}
+    by_form = {_form(member): member for member in known}
     if _form(name) in by_form:
         return by_form[_form(name)]
     near = [by_form[form] for form in difflib.get_close_matches(_form(name), by_form, n=3, cutoff=0.5)]
@@ -30,7 +30,7 @@ def _form(name: str) -> str:
 
 
 def existing(path: Path) -> Path:
-    """The path that a user named. Raises `AtlasError` where there is nothing."""
+    """Return `path`. Raises `AtlasError` if it does not exist."""
     if not path.exists():
         raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
     return path

@@ -1,9 +1,7 @@
-"""Files that outlive whatever interrupts their writing: a kill, a full disk, a power cut.
+"""Write files that survive an interruption: a kill, a full disk, a power cut.
 
-A path and bytes enter; a file leaves, whole, or what was there before is still there. Data reaches the disk before its
-name does, and the name before anybody is told: until its folder is synced, a power cut may take the name away.
-
-    python -m pytest tests/bench/test_durable.py
+After `write`, the path holds either the whole new content or the old file. Data is synced before the file is renamed,
+and the folder is synced before the call returns: until then, a power cut may undo the rename.
 """
 
 from __future__ import annotations
@@ -17,26 +15,26 @@ from typing import Self
 
 
 def write(path: Path, content: bytes) -> Path:
-    """Put the file into its place, over one that is there. Raises `OSError`, and then nothing has changed."""
+    """Write one file, replacing an existing one. Raises `OSError`, and then leaves everything unchanged."""
     write_all({path: content})
     return path
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
-    """Put every file into its place once all are on the disk. Raises `OSError`; nothing has changed where it ran full.
+    """Write several files, and rename them only once all are on the disk, so that a full disk changes nothing.
 
-    Only a power cut between two names leaves some of them new and some old, each of them whole.
+    A power cut between two renames leaves some files new and some old, each of them whole. Raises `OSError`.
     """
     with ExitStack() as stack:
         staged = {path: stack.enter_context(_Staged(path, content)) for path, content in contents.items()}
-        for path, each in staged.items():
-            each.name.replace(path)
+        for path, file in staged.items():
+            file.name.replace(path)
     for folder in dict.fromkeys(path.parent for path in contents):
         sync_folder(folder)
 
 
 class _Staged:
-    """Content on the disk, beside the place that it will have; gone when the context ends and nobody has moved it."""
+    """A synced temporary file beside its target, deleted at the end of the context unless it was renamed."""
 
     def __init__(self, path: Path, content: bytes) -> None:
         self.path, self.content = path, content
@@ -61,16 +59,16 @@ class _Staged:
 
 
 def make_folder(folder: Path) -> None:
-    """Make it and those above it where they are missing, so that they stay. Raises `OSError`."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    """Create the folder and its missing parents, and sync their names. Raises `OSError`."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for each in missing:
-        sync_folder(each.parent)
+    for path in missing:
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """From here on the names in it stay what they are, as far as the file system can promise that."""
-    with suppress(OSError):  # some cannot sync a folder, nor can Windows open one: what they promise has to do
+    """Make the names in the folder durable, as far as its file system supports that."""
+    with suppress(OSError):  # some file systems cannot sync a folder, and Windows cannot open one
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What a user of the atlas sees of mistakes and faults: what is wrong, where, and how to mend it."""
+"""Errors and complaints shown to users: what is wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 
 class AtlasError(Exception):
-    """A mistake in input that a person can mend.
+    """A mistake in the input that a user can fix.
 
-    `what` says what is wrong, `where` names the place (``file``, ``file:line``, or a field below it),
-    `remedy` says what to do next. Command lines print all three and exit with status 2; nothing
-    else about it is shown, and never a traceback.
+    `what` says what is wrong, `where` names the place (``file``, ``file:line``, or a field in it), and `remedy` says
+    what to do next. Command lines print all three without a traceback and exit with status 2.
     """
 
     def __init__(self, what: str, where: str = "", remedy: str = "") -> None:
-        super().__init__(what, where, remedy)  # what it is made of again in another process
+        super().__init__(what, where, remedy)  # the arguments that unpickling passes
         self.what = what
         self.where = where
         self.remedy = remedy
@@ -26,7 +25,7 @@ class AtlasError(Exception):
 
 
 def unusable(error: OSError, where: str = "") -> AtlasError:
-    """What the system refuses to read or to write; `where` unless it says that itself."""
+    """Return an error for a failed read or write. `where` overrides the file name in `error`."""
     return AtlasError(
         f"cannot be read or written: {error.strerror or error}",
         where=where or str(error.filename or ""),
@@ -37,13 +36,13 @@ def unusable(error: OSError, where: str = "") -> AtlasError:
 def unwritable(
     path: object, error: OSError, remedy: str = "make room or choose another place with --out"
 ) -> AtlasError:
-    """What the system refuses to write there."""
+    """Return an error for a failed write to `path`."""
     return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """One thing that would spoil a measurement, and does not prevent it: its name, what was found, and what to do."""
+    """Something that would distort a measurement without preventing it: the check, what it found, and the remedy."""
 
     check: str
     what: str

@@ -1,4 +1,4 @@
-"""What a machine says of itself. No torch: whoever measures something else than a model asks too.
+"""Describe this machine and checkout: CPU, memory, operating system, package versions, commit. Imports no torch.
 
 python -c "from bench import machine; print(machine.cpu_name(), machine.cores())"
 """
@@ -12,11 +12,11 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-"""The folder of this project."""
+"""The root folder of this project."""
 
 
 def cpu_name() -> str:
-    """The model of the processor, as the system names it."""
+    """Return the model name of the processor."""
     names = [line.partition(":")[2].strip() for line in lines(Path("/proc/cpuinfo")) if line.startswith("model name")]
     if names:
         return names[0]
@@ -26,28 +26,30 @@ def cpu_name() -> str:
 
 
 def cores() -> int | None:
-    """CPU cores that this process may use."""
+    """Return the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def memory_gb() -> float:
-    """Of the whole machine."""
+    """Return the memory of the whole machine in GB (1e9 bytes)."""
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
 
 
 def system() -> str:
-    """Such as ``Linux x86_64``."""
+    """Return the operating system and architecture, such as ``Linux x86_64``."""
     return f"{platform.system()} {platform.machine()}"
 
 
 def boot() -> str:
-    """Differs from one start of the machine to the next, if it tells: a power cut may have spoiled what was written
-    without care before."""
+    """Return an id that changes with each boot, or an empty string where the system has none.
+
+    Unsynced files from before the boot may be damaged by a power cut.
+    """
     return "".join(lines(Path("/proc/sys/kernel/random/boot_id")))
 
 
 def version(package: str) -> str | None:
-    """Of an installed package; None where it is not installed."""
+    """Return the version of a package, or None if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -55,7 +57,7 @@ def version(package: str) -> str | None:
 
 
 def lines(path: Path) -> list[str]:
-    """Of a text file; none where it cannot be read."""
+    """Return the lines of a text file, or an empty list if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -63,7 +65,7 @@ def lines(path: Path) -> list[str]:
 
 
 def output(*command: str) -> str | None:
-    """What a command prints; None where it prints nothing, fails, or is not there."""
+    """Return what a command prints, or None if it prints nothing, fails or is not installed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -72,13 +74,15 @@ def output(*command: str) -> str | None:
 
 
 def commit() -> str | None:
-    """Short hash of this project's checkout, "-dirty" where the tree (records apart) has changes; None where there is
-    none, as on the nodes of a fleet."""
+    """Return the short hash of this checkout, or None outside of a repository, as on the nodes of a fleet.
+
+    The hash ends in "-dirty" if the tree has changes other than records.
+    """
     if _git("rev-parse", "--show-toplevel") != str(ROOT):
         return None
-    found = _git("rev-parse", "--short=12", "HEAD")
+    head = _git("rev-parse", "--short=12", "HEAD")
     changes = _git("status", "--porcelain", "--", ":!bench/results")
-    return f"{found}-dirty" if found and changes else found
+    return f"{head}-dirty" if head and changes else head
 
 
 def _git(*arguments: str) -> str | None:

@@ -19,7 +19,7 @@ from bench.records.build_times import BUILD_TIMES, BUILDS, EDITS, LOADS, OURS, S
 from bench.records.scrub import anonymous
 from perf.builders import PEERS
 from perf.report import tables
-from perf.run import ROOT, Plan, Run, environment
+from perf.run import ROOT, Run, TimingPlan, environment
 
 PROGRESS = "progress.json"
 """In the work folder: all timings of a run that is not finished."""
@@ -63,7 +63,7 @@ def main(
 
     Every timing is saved at once: after an interruption, the same command goes on where it stopped.
     """
-    plan = Plan(
+    plan = TimingPlan(
         pages=pages,
         alone=alone,
         records=records,
@@ -95,7 +95,7 @@ def main(
     console.print(f"Record: {path}")
 
 
-def _begun(progress: Path, plan: Plan, *, fresh: bool) -> BuildTimes:
+def _begun(progress: Path, plan: TimingPlan, *, fresh: bool) -> BuildTimes:
     """The interrupted run, where it was one of this commit on this machine; else an empty one. A tree with changes is
     no commit: what was timed before may have been other code."""
     command = anonymous(shlex.join(["python", "-m", "perf", *sys.argv[1:]]))

@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import Record, Variant, encode, read, run_files
+from bench.records.record import Record, Variant
+from bench.records.run_file import encode, read, run_files
 from generator.languages.language import LANGUAGES
 from generator.languages.page_source import EACH_PAGE, NO_PAGES
 from generator.pages.atlas import FEW, family_of

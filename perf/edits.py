@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import Measurement, Record, Status, Variant, encode, read, run_files
+from bench.records.record import Measurement, Record, Status, Variant
+from bench.records.run_file import encode, read, run_files
 from generator.data.load import slugify
 from generator.languages.language import LANGUAGES, catalog_path
 from perf.served import Edit

@@ -1,7 +1,7 @@
 """Time every builder at every size, in random order; what was timed is saved at once, and not timed again.
 
-A `Plan` and the timings so far enter; a `BuildTimes` with all of them leaves. Pages and records are made up in a work
-folder: nothing is written into the project.
+Takes a `TimingPlan` and the timings so far, and returns a `BuildTimes` with all of them. Pages and records are made up
+in a work folder: nothing is written into the project.
 
     make perf
 """
@@ -23,7 +23,7 @@ import msgspec
 from bench import machine
 from bench.errors import AtlasError
 from bench.machine import commit
-from bench.records.build_times import BUILDS, EDITS, LOADS, OURS, START, BuildTimes, Machine, Timing, rounded
+from bench.records.build_times import BUILDS, EDITS, LOADS, OURS, START, BuildEnvironment, BuildTimes, Timing, rounded
 from bench.records.scrub import one_line
 from perf import builders, content
 from perf.builders import PEERS, STATIC_I18N, ZENSICAL, Builder
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Plan:
+class TimingPlan:
     """What to time, and where."""
 
     pages: Sequence[int]
@@ -60,7 +60,7 @@ class Plan:
 class Run:
     """The timings so far. `save` gets each new state, `tell` hears what happens."""
 
-    plan: Plan
+    plan: TimingPlan
     build_times: BuildTimes
     save: Callable[[BuildTimes], object]
     tell: Callable[[str], None]
@@ -85,7 +85,7 @@ class Run:
                 shutil.rmtree(folder)
         return self.build_times
 
-    def _pages(self, size: int, repeat: int, plan: Plan) -> None:
+    def _pages(self, size: int, repeat: int, plan: TimingPlan) -> None:
         actions = [*BUILDS, START, *EDITS]
         if not any(self._open(name, action, size, repeat) for name in plan.present for action in actions):
             return
@@ -94,7 +94,7 @@ class Run:
         for session in sessions if size in plan.alone else _shuffled(sessions):  # alone, servers find what is built
             session(laid_out, size, repeat)
 
-    def _pages_laid_out(self, size: int, plan: Plan) -> Sequence[Builder]:
+    def _pages_laid_out(self, size: int, plan: TimingPlan) -> Sequence[Builder]:
         key = (size, *plan.names)
         if key not in self._builders:
             self.tell(f"{size} pages: laying out")
@@ -231,7 +231,7 @@ print(time.perf_counter() - start)
 """Reads the records and selects those that pages show. What it prints leaves out that Python starts and imports."""
 
 
-def lay_out(plan: Plan, size: int) -> Iterator[Builder]:
+def lay_out(plan: TimingPlan, size: int) -> Iterator[Builder]:
     """Every builder of the plan with the same pages. Raises `AtlasError` where these are not as many as they should."""
     folder = plan.work / f"pages-{size}"
     project, staged = content.grow(plan.project, folder / OURS, size), folder / "staged"
@@ -247,7 +247,7 @@ def lay_out(plan: Plan, size: int) -> Iterator[Builder]:
         yield ours if name == OURS else peers[name](staged, folder / name, plan.programs)
 
 
-def environment(plan: Plan) -> Machine:
+def environment(plan: TimingPlan) -> BuildEnvironment:
     """This machine, and the versions of what is timed."""
     versions = {name: machine.version(name) for name in ("mkdocs", "mkdocs-material")}
     for name in plan.present:
@@ -255,7 +255,7 @@ def environment(plan: Plan) -> Machine:
             program = str(plan.programs / "python")
             package = {STATIC_I18N: "mkdocs-static-i18n"}.get(name, name)
             versions[package] = machine.output(program, "-c", VERSION.format(package))
-    return Machine(
+    return BuildEnvironment(
         device_name=machine.cpu_name(),
         python=sys.version.split()[0],
         platform=machine.system(),

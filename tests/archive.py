@@ -34,8 +34,8 @@ from bench.records.record import (
     Task,
     Variant,
     Work,
-    encode,
 )
+from bench.records.run_file import encode
 
 TORCHES = ("2.12.0", "2.13.0")
 BATCH_SIZES = (1, 4, 16)

@@ -25,8 +25,8 @@ from bench.records.record import (
     Telemetry,
     Variant,
     Work,
-    append,
 )
+from bench.records.run_file import append
 
 PUBLISHED = Path("bench/results/published/huggingface-2023.jsonl")
 XEON = "Intel(R) Xeon(R) Processor @ 2.50GHz"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from bench.records.injected_faults import Injected, Kind, Outcome, Place
+from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Injected
 
 PROPERTY = "fault"
 """Of a test's report, by which it reaches the process that writes the document."""
@@ -22,7 +22,7 @@ class Survived:
 
     note: Callable[[str, object], None]
 
-    def __call__(self, kind: Kind, place: Place, outcome: Outcome, times: int = 1) -> None:
+    def __call__(self, kind: FaultKind, place: FaultPlace, outcome: FaultOutcome, times: int = 1) -> None:
         assert times > 0
         self.note(PROPERTY, {"kind": kind, "place": place, "outcome": outcome, "times": times})
 

@@ -32,8 +32,9 @@ from bench.exchange.exchange import export, import_
 from bench.exchange.importers import Given
 from bench.plans.checkpoints import refuse_unsafe
 from bench.records import document
-from bench.records.injected_faults import Place
-from bench.records.record import RESULTS, encode
+from bench.records.injected_faults import FaultPlace
+from bench.records.record import RESULTS
+from bench.records.run_file import encode
 from bench.records.walkthrough import SCHEMA as WALKTHROUGH_SCHEMA
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.checks import checks
@@ -51,12 +52,12 @@ from generator.site import plugin
 REFUSED: tuple[type[Exception], ...] = (AtlasError, MkDocsException)
 """What tells a mistake in plain words."""
 
-tried: Counter[Place] = Counter()
+tried: Counter[FaultPlace] = Counter()
 """How often something of each kind was read, for who wants to tell."""
 
 
 @contextmanager
-def folder(place: Place) -> Iterator[Path]:
+def folder(place: FaultPlace) -> Iterator[Path]:
     """For one more thing that is read. What is refused is fine."""
     tried[place] += 1
     with tempfile.TemporaryDirectory() as name, suppress(*REFUSED):

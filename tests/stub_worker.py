@@ -19,20 +19,20 @@ from pathlib import Path
 import msgspec
 
 import bench.measuring.worker
-from bench.plans.messages import Answer, Finding, Job, Machine, Phase, Preflight, Refusal, Request, Tell
+from bench.plans.messages import Answer, Job, Machine, Outcome, Phase, Preflight, Refusal, Request, Send
 from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
 
 ENVIRONMENT = Environment(device_name="Test CPU @ 1GHz", torch="2.13.0+cpu", cores=2, threads=2)
 
 
-def answer(request: Request, tell: Tell) -> Answer:
+def answer(request: Request, send: Send) -> Answer:
     if isinstance(request, Preflight):
         if request.device == "cuda":
             return Refusal(what="no cuda device here", where="--device", remedy="present: cpu")
         name = os.environ.get("STUB_DEVICE", ENVIRONMENT.device_name)
         return Machine(device="cpu", environment=msgspec.structs.replace(ENVIRONMENT, device_name=name))
     assert isinstance(request, Job)
-    tell(Phase(name="building"))
+    send(Phase(name="building"))
     began = time.time()
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
     if log := os.environ.get("STUB_LOG"):
@@ -41,8 +41,8 @@ def answer(request: Request, tell: Tell) -> Answer:
     misbehaves = MISBEHAVIOUR.get(request.cell.model)
     if misbehaves and (finding := misbehaves()):
         return finding
-    tell(Phase(name="measuring", done=1, of=2))
-    return Finding(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=(64, 64))
+    send(Phase(name="measuring", done=1, of=2))
+    return Outcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=(64, 64))
 
 
 def die(number: signal.Signals) -> None:
@@ -60,8 +60,8 @@ def give_up() -> None:
     sys.exit(3)
 
 
-def keep_eager() -> Finding:
-    return Finding(status=Status.OOM, reason="out of memory", measurement=measurement(compiled=False))
+def keep_eager() -> Outcome:
+    return Outcome(status=Status.OOM, reason="out of memory", measurement=measurement(compiled=False))
 
 
 def fork() -> None:
@@ -77,7 +77,7 @@ def fork() -> None:
 
 def chatter() -> None:
     """What models and libraries print: by Python and below it, no text, and much of it."""
-    sys.stdout.write('{"type":"Finding","status":"pass"}\n')
+    sys.stdout.write('{"type":"Outcome","status":"pass"}\n')
     sys.stdout.flush()
     for _ in range(int(os.environ.get("STUB_PRINTS", "1"))):
         os.write(1, bytes(range(256)) * 256)
@@ -90,13 +90,13 @@ def eat_memory() -> None:
     del held
 
 
-def nonsense() -> Finding:
+def nonsense() -> Outcome:
     """Latencies that are no numbers."""
     nans = Variant(rounds_ms=((math.nan,),) * 8)
-    return Finding(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
+    return Outcome(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
 
 
-MISBEHAVIOUR: dict[str, Callable[[], Finding | None]] = {
+MISBEHAVIOUR: dict[str, Callable[[], Outcome | None]] = {
     "Segformer": lambda: die(signal.SIGSEGV),
     "Maskformer": lambda: die(signal.SIGKILL),
     "DETR": hang,

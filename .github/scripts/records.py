@@ -25,7 +25,8 @@ sys.path.insert(0, str(ROOT))  # records are checked in an environment that need
 from bench.commands.comparison_report import markdown  # noqa: E402
 from bench.errors import AtlasError  # noqa: E402
 from bench.exchange import check as sound  # noqa: E402
-from bench.records.record import RESULTS, Record, read, run_files  # noqa: E402
+from bench.records.record import RESULTS, Record  # noqa: E402
+from bench.records.run_file import read, run_files  # noqa: E402
 from bench.statistics.compare import Side, compare, make_side  # noqa: E402
 
 RECORDS = RESULTS.relative_to(ROOT).as_posix() + "/"

@@ -170,7 +170,7 @@ def _measure(
 
 def _conclude(sites: Sequence[Site], options: argparse.Namespace, tell: Tell) -> int:
     """Show what was measured; of long runs only how it ended."""
-    from bench.records.record import read
+    from bench.records.run_file import read
     from bench.running.progress import results_table
 
     measured = False

@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace) -> int:
     plan, run_file, pace = prepared(options, machine)
     forgotten = run_file.failed if options.retry_failed else ()
     limited = None if deadline is None else pace
-    steps = pending(plan, run_file.records, forgotten=forgotten, pace=limited)
+    steps = pending(plan, run_file.records, forgotten=forgotten, durations=limited)
     path = shown(run_file.path)
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:

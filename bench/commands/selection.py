@@ -22,7 +22,7 @@ from bench.plans.profiles import PROFILES, Profile
 from bench.records.record import COMPILE_MODES, DTYPES, Task
 
 if TYPE_CHECKING:
-    from bench.plans.duration import Pace
+    from bench.plans.duration import DurationEstimates
     from bench.plans.messages import Machine
     from bench.plans.plan import Plan
     from bench.running.sweep import RunFile
@@ -92,9 +92,9 @@ def _checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> R
     return Recipe(checkpoint=checkpoint, task=cast(Task, pick("task", task, get_args(Task))), weights=weights)
 
 
-def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFile, Pace]:
+def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFile, DurationEstimates]:
     """What to measure on this machine, the run file that it goes to, and how long its processes take."""
-    from bench.plans.duration import Pace
+    from bench.plans.duration import DurationEstimates
     from bench.plans.plan import make_plan
     from bench.running.sweep import earlier, find_run
 
@@ -108,7 +108,7 @@ def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFi
         fresh=options.fresh,
         reopen=options.retry_failed,
     )
-    return plan, run_file, Pace.learned(profile, earlier(machine, {options.out, MEASURED}))
+    return plan, run_file, DurationEstimates.from_records(profile, earlier(machine, {options.out, MEASURED}))
 
 
 def _is_ordinary(plan: Plan, machine: Machine) -> bool:

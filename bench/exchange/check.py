@@ -29,19 +29,9 @@ from bench.plans.models import BY_LABEL
 from bench.records import build_times, injected_faults, repeatability, walkthrough
 from bench.records.build_times import BUILD_TIMES
 from bench.records.injected_faults import FAULTS
-from bench.records.record import (
-    COMPILE_MODES,
-    DEVICES,
-    DTYPES,
-    RESULTS,
-    Measurement,
-    Record,
-    Status,
-    decode,
-    lines,
-    run_files,
-)
+from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, RESULTS, Measurement, Record, Status
 from bench.records.repeatability import REPEATABILITY
+from bench.records.run_file import decode, lines, run_files
 from bench.records.scrub import anonymous, identifying
 from bench.records.walkthrough import WALKTHROUGHS
 

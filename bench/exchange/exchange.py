@@ -23,7 +23,8 @@ from bench.choices import existing, pick
 from bench.errors import AtlasError, unwritable
 from bench.exchange.exporters import FORMATS
 from bench.exchange.importers import Given
-from bench.records.record import Record, decode, encode, read, run_files
+from bench.records.record import Record
+from bench.records.run_file import decode, encode, read, run_files
 
 
 def importers() -> Mapping[str, str]:

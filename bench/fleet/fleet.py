@@ -19,10 +19,11 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.fleet.cluster import Engine, Look, Node, Reply, Work, committed, fingerprint, reservation
-from bench.plans.duration import Pace
+from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Machine, Preflight
-from bench.plans.plan import Agenda, Plan, Step, tallies
-from bench.records.record import Record, read
+from bench.plans.plan import Agenda, Plan, Step, progress_by_cell
+from bench.records.record import Record
+from bench.records.run_file import read
 from bench.running.executors import Ended
 from bench.running.sweep import RunFile, flags, interruptible, owned, record_of, surveyed, write
 
@@ -46,7 +47,7 @@ class Site:
     name: str  # a type of accelerator, or CPU
     plan: Plan
     run_file: RunFile
-    pace: Pace
+    pace: DurationEstimates
     machine: Machine  # that all its nodes are like
     nodes: dict[Node, Machine]
     in_haste: bool = False  # time is limited: the most useful comes first
@@ -59,7 +60,7 @@ class Site:
 
     def recall(self, records: Iterable[Record], forgotten: Sequence[Record] = ()) -> None:
         """This is measured; what is forgotten does not count."""
-        self.agenda = Agenda(self.plan, tallies(records, forgotten), self.pace if self.in_haste else None)
+        self.agenda = Agenda(self.plan, progress_by_cell(records, forgotten), self.pace if self.in_haste else None)
         self.agenda.keep_to(node.name for node in self.nodes)
 
     @property

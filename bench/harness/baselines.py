@@ -22,7 +22,7 @@ import msgspec
 import torch
 from torch.utils.benchmark import Timer
 
-from bench.measuring.interference import Neighbours
+from bench.measuring.interference import CpuWatch
 from bench.measuring.rounds import Subject, sample, warm_up
 from bench.measuring.trial import Variants
 from bench.plans.messages import Job, Recipe
@@ -71,14 +71,14 @@ def _timer(subject: Subject) -> Timer:
 
 def interleaved(eager: Subject, compiled: Subject) -> Latencies:
     """The medians of our rounds of both variants in turn, in a single process."""
-    neighbours = Neighbours(torch.get_num_threads())
+    neighbours = CpuWatch(torch.get_num_threads())
     eager_ms, compiled_ms = _sampled([eager, compiled], STANDARD.sampling, is_disturbed=neighbours.is_disturbed)
     return eager_ms, compiled_ms
 
 
 def _sampled(subjects: Sequence[Subject], sampling: Sampling, **options: Any) -> list[float]:
     for subject in subjects:
-        subject.forget_rounds()
+        subject.clear_rounds()
     for _ in sample(subjects, sampling, rng=random.Random(), **options):
         pass
     return [statistics.median(subject.medians_ms()) for subject in subjects]

@@ -26,8 +26,9 @@ from bench.errors import AtlasError
 from bench.machine import commit, cpu_name
 from bench.plans.profiles import KEEP_MEMORY, STANDARD
 from bench.records import document, repeatability
-from bench.records.record import Environment, Measurement, read
+from bench.records.record import Environment, Measurement
 from bench.records.repeatability import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Repeat, Repeatability
+from bench.records.run_file import read
 from bench.running.executors import QUIET, ROOT
 from bench.statistics.statistics import speedup
 

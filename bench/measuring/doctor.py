@@ -72,7 +72,7 @@ class Gpu:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineState:
     """What was read of this machine; None for what it does not tell."""
 
     cores: int
@@ -97,12 +97,12 @@ class Machine:
 # ── Judging ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def examine(machine: Machine) -> list[Complaint]:
+def examine(machine: MachineState) -> list[Complaint]:
     """Everything that would spoil a measurement, the processor first."""
     return [*_processor(machine), *_memory(machine), *_compiling(machine), *_gpus(machine)]
 
 
-def _processor(machine: Machine) -> Iterator[Complaint]:
+def _processor(machine: MachineState) -> Iterator[Complaint]:
     if machine.busy_cores is not None and machine.busy_cores > BUSY_SHARE * machine.cores:
         yield Complaint(
             "load",
@@ -151,7 +151,7 @@ def _processor(machine: Machine) -> Iterator[Complaint]:
         )
 
 
-def _memory(machine: Machine) -> Iterator[Complaint]:
+def _memory(machine: MachineState) -> Iterator[Complaint]:
     if machine.swapped_share is not None and machine.swapped_share > SWAPPED_SHARE:
         yield Complaint(
             "swap",
@@ -166,7 +166,7 @@ def _memory(machine: Machine) -> Iterator[Complaint]:
         )
 
 
-def _compiling(machine: Machine) -> Iterator[Complaint]:
+def _compiling(machine: MachineState) -> Iterator[Complaint]:
     if machine.compiler is None:
         yield Complaint(
             "compiler",
@@ -187,7 +187,7 @@ def _compiling(machine: Machine) -> Iterator[Complaint]:
         )
 
 
-def _gpus(machine: Machine) -> Iterator[Complaint]:
+def _gpus(machine: MachineState) -> Iterator[Complaint]:
     if machine.driver_fault:
         yield Complaint(
             "driver",
@@ -225,13 +225,13 @@ def _gpus(machine: Machine) -> Iterator[Complaint]:
 # ── Looking ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def look(cache: Path, seconds: float = LOOK_S) -> Machine:
+def look(cache: Path, seconds: float = LOOK_S) -> MachineState:
     """Read this machine for that many seconds; `cache` is where compiled kernels go."""
     gpus, driver_fault = _nvidia()
     busy_cores, stolen_share = _load(seconds)
     folder = next(each for each in (cache, *cache.parents) if each.exists())
     memory = psutil.virtual_memory()
-    return Machine(
+    return MachineState(
         cores=cores() or 1,
         quota_cores=_quota_cores(),
         busy_cores=busy_cores,

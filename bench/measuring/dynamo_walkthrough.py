@@ -35,12 +35,12 @@ from torch._guards import CompileContext
 from torch._inductor import metrics as inductor_metrics
 
 from bench.measuring.environment import describe
-from bench.plans.messages import Phase, Tell
+from bench.plans.messages import Phase, Send
 from bench.records import walkthrough
 from bench.records.scrub import anonymous, one_line
 from bench.records.walkthrough import (
-    Break,
     Example,
+    ExplainedBreak,
     FunctionWalkthrough,
     Graph,
     Score,
@@ -66,17 +66,17 @@ LONGEST_GUARD = 160
 """Characters."""
 
 
-def run(tell: Tell) -> Walkthrough:
+def run(send: Send) -> Walkthrough:
     """Take the tour on the CPU, which every machine has, with one thread: its matrices are small."""
     start = time.perf_counter()
     torch.set_num_threads(1)
-    tell(Phase(name="a small function"))
+    send(Phase(name="a small function"))
     function = _function()
-    tell(Phase(name="a step of training"))
+    send(Phase(name="a step of training"))
     graphs, breaks, lowered = _traced_step()
-    tell(Phase(name="training, eager"))
+    send(Phase(name="training, eager"))
     eager, _ = _train(compiled=False)
-    tell(Phase(name="training, compiled"))
+    send(Phase(name="training, compiled"))
     compiled, kernels = _train(compiled=True)
     step = StepWalkthrough(
         source=_source(train_step),
@@ -144,9 +144,9 @@ def _listing(code: str) -> str:
 
 
 @contextmanager
-def _breaks() -> Iterator[list[Break]]:
+def _breaks() -> Iterator[list[ExplainedBreak]]:
     """The graph breaks within, as ``TORCH_LOGS=graph_breaks`` tells them."""
-    found: list[Break] = []
+    found: list[ExplainedBreak] = []
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -172,9 +172,9 @@ _BREAK = re.compile(
 )
 
 
-def _parse_break(message: str) -> Break | None:
+def _parse_break(message: str) -> ExplainedBreak | None:
     match = _BREAK.search(message)
-    return Break(**{name: one_line(text) for name, text in match.groupdict().items()}) if match else None
+    return ExplainedBreak(**{name: one_line(text) for name, text in match.groupdict().items()}) if match else None
 
 
 @contextmanager
@@ -374,7 +374,7 @@ def _train(*, compiled: bool) -> tuple[Training, tuple[int, int]]:
 
 
 @_float64()
-def _traced_step() -> tuple[tuple[Graph, ...], tuple[Break, ...], dict[str, str]]:
+def _traced_step() -> tuple[tuple[Graph, ...], tuple[ExplainedBreak, ...], dict[str, str]]:
     """One step through printing compilers: Dynamo's graphs, its breaks, and the ATen graphs of the network."""
     lowered: dict[str, str] = {}
 

@@ -1,6 +1,6 @@
 """What Dynamo saw: graphs, breaks with reasons, recompilations, CUDA-graph skips, and where compiling took its time.
 
-Reads torch's own counters after the fact. `forget` starts them anew; only a model that broke is traced a second time,
+Reads torch's own counters after the fact. `reset` starts them anew; only a model that broke is traced a second time,
 for the places of its breaks. Imports torch: workers only.
 
     python -m bench run --model ViT --dynamic true
@@ -21,7 +21,7 @@ from bench.records.record import PHASES, GraphBreak, Graphs
 from bench.records.scrub import one_line
 
 
-def forget() -> None:
+def reset() -> None:
     """Drop what earlier compilations left behind, so that counts belong to the model compiled next."""
     dynamo.reset()
     clear_compilation_metrics()
@@ -34,7 +34,7 @@ def compiled_frames() -> int:
 
 
 def inspect(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Graphs:
-    """What was compiled since `forget`. A recompilation is not counted as one more graph."""
+    """What was compiled since `reset`. A recompilation is not counted as one more graph."""
     metrics = get_compilation_metrics()
     recompiles = sum(bool(each.recompile_reason) for each in metrics)
     breaks = counters["graph_break"]
@@ -89,7 +89,7 @@ def batch_size_recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Te
 
 
 def _recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], dynamic: bool | None) -> int:
-    forget()
+    reset()
     traced = torch.compile(module, backend="eager", dynamic=dynamic)
     for times in BATCHES:
         traced(**{name: torch.cat([value] * times) for name, value in inputs.items()})
@@ -97,7 +97,7 @@ def _recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], dyn
 
 
 def phases_s() -> dict[str, float]:
-    """Seconds spent compiling since `forget`, by the `PHASES` of a record."""
+    """Seconds spent compiling since `reset`, by the `PHASES` of a record."""
     metrics = get_compilation_metrics()
     frames, backend, inductor = (
         _total(metrics, name)

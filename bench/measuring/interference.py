@@ -32,7 +32,7 @@ IDLE = ("idle", "iowait", "guest", "guest_nice")
 """Fields that are no use of a core, or are contained in another."""
 
 
-class Reading(NamedTuple):
+class CpuReading(NamedTuple):
     """Seconds on the wall clock, of all cores that this process may use, and of its own threads."""
 
     at: float
@@ -40,10 +40,10 @@ class Reading(NamedTuple):
     own: float
 
 
-class Neighbours:
+class CpuWatch:
     """Looks after every round whether others used the cores that the threads of this process need."""
 
-    def __init__(self, threads: int, read: Callable[[], Reading] | None = None) -> None:
+    def __init__(self, threads: int, read: Callable[[], CpuReading] | None = None) -> None:
         self._read = read or look
         self._spare = max(0, (cores() or 1) - threads)  # where others are welcome
         self._before = self._read()
@@ -66,7 +66,7 @@ class Neighbours:
         )
 
 
-def look() -> Reading:
+def look() -> CpuReading:
     """Now. Without an account of the cores, nobody else uses them."""
     own = time.process_time()
     try:
@@ -74,6 +74,6 @@ def look() -> Reading:
         mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(account))
         used = [account[core] for core in mine]
     except (IndexError, OSError, NotImplementedError):
-        return Reading(time.perf_counter(), own, own)
+        return CpuReading(time.perf_counter(), own, own)
     busy = sum(sum(each) - sum(getattr(each, field, 0.0) for field in IDLE) for each in used)
-    return Reading(time.perf_counter(), busy, own)
+    return CpuReading(time.perf_counter(), busy, own)

@@ -16,7 +16,7 @@ def preflight(request: Preflight) -> Machine:
     unreadable checkpoint."""
     device = choose_device(request.device)
     if not request.allow_busy:
-        _refuse_strangers(device)
+        _refuse_busy_device(device)
     if request.recipes:
         from bench.measuring.build import architecture  # noqa: PLC0415 - seconds, which only a checkpoint needs
 
@@ -25,10 +25,10 @@ def preflight(request: Preflight) -> Machine:
     return Machine(device=device.type, environment=describe(device))
 
 
-def _refuse_strangers(device: torch.device) -> None:
-    strangers = () if device.type == "cpu" else Sensors(device).strangers()
-    if strangers:
-        who = f"process {strangers[0]} is" if len(strangers) == 1 else f"processes {', '.join(map(str, strangers))} are"
+def _refuse_busy_device(device: torch.device) -> None:
+    pids = () if device.type == "cpu" else Sensors(device).other_processes()
+    if pids:
+        who = f"process {pids[0]} is" if len(pids) == 1 else f"processes {', '.join(map(str, pids))} are"
         raise AtlasError(
             f"{who} computing on this {device.type} device: no latency measured meanwhile means anything",
             where=f"--device {device.type}",

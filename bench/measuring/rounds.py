@@ -52,7 +52,7 @@ class Subject:
         """In calls of rounds, of the blocks and before them."""
         return sum(map(sum, (*self.rounds_ms, *self.lead_ms))) / 1e3
 
-    def forget_rounds(self) -> None:
+    def clear_rounds(self) -> None:
         """Before it is sampled again."""
         self.rounds_ms.clear()
         self.lead_ms.clear()

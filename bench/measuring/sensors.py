@@ -62,7 +62,7 @@ class Sensors:
             self.unreadable.add(question)
         return None
 
-    def strangers(self) -> tuple[int, ...]:
+    def other_processes(self) -> tuple[int, ...]:
         """Processes that compute on the device and are none of ours.
 
         None are found where nobody tells. A container may hide other processes: where this one is hidden as well
@@ -117,7 +117,7 @@ def _nvml(handle: Any) -> Answers:
     }
 
 
-class Watch:
+class DeviceWatch:
     """Looks at the sensors between rounds, seldom, and keeps what they said."""
 
     def __init__(self, sensors: Sensors, clock: Clock = time.monotonic) -> None:

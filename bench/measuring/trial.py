@@ -1,6 +1,6 @@
 """One cell, measured in this process from building to verdict. Imports torch: workers only.
 
-Enter a `Job`; leave a `Finding`. Read `run` for the protocol; what fails keeps what was found before it.
+Enter a `Job`; leave an `Outcome`. Read `run` for the protocol; what fails keeps what was found before it.
 
     python -m bench run --model ViT
 """
@@ -24,10 +24,10 @@ import torch
 from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Inputs, Loaded, load
 from bench.measuring.environment import PeakMemory, load_average, minor_faults
-from bench.measuring.interference import Neighbours
+from bench.measuring.interference import CpuWatch
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, timed, warm_up
-from bench.measuring.sensors import Sensors, Watch, energy_j
-from bench.plans.messages import Finding, Job, Phase, Tell, tells_of_memory
+from bench.measuring.sensors import DeviceWatch, Sensors, energy_j
+from bench.plans.messages import Job, Outcome, Phase, Send, is_out_of_memory
 from bench.records.record import Accuracy, Compilation, Measurement, Status, Variant
 from bench.records.scrub import one_line
 from bench.statistics.statistics import median_interval
@@ -69,20 +69,20 @@ TELL_EVERY_S = 1.0
 
 
 @torch.no_grad()
-def run(job: Job, tell: Tell) -> Finding:
+def run(job: Job, send: Send) -> Outcome:
     """Measure the cell of the job.
 
     Eager runs before anything is compiled, since buffers made on a first call would show as graph breaks. Compiling is
     timed until the model is ready; then both variants are warm and take turns. Whatever explains the result comes last:
     looking at it disturbs.
     """
-    tell(Phase(name="building"))
+    send(Phase(name="building"))
     size = None
     try:
         variants = Variants(job)
         size = variants.loaded.input_size
-        if variants.note_strangers() and not job.allow_busy:
-            return Finding(status=Status.SKIPPED, reason=BUSY, input_size=size)
+        if variants.find_other_processes() and not job.allow_busy:
+            return Outcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
         outputs = [variants.output(variants.eager) for _ in range(2)]
         warm_up(variants.eager, job.sampling)
     except Exception as error:  # noqa: BLE001 - whatever a model raises is how its cell ended
@@ -90,21 +90,21 @@ def run(job: Job, tell: Tell) -> Finding:
 
     failed = None
     try:
-        tell(Phase(name="compiling"))
+        send(Phase(name="compiling"))
         begun = time.perf_counter()
         with roofline.inductor_traffic() as compiled_traffic:
             imported_ms = (time.perf_counter() - begun) * 1e3  # Inductor, which else the first call would import
             first, *others = variants.compile()
         first_calls_ms = (imported_ms + first, *others)
         outputs.append(variants.output(variants.compiled))
-        tell(Phase(name="warming up"))
+        send(Phase(name="warming up"))
         variants.warm_up_compiled()
-        measurement, disturbed = _sample(variants, (variants.eager, variants.compiled), tell)
-        tell(Phase(name="memory and graphs"))
+        measurement, disturbed = _sample(variants, (variants.eager, variants.compiled), send)
+        send(Phase(name="memory and graphs"))
         measurement = msgspec.structs.replace(
             measurement,
-            eager=variants.weigh(variants.eager, measurement.eager),
-            compiled=variants.weigh(variants.compiled, measurement.compiled),
+            eager=variants.with_resources(variants.eager, measurement.eager),
+            compiled=variants.with_resources(variants.compiled, measurement.compiled),
             compilation=_compilation(job, first_calls_ms, variants.compiled),
             graphs=graphs.inspect(variants.loaded.module, variants.loaded.batches[0]),
         )
@@ -113,13 +113,13 @@ def run(job: Job, tell: Tell) -> Finding:
     except Exception as error:  # noqa: BLE001 - as above
         failed = _failure(error, Status.OOM, size)
     if failed:  # only now: the traceback held what the failed call had allocated
-        variants.forget_compiled()
-        return msgspec.structs.replace(failed, measurement=_eager_alone(variants, tell))
+        variants.release_compiled()
+        return msgspec.structs.replace(failed, measurement=_eager_alone(variants, send))
     if accuracy.is_finite(found):
         measurement = msgspec.structs.replace(measurement, accuracy=found)
     repeats = accuracy.are_identical(*outputs[:2])
     status, reason = _verdict(variants, found, repeats=repeats, disturbed=disturbed)
-    return Finding(status=status, reason=reason, measurement=measurement, input_size=size)
+    return Outcome(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
 def _load(job: Job) -> Loaded:
@@ -140,7 +140,7 @@ class Variants:
         self.loaded = loaded = _load(job)
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
-        self.had_strangers = False
+        self.had_other_processes = False
         self._compiled_module: Any = None
         self.eager = Subject(lambda number: self._call(loaded.module, number))
         self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
@@ -156,10 +156,10 @@ class Variants:
         if self.device.type != "cpu":
             torch.accelerator.synchronize(self.device)
 
-    def note_strangers(self) -> bool:
+    def find_other_processes(self) -> bool:
         """Whether anybody else computes on the device, or has been found to."""
-        self.had_strangers = self.had_strangers or bool(self.sensors and self.sensors.strangers())
-        return self.had_strangers
+        self.had_other_processes = self.had_other_processes or bool(self.sensors and self.sensors.other_processes())
+        return self.had_other_processes
 
     def output(self, subject: Subject) -> accuracy.Tensors:
         """What the variant computes of the first batch, copied: CUDA graphs reuse the memory of their outputs."""
@@ -167,16 +167,16 @@ class Variants:
 
     def compile(self) -> tuple[float, ...]:
         """Compile; the latencies in ms of the calls that make the model ready."""
-        graphs.forget()
+        graphs.reset()
         cell = self.job.cell
         self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
         return timed(self.compiled, FIRST_CALLS)
 
-    def forget_compiled(self) -> None:
+    def release_compiled(self) -> None:
         """Give back what compiling has taken, as far as the device still answers."""
         self._compiled_module = None
         with suppress(Exception):
-            graphs.forget()
+            graphs.reset()
             gc.collect()
             if self.device.type != "cpu":
                 torch.accelerator.empty_cache()
@@ -190,7 +190,7 @@ class Variants:
             if graphs.compiled_frames() == frames:
                 return
 
-    def weigh(self, subject: Subject, variant: Variant | None) -> Variant:
+    def with_resources(self, subject: Subject, variant: Variant | None) -> Variant:
         """The variant with its peak memory, in a pass of its own; on an accelerator also with the time that the device
         is
         busy, and its energy.
@@ -232,7 +232,7 @@ class Variants:
 
     def _energy_j(self, subject: Subject) -> float | None:
         """Joules of a call, one after the other as they are timed; None where another process uses energy, too."""
-        if self.sensors is None or self.had_strangers:
+        if self.sensors is None or self.had_other_processes:
             return None
         calls = max(1, round(ENERGY_BLOCK_MS / float(np.median(subject.medians_ms()))))
         return energy_j(self.sensors, lambda: len(timed(subject, calls)))
@@ -241,14 +241,14 @@ class Variants:
 # ── Sampling ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _sample(variants: Variants, subjects: tuple[Subject, ...], tell: Tell) -> tuple[Measurement, int]:
+def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> tuple[Measurement, int]:
     """Rounds of the subjects (eager first) until they are precise enough or time is up; and how many were disturbed."""
     on_cpu = variants.device.type == "cpu"
     expected = expected_rounds(subjects, variants.job.sampling)
     gc.collect()
     gc.freeze()  # what exists by now stays: a collection within a call need not look through it
     before, last, told = load_average(), Round(0), -math.inf
-    watch = Watch(variants.sensors) if variants.sensors else Neighbours(torch.get_num_threads())
+    watch = DeviceWatch(variants.sensors) if variants.sensors else CpuWatch(torch.get_num_threads())
     for last in sample(
         subjects,
         variants.job.sampling,
@@ -258,9 +258,9 @@ def _sample(variants: Variants, subjects: tuple[Subject, ...], tell: Tell) -> tu
     ):
         if time.monotonic() - told >= TELL_EVERY_S:
             told = time.monotonic()
-            tell(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
+            send(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
     after = load_average()
-    variants.note_strangers()
+    variants.find_other_processes()
     samples = [
         Variant(
             rounds_ms=tuple(tuple(round(call, 6) for call in calls) for calls in subject.rounds_ms),
@@ -279,11 +279,11 @@ def _sample(variants: Variants, subjects: tuple[Subject, ...], tell: Tell) -> tu
     return measurement, last.disturbed
 
 
-def _eager_alone(variants: Variants, tell: Tell) -> Measurement | None:
+def _eager_alone(variants: Variants, send: Send) -> Measurement | None:
     """Rounds of eager where the compiled variant failed; None when eager, too, can't go on."""
-    variants.eager.forget_rounds()
+    variants.eager.clear_rounds()
     try:
-        return _sample(variants, (variants.eager,), tell)[0]
+        return _sample(variants, (variants.eager,), send)[0]
     except Exception:  # noqa: BLE001 - the failure that brought us here is the one to report
         return None
 
@@ -339,10 +339,10 @@ def _unless_it_fails(question: Callable[[], T]) -> T | None:
 # ── Judging ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _failure(error: Exception, oom: Status, size: tuple[int, int] | None, found: Measurement | None = None) -> Finding:
+def _failure(error: Exception, oom: Status, size: tuple[int, int] | None, found: Measurement | None = None) -> Outcome:
     text = one_line(f"{type(error).__name__}: {error}")
-    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or tells_of_memory(str(error))
-    return Finding(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, measurement=found, input_size=size)
+    is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
+    return Outcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, measurement=found, input_size=size)
 
 
 def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
@@ -380,7 +380,7 @@ def _verdict(variants: Variants, found: Accuracy, *, repeats: bool, disturbed: i
         return Status.FAIL_ACCURACY, accuracy.describe(found)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
-    if variants.sensors and disturbed and not variants.had_strangers:
+    if variants.sensors and disturbed and not variants.had_other_processes:
         return Status.THROTTLED, f"the device slowed itself down in {disturbed} of the rounds"
     unrest = _unrest(variants, disturbed)
     return (Status.UNSTABLE, unrest) if unrest else (Status.PASS, None)
@@ -388,7 +388,7 @@ def _verdict(variants: Variants, found: Accuracy, *, repeats: bool, disturbed: i
 
 def _unrest(variants: Variants, disturbed: int) -> str | None:
     """Why the latencies are not to be relied upon, if they are not."""
-    if variants.had_strangers:
+    if variants.had_other_processes:
         return BUSY
     if 2 * disturbed >= (rounds := len(variants.eager.rounds_ms)):
         return f"other programs used the processor in {disturbed} of {rounds} rounds"

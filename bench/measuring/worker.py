@@ -21,7 +21,7 @@ from typing import BinaryIO
 import msgspec
 
 from bench.errors import AtlasError
-from bench.plans.messages import Answer, Message, Preflight, Refusal, Request, TakeWalkthrough, Tell, WalkthroughTaken
+from bench.plans.messages import Answer, Message, Preflight, Refusal, Request, Send, TakeWalkthrough, WalkthroughTaken
 
 
 def main() -> None:
@@ -32,11 +32,11 @@ def main() -> None:
     with suppress(OSError):  # where memory runs out, the kernel shall take this process, not the sweep
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
-    def tell(message: Message) -> None:
+    def send(message: Message) -> None:
         channel.write(msgspec.json.encode(message) + b"\n")
         channel.flush()
 
-    tell(_answer(request, tell))
+    send(_answer(request, send))
     os._exit(0)  # tearing torch down takes seconds and may still crash
 
 
@@ -56,7 +56,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _answer(request: Request, tell: Tell) -> Answer:
+def _answer(request: Request, send: Send) -> Answer:
     try:
         if isinstance(request, Preflight):
             from bench.measuring.preflight import preflight  # noqa: PLC0415 - torch, which takes seconds
@@ -65,10 +65,10 @@ def _answer(request: Request, tell: Tell) -> Answer:
         if isinstance(request, TakeWalkthrough):
             from bench.measuring import dynamo_walkthrough  # noqa: PLC0415 - as above
 
-            return WalkthroughTaken(walkthrough=dynamo_walkthrough.run(tell))
+            return WalkthroughTaken(walkthrough=dynamo_walkthrough.run(send))
         from bench.measuring.trial import run  # noqa: PLC0415 - as above
 
-        return run(request, tell)
+        return run(request, send)
     except AtlasError as error:
         return Refusal(what=error.what, where=error.where, remedy=error.remedy)
 

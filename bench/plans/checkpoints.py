@@ -1,8 +1,8 @@
-"""What a checkpoint from strangers may be made of: files of the given directory, with weights in safetensors.
+"""Check that an untrusted checkpoint directory is safe to load. Imports no torch.
 
-A directory enters; nothing leaves, or an `AtlasError`. Transformers would follow a link or a shard's path to anywhere,
-an adapter's configuration to another checkpoint, and read whatever it finds there. Pickles and code are left alone by
-`bench.measuring.build`; nothing here imports torch.
+`refuse_unsafe` takes a directory and raises `AtlasError` for links and shards outside of it, adapters, and malformed
+JSON: Transformers would follow these to any file or other checkpoint. `bench.measuring.build` itself loads neither
+pickles nor code.
 
     python -m bench run --checkpoint ./my-model --task image-classification
 """
@@ -17,30 +17,30 @@ from typing import Any
 from bench.errors import AtlasError
 
 MAX_JSON_BYTES = 64 * 1024 * 1024
-"""Of a configuration or a tokenizer: the largest known ones have a third."""
+"""Limit for a configuration or tokenizer file, three times the size of the largest known one."""
 
 INDEX = ".safetensors.index.json"
 ADAPTER = "adapter_config.json"
 
 
 def refuse_unsafe(directory: Path) -> None:
-    """Raises `AtlasError` for the first file that leads out of the directory, or can't be what it is named after."""
+    """Raise `AtlasError` for the first file that leads out of the directory or is not what its name says."""
     root = directory.resolve()
     for path in sorted(directory.rglob("*")):
-        _refuse_other_places(path, root)
+        _refuse_outside(path, root)
         if path.suffix == ".json" and path.is_file():
             content = _json(path)
             if path.name.endswith(INDEX):
-                _refuse_other_shards(path, content)
+                _refuse_foreign_shards(path, content)
         if path.name == ADAPTER:
             raise _unsafe(path, "is of an adapter, which names another checkpoint", "merge it into its model")
 
 
-def _refuse_other_places(path: Path, root: Path) -> None:
+def _refuse_outside(path: Path, root: Path) -> None:
     try:
         target = path.resolve(strict=True)
         mode = target.stat().st_mode
-    except (OSError, RuntimeError) as error:  # nowhere, or in a circle
+    except (OSError, RuntimeError) as error:  # a dangling or circular link
         raise _unsafe(path, f"cannot be read: {error}", "remove it, or put the file in its place") from None
     if not target.is_relative_to(root):
         remedy = "copy the checkpoint with the files that it links to (cp -rL), or give its hub id"
@@ -49,7 +49,7 @@ def _refuse_other_places(path: Path, root: Path) -> None:
         raise _unsafe(path, "is no plain file", "remove it")
 
 
-def _refuse_other_shards(index: Path, content: Any) -> None:
+def _refuse_foreign_shards(index: Path, content: Any) -> None:
     shards = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(shards, dict):
         raise _unsafe(index, "has no weight_map", "save the checkpoint again")

@@ -1,6 +1,7 @@
-"""How long the processes of a sweep take: what the same cell took, or its model, or the others; or else a guess.
+"""Estimate how long the processes of a sweep take.
 
-Enter records of earlier runs on this kind of machine, and each process of the present one as it ends; leave seconds.
+`DurationEstimates` takes records of earlier runs on this kind of machine, and each process of the present run as it
+ends. It returns the seconds of the same cell, else the mean of its model, else of all models, else a default.
 
     python -m bench run --profile standard --dry-run
 """
@@ -11,33 +12,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bench.plans.profiles import PROFILES, Profile, Sampling
-from bench.records.record import Cell, Record
+from bench.records.record import Cell, Record, gave_nothing
 
 STARTUP_S, COMPILE_S = 12.0, 45.0
-"""What a process takes before it measures, and a cold compilation, as long as nothing is known."""
+"""Default seconds before a process measures, and for a cold compilation."""
 
 
 @dataclass
-class Pace:
-    """Seconds by cell, and by whether its compile cache was empty."""
+class DurationEstimates:
+    """Seconds per process, by cell and by whether it is the first process, which compiles with an empty cache."""
 
     sampling: Sampling
     seconds: dict[tuple[Cell, bool], float] = field(default_factory=dict, init=False)
-    # By model, and under None those of all.
+    # Total seconds and number of cells by model, and of all models under None.
     _sums: dict[tuple[str | None, bool], tuple[float, int]] = field(default_factory=dict, init=False)
 
     @classmethod
-    def learned(cls, profile: Profile, records: Iterable[Record]) -> Pace:
-        """From earlier runs: of a cell the newest counts, with this profile if there is one."""
-        pace = cls(profile.sampling)
+    def from_records(cls, profile: Profile, records: Iterable[Record]) -> DurationEstimates:
+        """Learn from earlier runs: of each cell the newest record of the same profile, else the newest record."""
+        estimates = cls(profile.sampling)
         known = [record for record in records if record.seconds is not None and _is_alike(record, profile)]
         known.sort(key=lambda record: (record.profile == profile.name, str(record.measured_at)))
         for record in known:
-            pace.note(record.cell, _was_first(record), record.seconds or 0.0)
-        return pace
+            estimates.note(record.cell, _was_first(record), record.seconds or 0.0)
+        return estimates
 
     def note(self, cell: Cell, is_first: bool, seconds: float) -> None:
-        """A process of this cell took so long."""
+        """Add the duration of one process of the cell, replacing an earlier one."""
         identity = cell.identity
         before = self.seconds.get((identity, is_first))
         self.seconds[identity, is_first] = seconds
@@ -46,13 +47,13 @@ class Pace:
             self._sums[model, is_first] = (total + seconds - (before or 0.0), count + (before is None))
 
     def of(self, cell: Cell, is_first: bool) -> float:
-        """How long such a process will take."""
+        """Return the estimated seconds of one process of the cell."""
         known = (
             self.seconds.get((cell.identity, is_first)),
-            *(self._mean(each, is_first) for each in (cell.model, None)),
+            *(self._mean(model, is_first) for model in (cell.model, None)),
         )
-        guess = STARTUP_S + self.sampling.max_s + is_first * COMPILE_S
-        return next((seconds for seconds in known if seconds is not None), guess)
+        default = STARTUP_S + self.sampling.max_s + is_first * COMPILE_S
+        return next((seconds for seconds in known if seconds is not None), default)
 
     def _mean(self, model: str | None, is_first: bool) -> float | None:
         total, count = self._sums.get((model, is_first), (0.0, 0))
@@ -60,15 +61,13 @@ class Pace:
 
 
 def _is_alike(record: Record, profile: Profile) -> bool:
-    """Whether the process measured to its end, and by a protocol that takes about as long."""
+    """Return whether the process measured both variants, by a protocol that takes about as long."""
     earlier = PROFILES.get(record.profile)
-    fixed = earlier is not None and earlier.sampling.block_calls is not None
-    return fixed == (profile.sampling.block_calls is not None) and bool(
-        record.measurement and record.measurement.compiled
-    )
+    has_fixed_blocks = earlier is not None and earlier.sampling.block_calls is not None
+    return has_fixed_blocks == (profile.sampling.block_calls is not None) and not gave_nothing(record)
 
 
 def _was_first(record: Record) -> bool:
-    """Whether it compiled with an empty cache."""
+    """Return whether the process compiled with an empty cache."""
     compilation = record.measurement.compilation if record.measurement else None
     return compilation is not None and compilation.cold_s is not None

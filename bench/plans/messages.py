@@ -1,6 +1,7 @@
-"""What crosses the pipe between the sweep and a worker process: one request in, messages out, each a line of JSON.
+"""Messages between the sweep and a worker process, each one line of JSON.
 
-Pure values: the sweep must not import torch to send a job.
+The sweep sends one `Request`; the worker sends any number of `Phase`s, then one `Answer`. Imports no torch, so that the
+sweep can send a job without it.
 """
 
 from __future__ import annotations
@@ -17,15 +18,14 @@ from bench.records.walkthrough import Walkthrough
 
 Weights = Literal["random", "pretrained"]
 
-
 MEMORY_WORDS = (
     *("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc"),
     *("_alloc_failed", "_allocation_failed"),  # cuBLAS and cuDNN
 )
 
 
-def tells_of_memory(text: str) -> bool:
-    """Whether these words of an error say that memory ran out."""
+def is_out_of_memory(text: str) -> bool:
+    """Return whether an error message says that memory ran out."""
     return "MemoryError" in text or any(words in text.lower() for words in MEMORY_WORDS)
 
 
@@ -34,7 +34,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """What to make: `model` is a label of the table; without it, `checkpoint` (a hub id or a directory) says it all."""
+    """The model to build: a label of the model table, or else a `checkpoint` (hub id or directory)."""
 
     task: Task
     model: str | None = None
@@ -44,25 +44,24 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spec(self) -> ModelSpec | None:
-        """The row of the model table, shrunken where asked for."""
+        """The row of the model table, shrunken if requested, or None for a checkpoint."""
         spec = find(self.model) if self.model else None
         return spec.shrink() if spec and self.shrunken else spec
 
     @property
     def source(self) -> str:
-        """The hub id or directory that its weights would come from."""
+        """The hub id or directory of its pretrained weights."""
         spec = self.spec
         return spec.checkpoint if spec else str(self.checkpoint)
 
     @property
     def needs_hub(self) -> bool:
-        """Whether building it may read the hub or its cache."""
+        """Whether building the model may read the hub or its local cache."""
         return self.model is None or self.weights == "pretrained"
 
 
 class Preflight(_Message, frozen=True):
-    """Request: choose a device and describe the machine; see that nobody else computes on it, and that the checkpoints
-    to be measured can be read."""
+    """Request: choose a device, describe the machine, check that the device is idle and checkpoints readable."""
 
     device: str | None = None
     recipes: tuple[Recipe, ...] = ()
@@ -71,8 +70,11 @@ class Preflight(_Message, frozen=True):
 
 
 class Job(_Message, frozen=True):
-    """Request: measure one cell in this process. `warm` says that the compile cache was filled by an earlier one, and
-    with it all was told that is the same in every process; `allow_busy` that others may compute on the device."""
+    """Request: measure one cell in this process.
+
+    `warm` means that an earlier process filled the compile cache and recorded whatever is equal in all processes.
+    `allow_busy` permits other processes on the device.
+    """
 
     cell: Cell
     recipe: Recipe
@@ -82,7 +84,7 @@ class Job(_Message, frozen=True):
 
 
 class TakeWalkthrough(_Message, frozen=True):
-    """Request: see what TorchDynamo does with a function and with training."""
+    """Request: record a walkthrough of TorchDynamo."""
 
 
 class Machine(_Message, frozen=True):
@@ -93,15 +95,15 @@ class Machine(_Message, frozen=True):
 
 
 class Phase(_Message, frozen=True):
-    """What the worker is doing, with how far it is where that is known."""
+    """What the worker is doing, and its progress if known."""
 
     name: str
     done: int = 0
     of: int = 0
 
 
-class Finding(_Message, frozen=True):
-    """Answer to a `Job`: how the cell ended, and what was measured."""
+class Outcome(_Message, frozen=True):
+    """Answer to a `Job`: how the cell ended and what was measured."""
 
     status: Status
     reason: str | None = None
@@ -116,7 +118,7 @@ class WalkthroughTaken(_Message, frozen=True):
 
 
 class Refusal(_Message, frozen=True):
-    """Answer in place of another: an `AtlasError` to be raised by whoever asked."""
+    """Answer to any request: an `AtlasError` for the parent to raise."""
 
     what: str
     where: str = ""
@@ -124,7 +126,7 @@ class Refusal(_Message, frozen=True):
 
 
 Request = Preflight | Job | TakeWalkthrough
-Answer = Machine | Finding | WalkthroughTaken | Refusal
+Answer = Machine | Outcome | WalkthroughTaken | Refusal
 Message = Phase | Answer
-Tell = Callable[[Message], None]
-"""How a worker sends a message."""
+Send = Callable[[Message], None]
+"""Sends a message to the parent."""

@@ -1,8 +1,8 @@
-"""The model table: twelve vision checkpoints, by the labels that they have in the published tables. No torch here.
+"""The model table: twelve vision checkpoints, by their labels in the published tables. Imports no torch.
 
-Each row says how to build the real architecture offline, with random weights and exactly the parameters of its
-checkpoint, and how its image processor prepares the input. To add a model, add a row: `bench.measuring.build` makes it,
-`tests/bench/plans/test_models.py` checks it, every table and page takes it up.
+Each row says how to build the architecture offline, with random weights and the exact parameters of its checkpoint, and
+how its image processor prepares the input. To add a model, add a row: `bench.measuring.build` builds it,
+`tests/bench/plans/test_models.py` checks it, and all tables and pages include it.
 
     python -m bench list
 """
@@ -17,21 +17,21 @@ from bench.choices import pick
 from bench.records.record import Task
 
 SHRUNKEN_LABEL = "{} (shrunken)"
-"""The label of a shrunken model: its records can't be taken for those of the real one."""
+"""Label of a shrunken model, so that its records are not mistaken for those of the real one."""
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """How to make one model and its input.
+    """How to build one model and its input.
 
-    `config` holds what differs from the defaults of the architecture's configuration class; `processor` the same for
-    its image processor. `shrunken` overrides both for a model of one layer at 64×64 pixels, for tests.
+    `config` and `processor` hold the differences from the defaults of the configuration class and image processor.
+    `shrunken` and `shrunken_processor` override them for tests, with one layer and 64×64 pixels.
     """
 
     label: str
     checkpoint: str
     task: Task
-    architecture: str  # class in transformers
+    architecture: str  # class name in transformers
     processor_class: str
     parameters: int
     input_size: tuple[int, int]  # height and width in pixels
@@ -39,10 +39,10 @@ class ModelSpec:
     processor: Mapping[str, Any] = field(default_factory=dict)
     shrunken: Mapping[str, Any] = field(default_factory=dict)
     shrunken_processor: Mapping[str, Any] = field(default_factory=lambda: {"size": {"height": 64, "width": 64}})
-    takes_text: bool = False  # detects what a text query names
+    takes_text: bool = False  # detects the objects named by a text query
 
     def shrink(self) -> ModelSpec:
-        """The same architecture with one layer, at 64×64."""
+        """Return the same architecture with one layer, at 64×64 pixels."""
         return replace(
             self,
             label=SHRUNKEN_LABEL.format(self.label),
@@ -153,7 +153,7 @@ MODELS: tuple[ModelSpec, ...] = (
         shrunken={
             **_SMALL_MASK,
             "encoder_layers": 1,
-            "decoder_layers": 2,  # the library counts one less than it is told
+            "decoder_layers": 2,  # transformers builds one layer less
             "hidden_dim": 32,
             "feature_size": 32,
             "encoder_feedforward_dim": 64,
@@ -251,7 +251,7 @@ BY_LABEL: Mapping[str, ModelSpec] = {spec.label: spec for spec in MODELS}
 
 
 def find(name: str) -> ModelSpec:
-    """The model of that label or checkpoint. Raises `AtlasError` with the nearest labels."""
+    """Return the model with this label or checkpoint. Raises `AtlasError` with the closest labels."""
     for spec in MODELS:
         if name == spec.checkpoint:
             return spec

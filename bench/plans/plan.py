@@ -1,7 +1,7 @@
-"""What is to be measured, and in which order: pure functions of a profile, its models, and the records that there are.
+"""Decide what to measure and in which order: pure functions of a profile, its models, and existing records.
 
-Enter a `Profile` and what to build; leave a `Plan`, and of that the steps which no record tells about yet: one after
-the other (`pending`), or for several workers at once (`Agenda`).
+`make_plan` takes a `Profile` and the models to build, and returns a `Plan`. `pending` returns its steps that have no
+record yet, in order; `Agenda` hands them out to several nodes.
 
     python -m bench run --profile standard --dry-run
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from bench.plans.duration import Pace
+from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.profiles import Profile
 from bench.records.record import Cell, Record, as_name, gave_nothing
@@ -34,19 +34,19 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A profile's constants, and the cells that they are applied to."""
+    """A profile and the cells to measure with it."""
 
     profile: Profile
     planned: tuple[Planned, ...]
 
     @property
     def digest(self) -> str:
-        """Six hexadecimal digits that differ for plans that differ."""
+        """Six hexadecimal digits that identify the plan."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:6]
 
 
 def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
-    """Every combination of the profile's coordinates, all models of one combination before the next."""
+    """Return a plan of all combinations of the profile's coordinates, with all models of one before the next."""
     return Plan(
         profile=profile,
         planned=tuple(
@@ -61,7 +61,7 @@ def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
 
 def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_size: int, compile_mode: str) -> Planned:
     spec = recipe.spec
-    # Of a local checkpoint only the directory's own name is told: where it lies is nobody's business.
+    # A local checkpoint is recorded by its directory name, since its path is private.
     checkpoint = spec.checkpoint if spec else _public_name(str(recipe.checkpoint))
     cell = Cell(
         model=spec.label if spec else checkpoint.rpartition("/")[2],
@@ -103,25 +103,25 @@ def _public_name(checkpoint: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The next thing to do: one process of one cell."""
+    """One process of one cell."""
 
     planned: Planned
     process: int
-    is_first: bool  # of its cell: compiles with an empty cache
+    is_first: bool  # the first process of a cell compiles with an empty cache
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """What the records say about one cell: what planning needs of them, without their samples."""
+class CellProgress:
+    """Summary of the records of one cell, as far as planning needs it."""
 
-    done: int = 0  # processes
+    done: int = 0  # number of processes
     next_process: int = 0
     has_latencies: bool = False
-    node: str | None = None  # of a fleet, that the last process ran on
+    node: str | None = None  # that ran the last process, in a fleet
 
-    def plus(self, record: Record, *, counts: bool = True) -> Tally:
-        """With one more record. One that doesn't count only takes its number."""
-        return Tally(
+    def plus(self, record: Record, *, counts: bool = True) -> CellProgress:
+        """Return the progress with one more record. Unless it `counts`, it only uses up its process number."""
+        return CellProgress(
             done=self.done + counts,
             next_process=max(self.next_process, record.process + 1),
             has_latencies=self.has_latencies or (counts and not gave_nothing(record)),
@@ -130,60 +130,64 @@ class Tally:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the cell gave nothing at all: out of memory, a crash, a time-out."""
+        """Whether the cell has records but no latencies: out of memory, a crash, a time-out."""
         return self.done > 0 and not self.has_latencies
 
 
-UNTOUCHED = Tally()
+UNTOUCHED = CellProgress()
 
 
-def tallies(records: Iterable[Record], forgotten: Sequence[Record] = ()) -> dict[Cell, Tally]:
-    """By the identity of the cell. Records that are `forgotten` do not count."""
-    told: dict[Cell, Tally] = {}
+def progress_by_cell(records: Iterable[Record], forgotten: Sequence[Record] = ()) -> dict[Cell, CellProgress]:
+    """Return the progress of each cell, by `Cell.identity`. Records in `forgotten` do not count."""
+    progress: dict[Cell, CellProgress] = {}
     uncounted = {(record.cell.identity, record.process) for record in forgotten}
     for record in records:
-        identity = record.cell.identity
-        told[identity] = told.get(identity, UNTOUCHED).plus(record, counts=(identity, record.process) not in uncounted)
-    return told
+        cell = record.cell.identity
+        progress[cell] = progress.get(cell, UNTOUCHED).plus(record, counts=(cell, record.process) not in uncounted)
+    return progress
 
 
 def pending(
-    plan: Plan, records: Iterable[Record], *, forgotten: Sequence[Record] = (), pace: Pace | None = None
+    plan: Plan,
+    records: Iterable[Record],
+    *,
+    forgotten: Sequence[Record] = (),
+    durations: DurationEstimates | None = None,
 ) -> list[Step]:
-    """What is still to be done, in order: the first process of every cell, then the second …
+    """Return the remaining steps, in order: the first process of every cell, then the second, and so on.
 
-    A cell that gave nothing at all is done, unless its records are `forgotten`. With a `pace`, because time is limited,
-    cells come as `by_use` puts them, else as they are planned.
+    A failed cell is not repeated unless its records are `forgotten`. With `durations`, for a limited time, cells come
+    in the order of `by_use`, else in the order of the plan.
     """
-    return _steps(plan, tallies(records, forgotten), pace)
-
-
-def _steps(plan: Plan, told: Mapping[Cell, Tally], pace: Pace | None) -> list[Step]:
-    planned = by_use(plan.planned, pace) if pace else plan.planned
-    tallied = [(each, told.get(each.cell.identity, UNTOUCHED)) for each in planned]
+    known = progress_by_cell(records, forgotten)
+    ordered = by_use(plan.planned, durations) if durations else plan.planned
+    cells = [(planned, known.get(planned.cell.identity, UNTOUCHED)) for planned in ordered]
     return [
-        Step(each, tally.next_process + ahead, is_first=number == 0)
+        Step(planned, progress.next_process + ahead, is_first=number == 0)
         for number in range(plan.profile.processes)
-        for each, tally in tallied
-        if not tally.has_failed and (ahead := number - tally.done) >= 0
+        for planned, progress in cells
+        if not progress.has_failed and (ahead := number - progress.done) >= 0
     ]
 
 
-def by_use(planned: Sequence[Planned], pace: Pace) -> list[Planned]:
-    """Cells in the order in which a limited time is spent best: whenever it ends, what is done tells the most.
+def by_use(planned: Sequence[Planned], durations: DurationEstimates) -> list[Planned]:
+    """Return the cells in the best order for a limited time: as many models as possible, of all tasks.
 
-    One combination of data type, batch size and compile mode comes after the other, as planned. In each comes the
-    quickest model of every task, then the next quickest of every task: as many models as the time holds, of all tasks.
+    Combinations of data type, batch size and compile mode keep their planned order. Within one, the fastest model of
+    every task comes first, then the second fastest of every task, and so on.
     """
+
+    def duration(item: Planned) -> tuple[float, float]:
+        return durations.of(item.cell, is_first=True), _pixels_by_parameters(item)
+
     ranks = {combination: rank for rank, combination in enumerate(dict.fromkeys(map(_combination, planned)))}
-    quickest_first = sorted(planned, key=lambda each: (pace.of(each.cell, is_first=True), _pixels_by_parameters(each)))
     turns: Counter[tuple[Any, ...]] = Counter()
     placed = []
-    for each in quickest_first:
-        combination = _combination(each)
-        placed.append((ranks[combination], turns[combination, each.cell.task], each))
-        turns[combination, each.cell.task] += 1
-    return [each for *_, each in sorted(placed, key=lambda place: place[:2])]
+    for item in sorted(planned, key=duration):
+        combination = _combination(item)
+        placed.append((ranks[combination], turns[combination, item.cell.task], item))
+        turns[combination, item.cell.task] += 1
+    return [item for *_, item in sorted(placed, key=lambda place: place[:2])]
 
 
 def _combination(planned: Planned) -> tuple[Any, ...]:
@@ -192,66 +196,75 @@ def _combination(planned: Planned) -> tuple[Any, ...]:
 
 
 def _pixels_by_parameters(planned: Planned) -> float:
-    """What a model's work grows with: tells quick from slow ones where no time is known."""
+    """Return a proxy of the model's work, which orders models without a known duration."""
     spec = planned.recipe.spec
     return spec.parameters * math.prod(spec.input_size) if spec else math.inf
 
 
-def fitting(steps: Sequence[Step], pace: Pace, left_s: float) -> list[Step]:
-    """The steps that so many seconds hold, one after the other: what takes too long gives way to what does not, and so
-    do the later processes of its cell, which need its cache."""
-    held, left_out = [], set[Cell]()
+def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -> list[Step]:
+    """Return the steps that fit into `left_s` seconds, one after the other.
+
+    A step that does not fit is skipped, together with the later processes of its cell, which need its compile cache.
+    """
+    chosen, skipped = [], set[Cell]()
     for step in steps:
-        if step.planned.cell not in left_out and (seconds := _seconds(step, pace)) <= left_s:
-            held.append(step)
+        if step.planned.cell not in skipped and (seconds := _seconds(step, durations)) <= left_s:
+            chosen.append(step)
             left_s -= seconds
         else:
-            left_out.add(step.planned.cell)
-    return held
+            skipped.add(step.planned.cell)
+    return chosen
 
 
-def duration_s(steps: Iterable[Step], pace: Pace) -> float:
-    """How long all of them will take."""
-    return sum(_seconds(step, pace) for step in steps)
+def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:
+    """Return the estimated duration of all steps."""
+    return sum(_seconds(step, durations) for step in steps)
 
 
-def _seconds(step: Step, pace: Pace) -> float:
-    return pace.of(step.planned.cell, step.is_first)
+def _seconds(step: Step, durations: DurationEstimates) -> float:
+    return durations.of(step.planned.cell, step.is_first)
 
 
 class Agenda:
-    """What is still to be done where several nodes take it: one process of a cell at a time, all on one node.
+    """The remaining steps of a plan, handed out to several nodes.
 
-    The later processes of a cell find its compile cache there, as they would in a run on one machine. First processes
-    come first. Holds a tally for each cell and no record, so that a hundred thousand cells are no burden.
+    The processes of a cell run one at a time and on one node, where later ones find its compile cache. First processes
+    go out first. Memory per cell is one `CellProgress` and no record, which suffices for a hundred thousand cells.
     """
 
-    def __init__(self, plan: Plan, told: Mapping[Cell, Tally] | None = None, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        progress: Mapping[Cell, CellProgress] | None = None,
+        durations: DurationEstimates | None = None,
+    ) -> None:
         self._processes = plan.profile.processes
-        self._tallies = dict(told or {})
+        self._progress = dict(progress or {})
         self._nodes: frozenset[str] = frozenset()
-        self._returned: list[tuple[Step, str]] = []  # and the node where it came to nothing
-        self._open: deque[Step] = deque()  # for whoever comes
+        self._returned: list[tuple[Step, str]] = []  # with the node that gave it back
+        self._open: deque[Step] = deque()  # for any node
         self._at: dict[str, deque[Step]] = {}  # for the node that began the cell
-        self.left = 0  # processes that have not ended
-        for planned in by_use(plan.planned, pace) if pace else plan.planned:
-            tally = self._tallies.get(planned.cell.identity, UNTOUCHED)
-            if not tally.has_failed:
-                self.left += max(0, self._processes - tally.done)
-                self._enlist(planned, tally)
+        self.left = 0  # number of processes that have not ended
+        for planned in by_use(plan.planned, durations) if durations else plan.planned:
+            cell = self._progress.get(planned.cell.identity, UNTOUCHED)
+            if not cell.has_failed:
+                self.left += max(0, self._processes - cell.done)
+                self._enqueue(planned, cell)
 
-    def _enlist(self, planned: Planned, tally: Tally) -> None:
-        if tally.done < self._processes:
-            step = Step(planned, tally.next_process, is_first=tally.done == 0)
-            queue = self._at.setdefault(tally.node, deque()) if tally.node else self._open
+    def _enqueue(self, planned: Planned, progress: CellProgress) -> None:
+        if progress.done < self._processes:
+            step = Step(planned, progress.next_process, is_first=progress.done == 0)
+            queue = self._at.setdefault(progress.node, deque()) if progress.node else self._open
             queue.append(step)
 
     def take(self, node: str, fits: Callable[[Step], bool] = lambda _: True) -> Step | None:
-        """The next step for this node; None when there is none for it at present. What doesn't fit is passed over for
-        good: time only runs out."""
-        for place, (step, where) in enumerate(self._returned):
-            if where != node or self._nodes <= {node}:
-                del self._returned[place]
+        """Return the next step for this node, or None if there is none at present.
+
+        A step for which `fits` is false is dropped for good, since the remaining time only shrinks.
+        """
+        for index, (step, failed_on) in enumerate(self._returned):
+            if failed_on != node or self._nodes <= {node}:
+                del self._returned[index]
                 return step
         for queue in filter(None, (self._open, self._at.get(node))):
             while queue:
@@ -260,21 +273,21 @@ class Agenda:
         return None
 
     def end(self, step: Step, record: Record) -> None:
-        """The step has ended with this record: the next process of its cell follows, unless it gave nothing."""
+        """Note that a step has ended with this record. Queue the next process of its cell unless the cell failed."""
         cell = step.planned.cell.identity
-        tally = self._tallies[cell] = self._tallies.get(cell, UNTOUCHED).plus(record)
+        progress = self._progress[cell] = self._progress.get(cell, UNTOUCHED).plus(record)
         self.left -= 1
-        if tally.has_failed:
-            self.left -= max(0, self._processes - tally.done)
+        if progress.has_failed:
+            self.left -= max(0, self._processes - progress.done)
         else:
-            self._enlist(step.planned, tally)
+            self._enqueue(step.planned, progress)
 
     def give_back(self, step: Step, node: str) -> None:
-        """The step came to nothing on this node: another takes it before all else, or this one if there is no other."""
+        """Return a step that this node could not run. Another node takes it next, or this one if it is the only one."""
         self._returned.append((step, node))
 
     def keep_to(self, nodes: Iterable[str]) -> None:
-        """These nodes are there: what waits for any other is for whoever comes."""
+        """Set the nodes that are present. Steps queued for any other node become open to all."""
         self._nodes = frozenset(nodes)
         for gone in set(self._at) - self._nodes:
             self._open.extend(self._at.pop(gone))

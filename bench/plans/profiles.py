@@ -1,4 +1,4 @@
-"""Profiles: the same protocol with other constants. No torch, no numpy: `--help` and `list` read this.
+"""Profiles: the same protocol with different constants. Imports neither torch nor numpy, since `--help` needs this.
 
 python -m bench list
 """
@@ -17,38 +17,37 @@ KEEP_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "17179869184",
     "MALLOC_TRIM_THRESHOLD_": "17179869184",
 }
-"""With these glibc keeps up to 16 GiB of freed memory. By itself it gives megabytes back and takes them again in each
-call, or doesn't: that depends on what lies at the end of its heap. One and the same eager model then differs by a third
-between processes, and compiling is credited or charged with what the C library does. The page “When not to compile”
-shows the figures of both."""
+"""Makes glibc keep up to 16 GiB of freed memory. By default, it may return megabytes to the kernel and request them
+again in each call, depending on what lies at the end of its heap. The same eager model then differs by a third between
+processes, and the speedup includes effects of the C library. The page “When not to compile” shows both."""
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The constants of sampling within one process."""
 
-    inputs: int = 4  # batches used in turn: a fixed address or content may be cached
-    warmup_calls: int = 10  # lazy initialisation and the allocator settle within a few calls
-    warmup_s: float = 1.0  # clocks of a GPU and of a CPU's turbo settle within a second
-    warmup_cap_s: float = 6.0  # per variant: a model that needs a second a call has settled after a few
-    warmup_window: int = 5  # two windows of so many calls …
-    warmup_tolerance: float = 0.05  # … agree: what is left of a trend is small beside the scatter of a window
-    block_ms: float = 20.0  # long beside the clock's resolution, short beside a change of clock frequency
-    block_calls: int | None = None  # a fixed block length, where a protocol asks for it
-    lead_calls: int = 1  # before a block, no samples: the first finds the caches as the other variant has left them
+    inputs: int = 4  # batches used in turn, since a single one may stay in a cache
+    warmup_calls: int = 10  # enough for lazy initialisation and the allocator
+    warmup_s: float = 1.0  # enough for the clocks of a GPU and of a CPU's turbo
+    warmup_cap_s: float = 6.0  # per variant; a model of one second per call settles after a few
+    warmup_window: int = 5  # calls in each of two adjacent windows …
+    warmup_tolerance: float = 0.05  # … that must agree to this share, small beside their scatter
+    block_ms: float = 20.0  # far above the clock's resolution, and shorter than changes of clock frequency
+    block_calls: int | None = None  # fixed block length, if the protocol has one
+    lead_calls: int = 1  # before each block, not sampled: the first call finds the caches of the other variant
     min_rounds: int = 30
     min_samples: int = 100  # per variant
     min_s: float = 2.0  # per variant
-    max_rounds: int = 2000  # from which on, with `min_s`, more of this process would tell little
-    max_s: float = 20.0  # both variants: processes differ by more than longer sampling of one would resolve
-    floor_rounds: int = 3  # done whatever `max_s` says: fewer are no sample
-    check_every: int = 5  # rounds between looks at the precision: looking costs time, and each look is a chance to stop
-    max_repeats: int = 20  # rounds repeated because the device was throttled or used by others
+    max_rounds: int = 2000  # after these and `min_s`, more rounds of one process add little
+    max_s: float = 20.0  # for both variants; processes differ by more than longer sampling would resolve
+    floor_rounds: int = 3  # regardless of `max_s`
+    check_every: int = 5  # rounds between checks of the precision, which cost time and each give a chance to stop early
+    max_repeats: int = 20  # of rounds in which the device was throttled or used by other programs
     speedup_precision: float = 0.005  # half-width of the 95% interval, as a share
     latency_precision: float = 0.01
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run covers, how many processes it gives each cell, and how each samples."""
+    """What a run covers, the number of processes per cell, and how each process samples."""
 
     name: str
     summary: str
@@ -56,11 +55,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     batch_sizes: tuple[int, ...] = (1,)
     compile_modes: tuple[str, ...] = ("default",)
     dtypes: tuple[str, ...] = ("float32",)
-    dynamic: bool | None = None  # of torch.compile: shapes are variables, constants, or whichever Dynamo finds out
-    allow_busy: bool = False  # measure although other processes compute on the device
-    keep_memory: bool = True  # what a call frees serves the next one, on a CPU as PyTorch does on a GPU: `KEEP_MEMORY`
-    processes: int = 3  # of each cell. Adding some where chance made an interval wide would spoil its coverage
-    timeout_s: float = 900.0  # past this a process hangs: the slowest known compiles for 5 minutes on two cores
+    dynamic: bool | None = None  # argument of torch.compile: shapes are variables, constants, or decided by Dynamo
+    allow_busy: bool = False  # measure even if other processes use the device
+    keep_memory: bool = True  # on a CPU, reuse freed memory as PyTorch does on a GPU: `KEEP_MEMORY`
+    processes: int = 3  # per cell; adding some only where an interval is wide would spoil its coverage
+    timeout_s: float = 900.0  # a slower process hangs: the slowest model compiles for 5 minutes on two cores
     sampling: Sampling = Sampling()
 
 
@@ -76,8 +75,8 @@ STANDARD = Profile(
     name="standard",
     summary="all twelve models at batch size 1, eager against default compilation",
     processes=6,
-    # After ten rounds the standard error of a speedup is 1.4 to 2% on two CPU cores, and processes differ by up to 4%:
-    # time goes into another process instead.
+    # After ten rounds on two CPU cores, the standard error of a speedup is 1.4 to 2%, while processes differ by up to
+    # 4%: another process is worth more than more rounds.
     sampling=Sampling(min_rounds=10, min_samples=10, min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0),
 )
 FULL = Profile(
@@ -92,7 +91,7 @@ PAPER_2023 = Profile(
     name="paper-2023",
     summary="the protocol of the 2023 guide: the mean of 300 inferences on one image, after a warm-up",
     processes=1,
-    keep_memory=False,  # as it was measured then
+    keep_memory=False,  # as in 2023
     timeout_s=14_400.0,  # 300 calls of the slowest model, eager and compiled, on a CPU
     sampling=Sampling(inputs=1, block_calls=300, lead_calls=0, min_s=0.0, max_rounds=1, floor_rounds=1, warmup_s=0.0),
 )

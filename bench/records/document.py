@@ -1,11 +1,7 @@
-"""A record that is one JSON file: written whole or not at all, refused with advice where it cannot be read.
+"""Read and write JSON documents: results that are made in one piece, such as a walkthrough or build times.
 
-Runs append to JSON Lines (`bench.records.record`); what is made in one piece, a tour or a comparison of methods, is a
-document.
-Its schema has a version of its own: such a file is made again, so an old one is refused with that advice instead of
-converted.
-
-    python -m bench check
+Each kind of document has its own schema version. An old document is not converted: the error names the command that
+makes a new one. Records of runs are JSON Lines instead; see `bench.records.run_file`.
 """
 
 from __future__ import annotations
@@ -22,11 +18,11 @@ from bench import durable
 from bench.errors import AtlasError, unwritable
 
 MAX_BYTES = 64 * 1024 * 1024
-"""A larger file is refused: tours and comparisons have a thousandth of it."""
+"""Limit for one document, about a thousand times the size of a real one."""
 
 
-class Document(Protocol):
-    """What all documents tell of themselves."""
+class JsonDocument(Protocol):
+    """The fields that every document has."""
 
     @property
     def schema(self) -> int:
@@ -34,14 +30,14 @@ class Document(Protocol):
 
     @property
     def taken_at(self) -> datetime:
-        """When it was made, in UTC."""
+        """Time at which it was made, in UTC."""
 
 
-D = TypeVar("D", bound=Document)
+D = TypeVar("D", bound=JsonDocument)
 
 
-def write(document: Document, path: Path) -> Path:
-    """Write the file whole or not at all, and replace one that is there. Raises `AtlasError` where that cannot be."""
+def write(document: JsonDocument, path: Path) -> Path:
+    """Write the document atomically, replacing an existing file. Raises `AtlasError` if that fails."""
     content = msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
     try:
         return durable.write(path, content)
@@ -50,7 +46,7 @@ def write(document: Document, path: Path) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise `AtlasError` where no document could be written: better before hours of measuring than after them."""
+    """Raise `AtlasError` if the folder is not writable. Call it before hours of measuring, not after."""
     try:
         durable.make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
@@ -60,8 +56,10 @@ def check_writable(folder: Path) -> None:
 
 
 def read(path: Path, kind: type[D], schema: int, command: str) -> D:
-    """One document. Raises `AtlasError` for a file that is none or has another schema, and names the `command` that
-    makes a new one."""
+    """Read a document of type `kind`.
+
+    Raises `AtlasError` if the file is invalid or has another schema version; it names the `command` to make a new one.
+    """
     remedy = f"remove the file and make it again: {command}"
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -76,5 +74,5 @@ def read(path: Path, kind: type[D], schema: int, command: str) -> D:
 
 
 def newest(folder: Path, read: Callable[[Path], D]) -> D | None:
-    """What was made last of the documents in a folder; None where there is none. Raises what `read` raises."""
+    """Return the newest document in a folder, by `taken_at`, or None. Raises what `read` raises."""
     return max(map(read, sorted(folder.glob("*.json"))), key=lambda document: document.taken_at, default=None)

@@ -1,6 +1,7 @@
-"""Which faults the tests have injected, and what came of them: a document, written where all of them were survived.
+"""Injected faults: which faults the tests have injected, and how the program reacted.
 
-The tests tell (`tests/faults.py`); the newest document below ``results/faults`` is shown to contributors.
+A test run writes the document if the program survived all faults. The page for contributors shows the newest in
+``results/faults``. Tests report their faults through `tests/faults.py`.
 
     python -m pytest -m fault --faults=bench/results/faults
 """
@@ -22,11 +23,11 @@ SCHEMA = 1
 """Version of the file format."""
 
 FAULTS = RESULTS / "faults"
-"""Where committed documents live."""
+"""The folder of committed documents."""
 
 COMMAND = "python -m pytest -m fault --faults=bench/results/faults"
 
-Kind = Literal[
+FaultKind = Literal[
     "power_cut",
     "kill",
     "interrupt",
@@ -49,9 +50,9 @@ Kind = Literal[
     "silent_client",
     "many_rebuilds",
 ]
-"""What was done to the program."""
+"""What the test did to the program."""
 
-Place = Literal[
+FaultPlace = Literal[
     "records",
     "run",
     "documents",
@@ -65,9 +66,9 @@ Place = Literal[
     "site",
     "server",
 ]
-"""To what part of it."""
+"""The part of the program that it affected."""
 
-Outcome = Literal[
+FaultOutcome = Literal[
     "nothing_lost",
     "resumed",
     "whole_or_before",
@@ -83,15 +84,15 @@ Outcome = Literal[
     "flat_memory",
     "no_process",
 ]
-"""What came of it."""
+"""How the program reacted."""
 
 
 class Injected(msgspec.Struct, frozen=True, kw_only=True):
-    """So many faults of one kind at one place, all with this outcome."""
+    """A number of faults of one kind at one place, all with the same outcome."""
 
-    kind: Kind
-    place: Place
-    outcome: Outcome
+    kind: FaultKind
+    place: FaultPlace
+    outcome: FaultOutcome
     times: int
 
 
@@ -106,15 +107,15 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def times(self) -> int:
-        """How many there were."""
-        return sum(each.times for each in self.injected)
+        """Total number of faults."""
+        return sum(fault.times for fault in self.injected)
 
 
 def gathered(environment: Environment, injected: Iterable[Injected], command: str = COMMAND) -> Faults:
-    """The document of these, the same ones counted together."""
-    times: Counter[tuple[Kind, Place, Outcome]] = Counter()
-    for each in injected:
-        times[each.kind, each.place, each.outcome] += each.times
+    """Return a document of these faults, with equal ones counted together."""
+    times: Counter[tuple[FaultKind, FaultPlace, FaultOutcome]] = Counter()
+    for fault in injected:
+        times[fault.kind, fault.place, fault.outcome] += fault.times
     return Faults(
         schema=SCHEMA,
         taken_at=datetime.now(UTC).replace(microsecond=0),
@@ -128,15 +129,15 @@ def gathered(environment: Environment, injected: Iterable[Injected], command: st
 
 
 def write(faults: Faults, folder: Path = FAULTS) -> Path:
-    """The file, named by its day; an earlier one of that day is replaced."""
+    """Write the document, named by its day. Replaces an earlier one of that day."""
     return document.write(faults, folder / f"{faults.taken_at.astimezone(UTC):%Y-%m-%d}.json")
 
 
 def read(path: Path) -> Faults:
-    """One document. Raises `AtlasError` for a file that is none, or of another schema."""
+    """Read a document. Raises `AtlasError` if the file is invalid or has another schema."""
     return document.read(path, Faults, SCHEMA, COMMAND)
 
 
 def newest(results: Path = RESULTS) -> Faults | None:
-    """The newest below a folder of results; None where there is none."""
+    """Return the newest document below the folder `results`, or None."""
     return document.newest(results / FAULTS.name, read)

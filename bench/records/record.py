@@ -1,62 +1,51 @@
-"""The values that travel from a measurement to a page, and their JSON Lines form.
+"""The types that travel from a measurement to a page. `bench.records.run_file` reads and writes them.
 
-A `Record` is what one process learned about one `Cell` (or what a publication says about it). A run
-file holds one record a line and only ever grows; who reads it pools the processes of a cell.
-Units are in the names: ``_ms``, ``_s``, ``_gb`` (1e9 bytes). Medians, intervals and speedups are not stored:
-they are derived from the raw samples by `bench.statistics.statistics`, so a better statistic needs no new run.
-
-    python -m bench check bench/results
+A `Record` holds what one process measured of one `Cell`, or what a publication reports about it. Readers pool the
+processes of a cell. Units are part of the names: ``_ms``, ``_s``, ``_gb`` (1e9 bytes). Records store raw samples, not
+medians, intervals or speedups: `bench.statistics` derives those, so a better statistic needs no new run.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, datetime
+from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
-from itertools import count
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from bench import durable
-from bench.errors import AtlasError
-
 SCHEMA = 5
-"""Version of the line format. Raise it when old readers would misread new lines; `_upgrade` converts old ones.
+"""Version of the line format. Raise it if old readers would misread new lines; `run_file` upgrades old ones.
 
-1: the first. 2: telemetry, work, peaks, energy, recompilations by batch size, and the seconds that a process took.
-3: what other people's figures need: layout and autocast of a cell, published medians, throughput, an variant with a
-batch
-of its own, files of a source; and who contributed a record. 4: the node of a fleet that measured it.
-5: convolutions apart from other work, and a peak of their own.
+1: first version.
+2: telemetry, work, peaks, energy, recompilations by batch size, seconds per process.
+3: memory layout, autocast, published medians, throughput, batch size per variant, files of a source, contributor.
+4: node of a fleet.
+5: FLOP of convolutions, and their peak.
 """
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-DEVICES = ("cuda", "xpu", "mps", "cpu")  # by torch's device type; the first that is present is the best
+DEVICES = ("cuda", "xpu", "mps", "cpu")  # torch device types, the preferred one first
 DTYPES = ("float32", "float16", "bfloat16")
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
-"""Where committed records live: ``published/`` for imported figures, ``measured/`` for our own runs."""
+"""The folder of committed records: ``published/`` for imported figures, ``measured/`` for runs of this project."""
 
-MAX_LINE_BYTES = 16 * 1024 * 1024
-"""A longer line is refused: the raw samples of the longest permitted cell need less than a tenth of it."""
-
-# What a field may hold, whoever wrote the record: names become addresses, headings and commands that readers copy.
+# Anybody may contribute a record, and its names become URLs, headings and commands that readers copy.
 
 _NO_TEXT = r"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ue000-\uf8ff\ufeff"
-"""Controls, marks that turn the direction of text, and what fonts have no letters for."""
+"""Control characters, bidi marks, and private-use characters, which fonts lack."""
 _MARKUP = r"<>`{}\\|$\";"
 
 MAX_NAME, MAX_TEXT = 200, 4000
-"""Longest name and longest text, in characters."""
+"""Maximum lengths in characters."""
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME, pattern=rf"^(?=\S)[^{_NO_TEXT}{_MARKUP}]+\Z")]
-"""Of a model, device or version: one line, without what would be markup, or another command, wherever it is shown."""
+"""The name of a model, device or version: one line, without characters of markup or shell syntax."""
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT, pattern=rf"^[^{_NO_TEXT}]*\Z")]
-"""One line."""
+"""One line of text."""
 Slug = Annotated[
     str,
     msgspec.Meta(
@@ -64,7 +53,7 @@ Slug = Annotated[
         pattern=r"^(?!(?i:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z))[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z",
     ),
 ]
-"""Safe as the name of a file, on Windows too, and of a flag."""
+"""A file name that is safe on every platform, including Windows. Also used for flags."""
 Url = Annotated[str, msgspec.Meta(max_length=2000, pattern=r"^https?://[^\s<>\"'`{}\\]+\Z")]
 Day = Annotated[str, msgspec.Meta(pattern=r"^(?:19|2[01])\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?\Z")]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -77,7 +66,7 @@ Origin = Literal["measured", "published"]
 
 
 class Status(StrEnum):
-    """How a cell ended. Everything but `PASS` keeps its reason in `Record.reason`; none of them is a gap."""
+    """How a cell ended. Every status but `PASS` has its reason in `Record.reason`."""
 
     PASS = "pass"  # noqa: S105 - not a password
     FAIL_ACCURACY = "fail_accuracy"
@@ -105,102 +94,98 @@ WORST_FIRST = (
     Status.SKIPPED,
     Status.PASS,
 )
-"""A cell has the worst status of its processes: see `worst`."""
+"""All statuses, the worst first. `worst` picks the status of a cell from those of its processes."""
 
 NOISY = frozenset({Status.THROTTLED, Status.UNSTABLE, Status.SKIPPED})
-"""What the machine did to one process, and need not have done to the next."""
+"""Statuses caused by the machine in one process, which may not recur in the next."""
 
 COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
-"""Statuses whose latencies mean something: a wrong or throttled result keeps its figures, and is compared with none."""
-
+"""Statuses whose latencies may be compared. Other statuses keep their figures, which are never compared."""
 
 UNEQUAL_BATCHES = "arms-differ-in-batch-size"
-"""What an importer flags whose source measured the two variants with different batches: no speedup follows from
-these."""
+"""Flag of an imported record whose source measured the two variants at different batch sizes: it has no speedup."""
 
 DOCTOR = "doctor-"
-"""Begins the flags that the complaints of `bench.measuring.doctor` become, such as ``doctor-load``."""
+"""Prefix of the flags for complaints of `bench.measuring.doctor`, such as ``doctor-load``."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Frozen, compared by value, strict about unknown fields so that a typo in a record is found."""
+    """Base class: frozen, compared by value, and strict about unknown fields, so that typos are found."""
 
 
 class Cell(_Value, frozen=True):
-    """One point of the grid: what is measured, apart from where and when."""
+    """One point of the grid: what is measured, regardless of where and when."""
 
-    model: Name  # the label in tables, such as "ViT"
-    checkpoint: Name  # hub id, or the directory name of a local checkpoint
+    model: Name  # label in tables, such as "ViT"
+    checkpoint: Name  # hub id, or directory name of a local checkpoint
     task: Task
     device: Name  # torch device type: cuda, xpu, mps, cpu
-    dtype: Name  # float32, float16, bfloat16; under autocast that of the operations which it chooses
-    batch_size: Whole  # 0 where a source does not say with what batch it failed
+    dtype: Name  # float32, float16, bfloat16; with autocast, the lower-precision type
+    batch_size: Whole  # 0 if a source reports a failure without the batch size
     compile_mode: Name  # default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs
-    dynamic: bool | None = None  # the `dynamic` argument of torch.compile; None lets Dynamo decide
+    dynamic: bool | None = None  # argument of torch.compile; None lets Dynamo decide
     weights: Literal["random", "pretrained"] = "random"
     input_size: tuple[Whole, Whole] | None = None  # height and width in pixels
-    autocast: bool = False  # weights stay float32, and operations choose between that and `dtype`
-    channels_last: bool = False  # memory layout of weights and images: NHWC in place of NCHW
+    autocast: bool = False  # weights stay float32; each operation runs in float32 or `dtype`
+    channels_last: bool = False  # memory layout of weights and images: NHWC instead of NCHW
 
     @property
     def identity(self) -> Cell:
-        """The cell apart from its input size, which for a foreign checkpoint is known only once it was measured."""
+        """The cell without its input size, which is unknown outside of the model table until measured."""
         return msgspec.structs.replace(self, input_size=None)
 
 
 class Environment(_Value, frozen=True):
-    """What a record was measured on. No host name, user, path or serial number."""
+    """The machine and software of a measurement. Contains no host name, user name, path or serial number."""
 
-    device_name: Name  # "NVIDIA A100-SXM4-80GB"; on a CPU its model name
+    device_name: Name  # "NVIDIA A100-SXM4-80GB", or the model name of the CPU
     torch: Name
     transformers: Name | None = None
     python: Name | None = None
     platform: Name | None = None  # such as "Linux x86_64"
-    memory_gb: Number | None = None  # of the device; of the machine on a CPU
+    memory_gb: Number | None = None  # of the accelerator, or of the machine for a CPU
     cores: Whole | None = None  # CPU cores available to the process
     threads: Whole | None = None  # torch.get_num_threads()
-    accelerator: Name | None = None  # CUDA, ROCm, XPU… with version, such as "CUDA 13.0"
+    accelerator: Name | None = None  # platform and version, such as "CUDA 13.0"
     driver: Name | None = None
     triton: Name | None = None
-    commit: Name | None = None  # of this project, with "-dirty" where the tree had changes
-    settings: dict[Text, Text] = {}  # allocator, TF32, cuDNN, matmul precision: whatever moves a latency
+    commit: Name | None = None  # of this project; ends in "-dirty" if the tree had changes
+    settings: dict[Text, Text] = {}  # whatever affects latency: allocator, TF32, cuDNN, matmul precision
 
 
 class Variant(_Value, frozen=True):
-    """Eager, or compiled: the latency of ``forward → synchronize`` on the wall clock.
+    """Eager or compiled: the wall time of ``forward → synchronize``.
 
-    `rounds_ms` holds every call of every round, in order; round *i* of both variants was measured
-    back to back. A published variant has what its source printed: a mean or a median, seldom its calls, in a single
-    round.
+    `rounds_ms` holds every call of every round, in order. Round *i* of both variants was measured back to back. A
+    published variant holds the mean or median that its source printed, and rarely single calls, as one round.
     """
 
     rounds_ms: tuple[Annotated[tuple[Number, ...], msgspec.Meta(min_length=1)], ...] = ()
     published_mean_ms: Number | None = None
     published_median_ms: Number | None = None
-    published_images_s: Number | None = None  # throughput as printed: kept, and not what a latency is worked out from
-    batch_size: Whole | None = None  # of this variant, where a source measured it with another than the cell's
-    device_ms: tuple[Number, ...] = ()  # CUDA events around an unsynchronised block, per call
-    peak_memory_gb: Number | None = None  # allocated by the variant on an accelerator; resident set on a CPU
+    published_images_s: Number | None = None  # throughput as printed; no latency is derived from it
+    batch_size: Whole | None = None  # set if a source measured this variant at another batch size than the cell's
+    device_ms: tuple[Number, ...] = ()  # per call, between CUDA events around unsynchronised work
+    peak_memory_gb: Number | None = None  # allocated on an accelerator; resident set on a CPU
     peak_reserved_gb: Number | None = None
     minor_faults_per_call: Number | None = None  # CPU only
-    energy_j: Number | None = None  # of the device, for one call of the whole batch
+    energy_j: Number | None = None  # of the device, per call of the whole batch
 
     @property
     def published_ms(self) -> float | None:
-        """What the source printed for the latency: the median where there is one, else the mean."""
+        """The latency that the source printed: its median if there is one, else its mean."""
         return self.published_mean_ms if self.published_median_ms is None else self.published_median_ms
 
 
 PHASES = ("dynamo", "aot_autograd", "inductor")
-"""Of compiling: tracing Python, lowering to a joint graph, and generating code."""
+"""Phases of compilation: trace Python, lower to a joint graph, generate code."""
 
 
 class Compilation(_Value, frozen=True):
-    """What it costs until the compiled model is in steady state.
+    """The cost of compiling: the time of the first compiled calls minus their time in steady state.
 
-    `time_to_ready_s` is the first compiled calls minus what they cost in steady state, with an empty
-    compile cache (cold) and in another process that finds the cache filled (warm). `phases_s` says for each of `PHASES`
-    how many of these seconds it took.
+    `cold_s` is measured with an empty compile cache, `warm_s` in another process with a filled cache. `phases_s`
+    divides these seconds among `PHASES`.
     """
 
     cold_s: Number | None = None
@@ -209,24 +194,24 @@ class Compilation(_Value, frozen=True):
 
 
 class GraphBreak(_Value, frozen=True):
-    """Why Dynamo ended a graph: its reason, and the line of model code."""
+    """Why and where Dynamo ended a graph."""
 
     reason: Text
-    location: Text | None = None  # module path and line, below site-packages
+    location: Text | None = None  # module path relative to site-packages, and line
 
 
 class Graphs(_Value, frozen=True):
-    """What Dynamo saw of the forward pass."""
+    """Dynamo's graphs of the forward pass."""
 
     graphs: Whole
     breaks: tuple[GraphBreak, ...] = ()
     recompiles: Whole = 0
     cudagraph_skips: tuple[Text, ...] = ()
-    batch_size_recompiles: Whole | None = None  # frames that Dynamo traces again when other batch sizes follow
+    batch_size_recompiles: Whole | None = None  # frames that Dynamo traces again for other batch sizes
 
 
 class Accuracy(_Value, frozen=True):
-    """The compiled output against eager and against a higher-precision reference, worst output tensor."""
+    """Errors of the worst output tensor: compiled against eager, and both against a higher-precision reference."""
 
     max_relative_error: Number
     rmse_eager: Number | None = None
@@ -235,43 +220,38 @@ class Accuracy(_Value, frozen=True):
 
 
 class Work(_Value, frozen=True):
-    """What one call of the whole batch has to do, counted while eager runs once."""
+    """Operations and memory traffic of one call of the whole batch, counted in one eager run."""
 
-    flop: Number  # floating-point operations: two for each multiply-accumulate
-    traffic_bytes: Number | None = None  # that eager's operations read and write, as if no cache held anything between
-    streamed_bytes: Number | None = (
-        None  # of that, by operations without a product or convolution: what fusing can save
-    )
-    compiled_traffic_bytes: Number | None = None  # of the compiled kernels, by Inductor's own account
-    convolution_flop: Number | None = None  # of `flop`, those of convolutions
+    flop: Number  # floating-point operations; a multiply-accumulate counts as two
+    traffic_bytes: Number | None = None  # read and written by eager operations, assuming no cache
+    streamed_bytes: Number | None = None  # the part of it outside products and convolutions, which fusion can save
+    compiled_traffic_bytes: Number | None = None  # of the compiled kernels, as Inductor counts it
+    convolution_flop: Number | None = None  # the part of `flop` in convolutions
 
 
 class Peaks(_Value, frozen=True):
-    """What the device reaches in this process and data type: the ceiling of any model."""
+    """Peak rates of the device in this process and data type, which bound the speed of any model."""
 
     matmul_flop_s: Positive  # of a large matrix product
-    copy_bytes_s: Positive  # of a large copy: bytes read plus bytes written
-    page_fault_s: Number | None = None  # CPU only: the least that a minor page fault takes
-    convolution_flop_s: Positive | None = None  # of a large matrix product in TF32, where convolutions alone may use it
+    copy_bytes_s: Positive  # of a large copy; bytes read plus bytes written
+    page_fault_s: Number | None = None  # shortest time of a minor page fault; CPU only
+    convolution_flop_s: Positive | None = None  # of a large product in TF32, if only convolutions may use TF32
 
 
 class Telemetry(_Value, frozen=True):
-    """What an accelerator said of itself between rounds, one reading after the other; empty where it says nothing.
-
-    Of a CPU only how many rounds other programs disturbed.
-    """
+    """Sensor readings of an accelerator between rounds, in order. For a CPU, only the counts of disturbed rounds."""
 
     clock_mhz: tuple[Whole, ...] = ()
     temperature_c: tuple[Whole, ...] = ()
     power_w: tuple[Number, ...] = ()
-    throttle_reasons: dict[Text, Whole] = {}  # how many readings gave each
-    repeated_rounds: Whole = 0  # thrown away, because the device was throttled or used by others meanwhile
-    throttled_rounds: Whole = 0  # kept although it was
-    unreadable: tuple[Text, ...] = ()  # what could not be asked for
+    throttle_reasons: dict[Text, Whole] = {}  # number of readings with each reason
+    repeated_rounds: Whole = 0  # discarded because the device was throttled or used by other programs
+    throttled_rounds: Whole = 0  # disturbed rounds that were kept
+    unreadable: tuple[Text, ...] = ()  # sensors without a reading
 
 
 class Measurement(_Value, frozen=True):
-    """What one process measured. Present whenever at least one variant has samples."""
+    """What one process measured. Present if at least one variant has samples."""
 
     eager: Variant
     compiled: Variant | None = None
@@ -280,250 +260,84 @@ class Measurement(_Value, frozen=True):
     accuracy: Accuracy | None = None
     warmup_calls: Whole | None = None
     stop_reason: Name | None = None  # precision, rounds, time, published
-    load_average: tuple[Number, Number] | None = None  # before and after, CPU only
+    load_average: tuple[Number, Number] | None = None  # before and after; CPU only
     work: Work | None = None
     peaks: Peaks | None = None
     telemetry: Telemetry | None = None
 
     @property
     def is_comparable(self) -> bool:
-        """Whether both variants were measured, with the same batch."""
+        """Whether both variants were measured at the same batch size."""
         return self.compiled is not None and self.compiled.batch_size == self.eager.batch_size
 
 
 class Source(_Value, frozen=True):
-    """Where a published figure comes from."""
+    """The publication that a figure comes from."""
 
     title: Text
     url: Url
-    date: Day  # ISO 8601, as exact as it is known: 2023, 2023-07, 2023-07-13
+    date: Day  # ISO 8601, as exact as known: 2023, 2023-07, 2023-07-13
     licence: Text
     note: Text | None = None
-    files: tuple[Text, ...] = ()  # names of the files that it was read from, without folders
+    files: tuple[Text, ...] = ()  # names of the imported files, without folders
 
 
 class Record(_Value, frozen=True):
     """One line of a run file: one process of one cell."""
 
     schema: int
-    run: Slug  # name of the run, and of its file
+    run: Slug  # name of the run and of its file
     origin: Origin
     profile: Name
-    process: Whole  # 0-based; the processes of a cell are pooled by the reader
+    process: Whole  # 0-based; readers pool the processes of a cell
     status: Status
     cell: Cell
     environment: Environment
-    measured_at: Moment | None = None  # UTC; published records have Source.date
-    reason: Text | None = None  # one line, for every status but pass
+    measured_at: Moment | None = None  # UTC; published records have Source.date instead
+    reason: Text | None = None  # for every status but pass
     measurement: Measurement | None = None
-    seconds: Number | None = None  # that the process took from its start to its end: what a schedule is estimated from
+    seconds: Number | None = None  # duration of the whole process, used to estimate later runs
     source: Source | None = None
-    command: Text | None = None  # what reproduces this cell
-    contributor: Text | None = None  # who brought it, as they want to be called
-    node: Name | None = None  # of a fleet: tells which records share a machine, and nothing else of it
-    plan: Name | None = None  # digest of profile and cells: another protocol under the same name is another plan
-    flags: tuple[
-        Slug, ...
-    ] = ()  # what its importer could not know or found wrong, what spoils a measurement: closed identifiers
+    command: Text | None = None  # reproduces this cell
+    contributor: Text | None = None  # name that the contributor chose
+    node: Name | None = None  # of a fleet; only says which records share a machine
+    plan: Name | None = None  # digest of profile and cells, which tells apart two protocols of one name
+    flags: tuple[Slug, ...] = ()  # problems found by the importer or the doctor, from a closed set
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What may occur only once in a run: the cell on its environment, and the process."""
+        """Identifies a record in its run: cell, device, torch version and process."""
         environment = self.environment
         return (self.cell, environment.device_name, environment.torch, self.process)
 
 
 def gave_nothing(record: Record) -> bool:
-    """Whether the process gave no pair of latencies."""
+    """Return whether the process measured no pair of latencies."""
     return record.measurement is None or record.measurement.compiled is None
 
 
 def worst(processes: Sequence[Record]) -> Record:
-    """The record that stands for its cell, whose processes are in the order in which they ran: see `standing`."""
-    return processes[standing([each.status for each in processes], [not gave_nothing(each) for each in processes])]
+    """Return the record that represents its cell, given the records of its processes in the order in which they ran."""
+    statuses = [record.status for record in processes]
+    return processes[standing(statuses, [not gave_nothing(record) for record in processes])]
 
 
 def standing(statuses: Sequence[Status], gave: Sequence[bool]) -> int:
-    """The position of the process that stands for its cell: that of the worst status. `gave` says which of them gave a
-    pair of latencies.
+    """Return the index of the process with the worst status. `gave` says which processes measured a pair of latencies.
 
-    Noise counts where half of the processes or more had it: what it does to fewer is in the interval over processes.
-    What failed before the first pair does not count: nothing follows a failure unless somebody asks for it again.
+    `NOISY` statuses count only if at least half of the processes have one: the interval over processes covers fewer.
+    Failures before the first pair do not count: a process after a failure means that somebody retried the cell.
     """
-    first = next((at for at, is_pair in enumerate(gave) if is_pair), 0)
+    first = next((index for index, has_pair in enumerate(gave) if has_pair), 0)
     counted = range(first, len(statuses))
-    noisy = sum(statuses[at] in NOISY for at in counted)
-    kept = [at for at in counted if statuses[at] not in NOISY or 2 * noisy >= len(counted)]
-    return min(kept, key=lambda at: WORST_FIRST.index(statuses[at]))
-
-
-def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
-    """Convert a line of an older schema."""
-    if line["schema"] < SCHEMA:  # every version so far only added what is unknown of older lines
-        line = {**line, "schema": SCHEMA}
-    return line
-
-
-class _Versioned(msgspec.Struct):
-    schema: Any = None
-
-
-def decode(line: bytes, where: str) -> Record:
-    """One line as a `Record`; `where` is ``file:line`` for the message of the `AtlasError`."""
-    if len(line.rstrip(b"\n")) > MAX_LINE_BYTES:
-        raise _too_long(where)
-    try:
-        schema = msgspec.json.decode(line, type=_Versioned).schema
-        if type(schema) is not int or not 1 <= schema <= SCHEMA:
-            shown = f"{schema!r:.40}"
-            raise AtlasError(
-                f"schema version {shown} is not known; this version reads 1 to {SCHEMA}",
-                where=where,
-                remedy="update Compile Atlas, or measure the cell again with this version",
-            )
-        if schema == SCHEMA:  # straight into its type, which takes no more memory than a record has
-            record = msgspec.json.decode(line, type=Record)
-        else:
-            record = msgspec.convert(_upgrade(msgspec.json.decode(line)), Record)
-    except msgspec.ValidationError as error:
-        raise no_record(error, where, "measure the cell again") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise AtlasError(
-            f"not valid JSON: {error}",
-            where=where,
-            remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
-        ) from None
-    _refuse_other_days(record, where)
-    return record
-
-
-def no_record(error: msgspec.ValidationError, where: str, otherwise: str) -> AtlasError:
-    """What is wrong with something that should be a record: the advice is to correct the field, or what is said."""
-    what = _PATTERN.sub("a sign that has no place there, or another form than it has to have", str(error))
-    return AtlasError(
-        f"not a record: {what}", where=where, remedy=f"correct the field named after `$.`, or {otherwise}"
-    )
-
-
-_PATTERN = re.compile(r"Expected `str` matching regex .*?(?= - at |\Z)", re.DOTALL)
-
-
-def _refuse_other_days(record: Record, where: str) -> None:
-    """Dates that no calendar has, and times that no computer will have measured at."""
-    try:
-        if record.source:
-            date(*[*map(int, record.source.date.split("-")), 1, 1][:3])
-        is_fine = record.measured_at is None or 2000 <= record.measured_at.year < 2200
-    except ValueError:
-        is_fine = False
-    if not is_fine:
-        field = "$.source.date" if record.source else "$.measured_at"
-        raise AtlasError(
-            f"not a record: no such day - at `{field}`",
-            where=where,
-            remedy="correct the date, or measure the cell again",
-        )
-
-
-def _too_long(where: str) -> AtlasError:
-    return AtlasError(
-        f"the line has more than {MAX_LINE_BYTES:,} bytes",
-        where=where,
-        remedy="remove the line, or measure the cell again",
-    )
-
-
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a run file that hold something, with their numbers: no more than two are in memory.
-
-    What an interrupted write leaves behind (see `finished`) has no newline. Raises `AtlasError` for a file that can't
-    be read, and for a line that is too long.
-    """
-    before = b""
-    try:
-        with path.open("rb") as file:
-            for number in count(1):
-                line = file.readline(MAX_LINE_BYTES + 2)
-                is_last = not line.endswith(b"\n")
-                if before.strip():
-                    yield number - 1, before.rstrip(b"\n") if is_last and b"\0" in before else before
-                if len(line) > MAX_LINE_BYTES + 1:
-                    raise _too_long(f"{path}:{number}")
-                if is_last:
-                    break
-                before = line
-    except OSError as error:
-        raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
-    if line.strip():
-        yield number, line
-
-
-def read(path: Path) -> Iterator[Record]:
-    """The records of one run file, in order.
-
-    Raises `AtlasError` at the first bad line. What an interrupted write leaves behind is passed over: `append` cuts it
-    off before it writes again.
-    """
-    for number, line in lines(path):
-        if line.endswith(b"\n"):
-            yield decode(line, f"{path}:{number}")
-
-
-def finished(content: bytes) -> list[bytes]:
-    """The lines of a run file that were written to their end, without their newlines.
-
-    A write that was interrupted leaves a last line without a newline; or, where the power went before all of it was on
-    the disk, one with bytes of zero, as which the file system shows what it never received.
-    """
-    lines = content.split(b"\n")[:-1]
-    return lines[:-1] if lines and b"\0" in lines[-1] else lines
-
-
-def encode(record: Record) -> bytes:
-    """One line, newline included: compact JSON with fields in their declared order."""
-    return msgspec.json.encode(record) + b"\n"
-
-
-def append(path: Path, records: Iterable[Record]) -> None:
-    """Add records to a run file so that a kill or a power cut at any moment loses at most the line being written.
-
-    Each line is written whole and fsynced; the torn last line of an earlier, interrupted write is cut off first. Raises
-    `OSError`, and leaves no more than such a line.
-    """
-    durable.make_folder(path.parent)
-    with path.open("a+b") as file:
-        if not _cut_torn_line(file):
-            durable.sync_folder(path.parent)  # the file is new, and so is its name
-        for record in records:
-            file.write(encode(record))
-            file.flush()
-            os.fsync(file.fileno())
-
-
-def _cut_torn_line(file: IO[bytes]) -> int:
-    """How many bytes are left."""
-    file.seek(0)
-    content = file.read()
-    keep = sum(len(line) + 1 for line in finished(content))
-    if keep != len(content):
-        file.truncate(keep)
-    file.seek(keep)
-    return keep
-
-
-def file_slug(text: str) -> str:
-    """A name for a run, and so for a file: small letters, digits, points and hyphens."""
-    return re.sub(r"[^a-z0-9.]+", "-", text.lower())[:MAX_NAME].strip("-.")
+    noisy = sum(statuses[index] in NOISY for index in counted)
+    kept = [index for index in counted if statuses[index] not in NOISY or 2 * noisy >= len(counted)]
+    return min(kept, key=lambda index: WORST_FIRST.index(statuses[index]))
 
 
 _NO_NAME = re.compile(f"[{_NO_TEXT}{_MARKUP}]")
 
 
 def as_name(text: str) -> str:
-    """`text` as a `Name`: what a machine or a folder calls itself, less what names can't have."""
+    """Return `text` as a `Name`: forbidden characters become spaces, and an empty result becomes "?"."""
     return " ".join(_NO_NAME.sub(" ", text).split())[:MAX_NAME].strip() or "?"
-
-
-def run_files(results: Path) -> list[Path]:
-    """Every run file below `results`, in a stable order. An existing file stands for itself."""
-    return [results] if results.is_file() else sorted(path for path in results.rglob("*.jsonl") if path.is_file())

@@ -1,6 +1,6 @@
-"""Texts that tell nothing about the machine they were written on: made so while measuring, and checked afterwards.
+"""Keep private details out of records: paths, host and user names, addresses, serial numbers.
 
-python -m bench check
+`one_line` and `anonymous` clean a text while measuring; `identifying` checks a text of a finished record.
 """
 
 from __future__ import annotations
@@ -31,21 +31,23 @@ _PRIVATE = {
         r"\b(?:ip-\d{1,3}(?:-\d{1,3}){3}|(?:[\w-]+\.)+(?:local|localdomain|internal|lan|corp|intranet|compute))\b"
     ),
 }
-"""What else tells one machine from others, by what it is."""
+"""Patterns of private details other than paths, by their name."""
 
 LABELS = {"serial number": "<serial>", "network address": "<address>", "e-mail address": "<address>", "host": "<host>"}
 
 
 def one_line(message: object) -> str:
-    """The message, `anonymous`, with blanks folded, cut to `MAX_LENGTH`, and without what would steer a terminal."""
-    printable = "".join(each if each.isprintable() else " " for each in str(message))
+    """Return an `anonymous` message on one line: blanks folded, no control characters, at most `MAX_LENGTH` long."""
+    printable = "".join(character if character.isprintable() else " " for character in str(message))
     text = anonymous(" ".join(printable.split()))
     return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1].rstrip()}…"
 
 
 def anonymous(text: str) -> str:
-    """The text with its paths cut to below site-packages (elsewhere to the file name), and without names of host and
-    user, addresses and serial numbers."""
+    """Return the text without names of host and user, addresses and serial numbers.
+
+    Paths become relative to site-packages; other paths are cut to the file name.
+    """
     text = _ABSOLUTE.sub("", _SITE_PACKAGES.sub("", text))
     text = _POINTER.sub("0x…", text)
     for what, pattern in _PRIVATE.items():
@@ -57,9 +59,9 @@ def anonymous(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def identifying(text: str, *, is_version: bool = False) -> tuple[str, str] | None:
-    """What in the text tells about a machine or its user: what it is, and the words; None where nothing does.
+    """Return the first private detail in the text as (kind, words), or None.
 
-    A version of four numbers looks like a network address, so that isn't looked for where `is_version`.
+    With `is_version`, network addresses are ignored, since a version of four numbers looks like one.
     """
     for what, pattern in {"path": _SITE_PACKAGES, "folder": _ABSOLUTE, **_PRIVATE}.items():
         if (match := pattern.search(text)) and not (is_version and what == "network address"):
@@ -71,7 +73,7 @@ def identifying(text: str, *, is_version: bool = False) -> tuple[str, str] | Non
 
 
 def _own_names() -> list[tuple[str, str]]:
-    """Names of this host and user, with their labels; not those that every machine has."""
+    """Return the names of this host and user with their labels, except names that many machines share."""
     names = ((socket.gethostname(), "<host>"), (_user(), "<user>"))
     return [(name, label) for name, label in names if len(name) > 2 and name not in ("root", "localhost")]
 

@@ -1,7 +1,7 @@
-"""A record as one row of a table, and back: dotted columns such as `cell.batch_size`, one for each field of the schema.
+"""Convert a record to one row of a table and back, without loss.
 
-Enter a `Record`, leave its columns with plain values; what is unknown has none. Nothing is lost either way. Lists stay
-lists; fields that are maps or lists of structures are JSON.
+`flatten` takes a `Record` and returns a dict from dotted columns such as `cell.batch_size` to plain values, one column
+for each known field. Lists stay lists; maps and lists of structures become JSON.
 
     python -c "from bench.records.tabular import COLUMNS; print(list(COLUMNS))"
 """
@@ -18,22 +18,23 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import SCHEMA, Record, no_record
+from bench.records.record import SCHEMA, Record
+from bench.records.run_file import invalid_record
 
 FORMULA = frozenset("=+-@\t\r")
-"""Signs with which a spreadsheet takes a text for a formula, and runs it."""
+"""First characters that make a spreadsheet run a text as a formula."""
 
 _SPECIAL = FORMULA | {'"', "'"}
-"""Signs that a field may not begin with, as they are."""
+"""First characters of a text that is written as JSON, in quotes."""
 
 PRESENT = "{}"
-"""Value of a structure of which nothing is known but that it is there."""
+"""Value of a structure that is present and has no known field."""
 
 
 def _plain(kind: Any) -> Any:
-    """The type without None."""
+    """Return the type without None."""
     if get_origin(kind) in (Union, types.UnionType):
-        return next(each for each in get_args(kind) if each is not type(None))
+        return next(member for member in get_args(kind) if member is not type(None))
     return kind
 
 
@@ -43,7 +44,7 @@ def _is_structure(kind: Any) -> bool:
 
 @cache
 def _fields(structure: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
-    """Looking them up resolves their types, which takes long."""
+    """Return the fields of a structure. Cached, because msgspec resolves their types each time."""
     return msgspec.structs.fields(structure)
 
 
@@ -52,8 +53,8 @@ def _walk(structure: type[msgspec.Struct], prefix: str = "") -> Iterator[tuple[s
     for field in _fields(structure):
         path, kind = f"{prefix}{field.name}", _plain(hints[field.name])
         if _is_structure(kind):
-            if not any(each.required for each in _fields(kind)):
-                yield path, dict  # it may be there, and empty
+            if not any(part.required for part in _fields(kind)):
+                yield path, dict  # may be present and empty
             yield from _walk(kind, f"{path}.")
         else:
             yield path, kind
@@ -71,7 +72,10 @@ def is_json(column: str) -> bool:
 
 
 def flatten(record: Record) -> dict[str, Any]:
-    """Known columns in the order of the schema: text, numbers, truth values, times, lists of these, or JSON text."""
+    """Return the known columns in the order of the schema.
+
+    Values are text, numbers, booleans, times, lists of these, or JSON text.
+    """
     return dict(_flatten(record, ""))
 
 
@@ -96,7 +100,7 @@ def _flatten(structure: msgspec.Struct, prefix: str) -> Iterator[tuple[str, Any]
 
 
 def unflatten(columns: Mapping[str, Any], where: str) -> Record:
-    """The record of these columns. Raises `AtlasError` with `where` for what is none."""
+    """Return the record of these columns. Raises `AtlasError`, which names the place `where`, if they form none."""
     tree: dict[str, Any] = {}
     for column, value in columns.items():
         if column not in COLUMNS:
@@ -105,15 +109,15 @@ def unflatten(columns: Mapping[str, Any], where: str) -> Record:
         branch = tree
         for parent in parents:
             branch = branch.setdefault(parent, {})
-        known = _decoded(value, f"{where}: {column}") if is_json(column) else value
-        if COLUMNS[column] is dict and not isinstance(known, dict):
+        decoded = _decoded(value, f"{where}: {column}") if is_json(column) else value
+        if COLUMNS[column] is dict and not isinstance(decoded, dict):
             raise AtlasError("is no object", where=f"{where}: {column}", remedy="export the record again")
-        if known != {} or name not in branch:
-            branch[name] = known
+        if decoded != {} or name not in branch:
+            branch[name] = decoded
     try:
         return msgspec.convert({**tree, "schema": SCHEMA}, Record)
     except msgspec.ValidationError as error:
-        raise no_record(error, where, "export the record again") from None
+        raise invalid_record(error, where, "export the record again") from None
 
 
 def _decoded(text: Any, where: str) -> Any:
@@ -124,18 +128,17 @@ def _decoded(text: Any, where: str) -> Any:
 
 
 def to_text(value: Any) -> str:
-    """A value as the field of a CSV file. Text stays as it is where that is a line that reads as itself, else it is
-    JSON."""
+    """Return a value as a field of a CSV file: plain single-line text stays as it is, anything else becomes JSON."""
     if isinstance(value, datetime):
         return value.isoformat()
-    # What a spreadsheet would take for a formula is no plain text either: in quotes it is none.
+    # JSON quotes keep a spreadsheet from running a text as a formula.
     begins_plain = isinstance(value, str) and value and value[0] not in _SPECIAL
     is_plain = begins_plain and value == value.strip() and value.isprintable()
     return value if is_plain else msgspec.json.encode(value).decode()
 
 
 def from_text(column: str, text: str, where: str) -> Any:
-    """The value that `to_text` wrote. Raises `AtlasError`."""
+    """Return the value that `to_text` wrote. Raises `AtlasError`."""
     kind = COLUMNS.get(column, str)
     is_words = kind is datetime or _is_text(kind) or (column in COLUMNS and is_json(column))
     if is_words and not text.startswith('"'):
@@ -144,5 +147,5 @@ def from_text(column: str, text: str, where: str) -> Any:
 
 
 def _is_text(kind: Any) -> bool:
-    """Text, or one of some words."""
+    """Return whether the type is text or a set of literals."""
     return (isinstance(kind, type) and issubclass(kind, str)) or get_origin(kind) is typing.Literal

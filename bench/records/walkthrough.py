@@ -1,6 +1,6 @@
-"""What `bench.measuring.dynamo_walkthrough` saw: the record of one tour through TorchDynamo, and its file.
+"""The record of one walkthrough of TorchDynamo, as made by `bench.measuring.dynamo_walkthrough`.
 
-One document a tour below ``results/walkthroughs``; the newest is shown.
+Each walkthrough is one JSON document in ``results/walkthroughs``; the page shows the newest.
 
     python -m bench dynamo-walkthrough
 """
@@ -19,7 +19,7 @@ SCHEMA = 1
 """Version of the file format."""
 
 WALKTHROUGHS = RESULTS / "walkthroughs"
-"""Where committed tours live."""
+"""The folder of committed walkthroughs."""
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,68 +27,68 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Graph(_Value, frozen=True):
-    """A graph that Dynamo handed to the backend."""
+    """A graph that Dynamo passed to the backend."""
 
-    function: str  # whose code it was captured from; Dynamo names resume functions itself
+    function: str  # that it was captured from; Dynamo names resume functions
     operations: int
-    code: str | None  # None for one that is too long to be read
+    code: str | None  # None if it is too long to read
 
 
-class Break(_Value, frozen=True):
-    """Where Dynamo ended a graph, in its own words."""
+class ExplainedBreak(_Value, frozen=True):
+    """A graph break with Dynamo's own explanation."""
 
     reason: str
     explanation: str
-    location: str  # module path and line, below site-packages
+    location: str  # module path relative to site-packages, and line
 
 
 class FunctionWalkthrough(_Value, frozen=True):
-    """A small function with a branch on data, from source to guards."""
+    """A small function with a data-dependent branch, from source to guards."""
 
-    backend: str  # source of the one that prints
+    backend: str  # source code of the backend that prints graphs
     source: str
     bytecode: str
-    rewritten: str  # of what Dynamo made of the bytecode: loads of its own globals, jumps and returns
+    rewritten: str  # the bytecode from Dynamo: loads of its own globals, jumps and returns
     graphs: tuple[Graph, ...]
-    breaks: tuple[Break, ...]
+    breaks: tuple[ExplainedBreak, ...]
     guards: tuple[str, ...]
-    recompile_reasons: tuple[str, ...]  # when an input of another size followed
+    recompile_reasons: tuple[str, ...]  # for an input of another size
     recompiled: tuple[Graph, ...]
 
 
 class StepWalkthrough(_Value, frozen=True):
-    """One step of training, from Dynamo's graphs to the kernels of Inductor."""
+    """One training step, from Dynamo's graphs to Inductor's kernels."""
 
     source: str
     graphs: tuple[Graph, ...]
-    breaks: tuple[Break, ...]
-    forward: str  # ATen graphs of the forward pass that AOTAutograd traced
+    breaks: tuple[ExplainedBreak, ...]
+    forward: str  # ATen graph that AOTAutograd traced
     backward: str
-    inductor_nodes: int  # of all graphs of the step, before Inductor fuses them
-    kernels: int  # generated for them
+    inductor_nodes: int  # in all graphs of the step, before fusion
+    kernels: int  # generated for these nodes
 
 
 class Score(_Value, frozen=True):
-    """Of predictions for data that the network has not seen."""
+    """Errors of predictions for unseen data."""
 
     mse: float
     r2: float
 
 
 class Training(_Value, frozen=True):
-    """All that one variant trained: a network per fold, then one on everything but the held-out set."""
+    """Results of one variant: a network for each fold, then one on everything but the held-out set."""
 
     folds: tuple[Score, ...]
     held_out: Score
-    train_losses: tuple[float, ...]  # of the last network: mean over the batches of each epoch
+    train_losses: tuple[float, ...]  # of the last network, by epoch: mean over its batches
     held_out_losses: tuple[float, ...]
-    first_step_s: float  # compiling included
+    first_step_s: float  # including compilation
     total_s: float
     recompile_reasons: tuple[str, ...] = ()  # distinct
 
 
 class Example(_Value, frozen=True):
-    """The worked example: a network of three layers, trained eager and compiled from the same start."""
+    """The worked example: a network of three layers, trained eager and compiled from the same initial weights."""
 
     source: str
     samples: int
@@ -101,17 +101,17 @@ class Example(_Value, frozen=True):
     step: StepWalkthrough
     eager: Training
     compiled: Training
-    tolerance: float  # on the largest relative difference between the losses of both variants
-    difference: float
+    tolerance: float  # for `difference`
+    difference: float  # largest relative difference between the losses of both variants
 
     @property
     def agrees(self) -> bool:
-        """Whether both variants computed the same."""
+        """Whether both variants computed the same losses."""
         return self.difference <= self.tolerance
 
 
 class Walkthrough(_Value, frozen=True):
-    """All of it."""
+    """One walkthrough: the function, the example, and the machine."""
 
     schema: int
     name: str
@@ -124,20 +124,20 @@ class Walkthrough(_Value, frozen=True):
 
 
 def name(environment: Environment, taken_at: datetime) -> str:
-    """``2026-07-01_torch-2.13.0``."""
+    """Return the name of a walkthrough, such as ``2026-07-01_torch-2.13.0``."""
     return f"{taken_at.astimezone(UTC):%Y-%m-%d}_torch-{environment.torch.partition('+')[0]}"
 
 
 def write(walkthrough: Walkthrough, folder: Path = WALKTHROUGHS) -> Path:
-    """The file of the tour. A tour of the same day and torch is replaced."""
+    """Write the document. Replaces one of the same day and torch version."""
     return document.write(walkthrough, folder / f"{walkthrough.name}.json")
 
 
 def read(path: Path) -> Walkthrough:
-    """One tour. Raises `AtlasError` for a file that is none, or of another schema."""
+    """Read a document. Raises `AtlasError` if the file is invalid or has another schema."""
     return document.read(path, Walkthrough, SCHEMA, "python -m bench dynamo-walkthrough")
 
 
 def newest(results: Path = RESULTS) -> Walkthrough | None:
-    """The newest tour below a folder of results; None where there is none."""
+    """Return the newest walkthrough below the folder `results`, or None."""
     return document.newest(results / WALKTHROUGHS.name, read)

@@ -29,7 +29,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.plans.messages import Answer, Message, Phase, Request
-from bench.records.record import MAX_LINE_BYTES
+from bench.records.run_file import MAX_LINE_BYTES
 from bench.records.scrub import one_line
 
 ROOT = Path(__file__).resolve().parents[2]

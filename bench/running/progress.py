@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bench.errors import Complaint
-from bench.plans.duration import Pace
+from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Phase
 from bench.plans.plan import Step, duration_s, fitting
 from bench.records.record import Cell, Record
@@ -142,7 +142,7 @@ def outcome(record: Record) -> str:
     return f"{text}; {reason}" if reason else text
 
 
-def estimate(steps: Sequence[Step], pace: Pace, left_s: float | None) -> str:
+def estimate(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
     """How long it will take, by what that is known, and how much of it a limited time holds: in a line."""
     basis = "by what earlier ones took here" if pace.seconds else "a guess: none was measured here yet"
     text = f"{_processes(steps)}, about {duration(duration_s(steps, pace))} ({basis})"
@@ -154,7 +154,7 @@ def estimate(steps: Sequence[Step], pace: Pace, left_s: float | None) -> str:
     return f"{text}; the time budget holds {len(held) or 'none'} of them"
 
 
-def estimates_table(steps: Sequence[Step], pace: Pace, left_s: float | None) -> str:
+def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
     """How long each cell will take, and the command that measures it alone: lines of aligned columns."""
     held = fitting(steps, pace, math.inf if left_s is None else left_s)
     cells = list(dict.fromkeys(step.planned.cell for step in steps))
@@ -168,7 +168,7 @@ def estimates_table(steps: Sequence[Step], pace: Pace, left_s: float | None) -> 
     return "\n".join(_line(row, widths, left=1) for row in rows)
 
 
-def time_is_up(left: Sequence[Step], pace: Pace, done: int) -> str:
+def time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int) -> str:
     """What is left when the time budget ends; where it held nothing at all, how long it has to be."""
     if done:
         return f"The time is up with {_processes(left)} to go."

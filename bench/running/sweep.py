@@ -29,24 +29,12 @@ import msgspec
 from bench import durable
 from bench.errors import AtlasError, Complaint, unwritable
 from bench.machine import boot
-from bench.plans.duration import Pace
-from bench.plans.messages import Finding, Job, Machine, Phase, Preflight, Recipe, Refusal, tells_of_memory
+from bench.plans.duration import DurationEstimates
+from bench.plans.messages import Job, Machine, Outcome, Phase, Preflight, Recipe, Refusal, is_out_of_memory
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.plans.profiles import KEEP_MEMORY, STANDARD, Profile
-from bench.records.record import (
-    DOCTOR,
-    RESULTS,
-    SCHEMA,
-    Environment,
-    Record,
-    Status,
-    append,
-    decode,
-    encode,
-    file_slug,
-    gave_nothing,
-    read,
-)
+from bench.records.record import DOCTOR, RESULTS, SCHEMA, Environment, Record, Status, gave_nothing
+from bench.records.run_file import append, decode, encode, file_slug, read
 from bench.records.scrub import one_line
 from bench.running.executors import Ended, Executor
 
@@ -260,7 +248,7 @@ def run(
     executor: Executor,
     reporter: Reporter,
     *,
-    pace: Pace | None = None,
+    pace: DurationEstimates | None = None,
     deadline: float | None = None,
     retry_failed: bool = False,
     contributor: str | None = None,
@@ -273,7 +261,7 @@ def run(
     the most useful is done first (`by_use`), no step begins that would end after it, and one that does is stopped.
     `examine` tells before each process what would spoil it: that is told once, and kept in the records.
     """
-    pace, told = pace or Pace(plan.profile.sampling), set[str]()
+    pace, told = pace or DurationEstimates(plan.profile.sampling), set[str]()
 
     def warn(complaints: Iterable[Complaint]) -> None:
         for complaint in complaints:
@@ -284,7 +272,7 @@ def run(
     forgotten = run_file.failed if retry_failed else ()
     with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to it since it was found
-        while steps := pending(plan, records, forgotten=forgotten, pace=None if deadline is None else pace):
+        while steps := pending(plan, records, forgotten=forgotten, durations=None if deadline is None else pace):
             left_s = math.inf if deadline is None else deadline - time.monotonic()
             if not (steps := fitting(steps, pace, left_s)):
                 break
@@ -303,7 +291,7 @@ def run(
             )
             if ended.timed_out and ended.seconds < plan.profile.timeout_s:
                 break  # the budget ended, not the cell
-            if isinstance(ended.answer, Finding) and ended.answer.status is Status.SKIPPED:
+            if isinstance(ended.answer, Outcome) and ended.answer.status is Status.SKIPPED:
                 raise AtlasError(  # no outcome of the cell, and the next one would fare no better
                     ended.answer.reason or "the cell was skipped",
                     where=machine.environment.device_name,
@@ -415,21 +403,21 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
     )
 
 
-def _finding(ended: Ended) -> Finding:
+def _finding(ended: Ended) -> Outcome:
     """What the worker found, or what became of it."""
     match ended.answer:
-        case Finding() as finding:
+        case Outcome() as finding:
             return finding
         case Refusal(what=what, where=where):
-            return Finding(status=Status.FAIL_TO_RUN, reason=f"{where}: {what}" if where else what)
+            return Outcome(status=Status.FAIL_TO_RUN, reason=f"{where}: {what}" if where else what)
     words = f"; its last words: {ended.last_words}" if ended.last_words else ""
     if ended.timed_out:
-        return Finding(status=Status.TIMEOUT, reason=f"{ended.cause}{words}")
+        return Outcome(status=Status.TIMEOUT, reason=f"{ended.cause}{words}")
     if not ended.nonsense and ended.out_of_memory and ended.returncode == -signal.SIGKILL:
-        return Finding(status=Status.OOM, reason="the kernel ended the process for want of memory")
-    if not ended.nonsense and tells_of_memory(ended.last_words):
-        return Finding(status=Status.OOM, reason=f"{ended.cause}{words}")
-    return Finding(status=Status.CRASH, reason=f"{ended.cause}{words}")
+        return Outcome(status=Status.OOM, reason="the kernel ended the process for want of memory")
+    if not ended.nonsense and is_out_of_memory(ended.last_words):
+        return Outcome(status=Status.OOM, reason=f"{ended.cause}{words}")
+    return Outcome(status=Status.CRASH, reason=f"{ended.cause}{words}")
 
 
 @contextmanager

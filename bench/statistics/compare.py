@@ -22,7 +22,8 @@ from typing import Any, Literal
 import msgspec
 
 from bench.errors import AtlasError
-from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Status, Variant, read, run_files, worst
+from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Status, Variant, worst
+from bench.records.run_file import read, run_files
 from bench.statistics.statistics import (
     UNKNOWN,
     VERDICT_CONFIDENCE,

@@ -1,7 +1,7 @@
 """Lines: run files enter, arrays leave, with a number for each line or for each measurement.
 
 What the lines of a run have in common, cell and environment, is decoded once; the calls of thousands of variants are
-decoded as one list. A line that is wrong is read again by `bench.records.record`, which says what is wrong with it.
+decoded as one list. A line that is wrong is read again by `bench.records.run_file`, which says what is wrong with it.
 
     python -m pytest tests/generator/data/test_lines.py
 """
@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bench.records import record
+from bench.records import run_file
 from bench.records.record import (
     PHASES,
     SCHEMA,
@@ -156,7 +156,7 @@ def read(paths: Sequence[Path], *, measured: bool = True) -> Lines:
         return _Reader(measured=measured).read(paths)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, _NotReadableError):
         for path in paths:
-            for _ in record.read(path):  # says what is wrong with which line
+            for _ in run_file.read(path):  # says what is wrong with which line
                 pass
         raise
 
@@ -246,7 +246,7 @@ class _Reader:
     def read(self, paths: Sequence[Path]) -> Lines:
         """All lines of these files, but for those that are still being written."""
         written = (
-            (file, text) for file, path in enumerate(paths) for _, text in record.lines(path) if text.endswith(b"\n")
+            (file, text) for file, path in enumerate(paths) for _, text in run_file.lines(path) if text.endswith(b"\n")
         )
         while block := list(islice(written, TOGETHER)):
             files, texts = zip(*block, strict=True)

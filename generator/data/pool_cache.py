@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from bench.errors import AtlasError
 from bench.machine import cores
-from bench.records import record
+from bench.records import record, run_file
 from bench.statistics import causes, statistics
 from generator.cache import CACHE, put
 from generator.data import columns, lines, pooling
@@ -74,7 +74,7 @@ Make = Callable[[Iterable[Path]], Pooled]
 @cache
 def version() -> str:
     """What pooled rows depend on besides the run files."""
-    modules = (record, statistics, causes, columns, lines, pooling)
+    modules = (record, run_file, statistics, causes, columns, lines, pooling)
     sources = [Path(str(module.__file__)).read_bytes() for module in modules] + [Path(__file__).read_bytes()]
     made_by = f"{sys.version_info[:2]} {np.__version__}".encode()
     return digest_of(b"\0".join([made_by, *(digest_of(each).encode() for each in sources)]))
@@ -131,7 +131,7 @@ class Archive:
 
 def look_at(results: Path, root: Path = CACHE) -> Archive:
     """The run files below `results`. Only those that have changed are read."""
-    paths = record.run_files(results)
+    paths = run_file.run_files(results)
     seen = [_seen(path) for path in paths]
     if sum(size for size, _ in seen) < WORTH_KEEPING:
         return Archive(paths, (), None)

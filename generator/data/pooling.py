@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from bench.errors import AtlasError
 from bench.plans.profiles import KEEP_MEMORY
-from bench.records import record
+from bench.records import record, run_file
 from bench.records.record import (
     PHASES,
     WORST_FIRST,
@@ -190,12 +190,12 @@ def _record(lines: Lines, position: int) -> tuple[Path, int, Record]:
     file = lines.records["file"][position]
     index = position - int(np.searchsorted(lines.records["file"], file))
     path = lines.paths[file]
-    return path, index, next(islice(record.read(path), index, None))
+    return path, index, next(islice(run_file.read(path), index, None))
 
 
 def _line(path: Path, index: int) -> int:
     """The line number of the record `index`: blank lines hold none."""
-    return next(number for at, (number, _) in enumerate(record.lines(path)) if at == index)
+    return next(number for at, (number, _) in enumerate(run_file.lines(path)) if at == index)
 
 
 def _cell_name(each: Record) -> str:

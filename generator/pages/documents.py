@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from bench.records.build_times import Machine
+from bench.records.build_times import BuildEnvironment
 from bench.records.record import Environment
 from generator.data.pooling import short_name
 from generator.figures.markup import Cell, Line, Table
@@ -23,7 +23,7 @@ class Document(Protocol):
     """Where and when something was recorded."""
 
     @property
-    def environment(self) -> Environment | Machine:
+    def environment(self) -> Environment | BuildEnvironment:
         """On what."""
 
     @property

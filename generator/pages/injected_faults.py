@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench.records.injected_faults import Faults, Injected, Kind, Outcome, Place
+from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Faults, Injected
 from generator.figures.markup import Cell
 from generator.figures.words import Words
 from generator.languages.language import Language
@@ -21,7 +21,7 @@ def table(faults: Faults, words: Words) -> str:
     gettext = words.language.gettext
     head = gettext("Injected fault"), gettext("Where"), gettext("Outcome"), gettext("How often")
     order = list(kinds(words.language))
-    found: dict[tuple[Kind, Outcome], list[Injected]] = {}
+    found: dict[tuple[FaultKind, FaultOutcome], list[Injected]] = {}
     for each in sorted(faults.injected, key=lambda each: order.index(each.kind)):
         found.setdefault((each.kind, each.outcome), []).append(each)
     lines = [_line(group, words) for group in found.values()]
@@ -40,7 +40,7 @@ def _line(group: Sequence[Injected], words: Words) -> tuple[Cell, ...]:
     )
 
 
-def kinds(language: Language) -> dict[Kind, str]:
+def kinds(language: Language) -> dict[FaultKind, str]:
     """What was done, those first that can cost records."""
     gettext = language.gettext
     return {
@@ -68,7 +68,7 @@ def kinds(language: Language) -> dict[Kind, str]:
     }
 
 
-def places(language: Language) -> dict[Place, str]:
+def places(language: Language) -> dict[FaultPlace, str]:
     """To what part of the atlas."""
     gettext = language.gettext
     return {
@@ -87,7 +87,7 @@ def places(language: Language) -> dict[Place, str]:
     }
 
 
-def outcomes(language: Language) -> dict[Outcome, str]:
+def outcomes(language: Language) -> dict[FaultOutcome, str]:
     """What came of it."""
     gettext = language.gettext
     return {

@@ -12,7 +12,7 @@ from statistics import mean
 
 from markupsafe import Markup
 
-from bench.records.walkthrough import Break, Score, Walkthrough
+from bench.records.walkthrough import ExplainedBreak, Score, Walkthrough
 from generator.figures.charts import linear_ticks, log_ticks
 from generator.figures.curves import Curve, Curves, CurvesChart
 from generator.figures.markup import Cell
@@ -41,7 +41,7 @@ def graphs_table(walkthrough: Walkthrough, words: Words) -> str:
     )
 
 
-def breaks_table(walkthrough: Walkthrough, words: Words, breaks: Iterable[Break]) -> str:
+def breaks_table(walkthrough: Walkthrough, words: Words, breaks: Iterable[ExplainedBreak]) -> str:
     """Where graphs end, and why."""
     gettext = words.language.gettext
     head = (gettext("Place in the code"), gettext("Reason"), gettext("Explanation"))

@@ -26,10 +26,11 @@ from bench.errors import AtlasError
 from bench.exchange import exchange
 from bench.exchange.check import check
 from bench.exchange.importers import Given
-from bench.plans.messages import Finding
+from bench.plans.messages import Outcome
 from bench.records import document
 from bench.records import repeatability as repeatability_document
-from bench.records.record import Measurement, Record, Status, Variant, append, encode, read
+from bench.records.record import Measurement, Record, Status, Variant
+from bench.records.run_file import append, encode, read
 from bench.running import sweep
 from bench.running.executors import Ended
 from generator.cache import Cache
@@ -110,7 +111,7 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
     """All of a run: owning its file, appending, resuming. Its compile caches lie elsewhere."""
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
     made = plan("ViT", "BeiT", processes=2)
-    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=RECORDS[0].measurement))
+    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=RECORDS[0].measurement))
 
     class Telling(Silent):
         def __init__(self, disk: Disk) -> None:
@@ -322,7 +323,8 @@ def test_a_write_that_is_cut_short_leaves_the_record_before_it(tmp_path: Path, s
     run = tmp_path / "run.jsonl"
     append(run, RECORDS[:1])
     code = (
-        "import sys, msgspec, pathlib; from bench.records.record import append, read; path = pathlib.Path(sys.argv[1]);"
+        "import sys, msgspec, pathlib; from bench.records.run_file import append, read;"
+        "path = pathlib.Path(sys.argv[1]);"
         "append(path, [msgspec.structs.replace(next(read(path)), process=1, reason='x' * 30_000)])"
     )
     limit = run.stat().st_size + 10_000

@@ -15,7 +15,8 @@ from faults import Survived
 from hostile_values import CODE
 from playwright.sync_api import Browser
 
-from bench.records.record import GraphBreak, Graphs, Status, append, decode, encode
+from bench.records.record import GraphBreak, Graphs, Status
+from bench.records.run_file import append, decode, encode
 from browser.hosting import hosted
 from browser.kinds import WITHOUT_SEARCH
 from generator.languages.language import catalog_path

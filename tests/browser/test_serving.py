@@ -19,7 +19,7 @@ import pytest
 from conftest import small_project
 from playwright.sync_api import Browser, Page, expect
 
-from bench.records import record
+from bench.records import run_file
 from browser.chromium import PATIENCE_MS
 from browser.kinds import WITHOUT_SEARCH
 
@@ -144,10 +144,10 @@ def catalog(project: Path) -> Path:
 
 def add_run(project: Path) -> Path:
     """A record of a device that nobody has heard of, in a file of its own."""
-    published = next(record.read(project / "bench/results/published/huggingface-2023.jsonl"))
+    published = next(run_file.read(project / "bench/results/published/huggingface-2023.jsonl"))
     environment = msgspec.structs.replace(published.environment, device_name="NVIDIA Testbed 9000")
     path = project / "bench/results/measured/a-new-run.jsonl"
-    record.append(path, [msgspec.structs.replace(published, run="a-new-run", environment=environment)])
+    run_file.append(path, [msgspec.structs.replace(published, run="a-new-run", environment=environment)])
     return path
 
 

@@ -15,15 +15,15 @@ from conftest import ROOT, small_project
 
 from bench.errors import AtlasError
 from bench.machine import commit
-from bench.records.build_times import EDITS, OURS, START, BuildTimes, Machine, nothing_yet
-from bench.records.record import read
+from bench.records.build_times import EDITS, OURS, START, BuildEnvironment, BuildTimes, nothing_yet
+from bench.records.run_file import read
 from generator.data.load import load
 from generator.languages.language import LANGUAGES, load_language
 from generator.pages.pages import pages_of
 from perf import content, served
 from perf.content import grown
 from perf.cost import Cost, cost_of
-from perf.run import Plan, Run
+from perf.run import Run, TimingPlan
 
 MB = 1e-3
 """In GB."""
@@ -120,7 +120,7 @@ TEXT = "---\ntitle: {0}\ndescription: A page.\n---\n\n# {0} {{#top}}\n\nA paragr
 
 
 @pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TimingPlan:
     """Twenty small pages. Charts and fonts made before are shared."""
     each = ("devices/each.md", "models/each.md")
     project = small_project(tmp_path / "small", "methodology.md", "data.md", *each)
@@ -138,7 +138,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
     monkeypatch.setattr(content, "copy", copy)
     monkeypatch.setattr(served, "REST_S", (0.1, 0.2))
-    return Plan(
+    return TimingPlan(
         pages=[20],
         records=[],
         repeats=1,
@@ -151,13 +151,13 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     )
 
 
-def run(plan: Plan, known: BuildTimes | None = None) -> tuple[BuildTimes, Sequence[BuildTimes]]:
+def run(plan: TimingPlan, known: BuildTimes | None = None) -> tuple[BuildTimes, Sequence[BuildTimes]]:
     saved: list[BuildTimes] = []
-    begun = known or nothing_yet(Machine(device_name="x", commit=commit()), "python -m perf")
+    begun = known or nothing_yet(BuildEnvironment(device_name="x", commit=commit()), "python -m perf")
     return Run(plan, begun, saved.append, print).all(), saved
 
 
-def test_every_edit_is_shown_timed_and_undone(plan: Plan) -> None:
+def test_every_edit_is_shown_timed_and_undone(plan: TimingPlan) -> None:
     found, saved = run(plan)
     assert [each.failure for each in found.timings] == [None] * 5
     assert {each.action for each in found.timings} == {START, *EDITS}

@@ -28,7 +28,7 @@ from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.exchange import import_
 from bench.exchange.importers import MAX_BYTES, Given
-from bench.records.record import MAX_LINE_BYTES, encode
+from bench.records.run_file import MAX_LINE_BYTES, encode
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
 from generator.data.load import load

@@ -17,7 +17,8 @@ from conftest import ROOT
 from test_sweep import plan, record
 
 from bench.plans.profiles import PROFILES
-from bench.records.record import Record, append
+from bench.records.record import Record
+from bench.records.run_file import append
 
 FOLDER = ROOT / ".github" / "workflows"
 NAMES = ("audit", "benchmark", "publish", "records", "test")

@@ -35,8 +35,8 @@ from bench.records.record import (
     Status,
     Task,
     Variant,
-    file_slug,
 )
+from bench.records.run_file import file_slug
 
 REMEDY = "take the file from its source again, or measure again with optimum-benchmark"
 

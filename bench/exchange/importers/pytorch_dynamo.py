@@ -31,8 +31,8 @@ from bench.records.record import (
     Status,
     Task,
     Variant,
-    file_slug,
 )
+from bench.records.run_file import file_slug
 
 NAME = re.compile(
     r"(?P<backend>.+)_(?P<suite>torchbench|huggingface|timm)(?:_models)?_(?P<dtype>float32|float16|bfloat16|amp)"

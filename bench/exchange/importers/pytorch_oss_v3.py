@@ -20,7 +20,8 @@ from bench.errors import AtlasError
 from bench.exchange.exporters.pytorch_oss_v3 import BACKENDS, FAILURE, LATENCY, NAME, ROUNDS
 from bench.exchange.importers import Given, Row, documents
 from bench.exchange.importers.pytorch_dynamo import ACCURACY, NOTE, record, setting
-from bench.records.record import COMPILE_MODES, Environment, Record, file_slug
+from bench.records.record import COMPILE_MODES, Environment, Record
+from bench.records.run_file import file_slug
 from bench.records.tabular import COLUMNS, from_text, unflatten
 
 REMEDY = "take the file from its source again"

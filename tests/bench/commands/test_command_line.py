@@ -16,7 +16,7 @@ from test_sweep import record
 from bench.commands import command_line, doctor
 from bench.commands.selection import seconds_of
 from bench.errors import Complaint
-from bench.records.record import append, encode, read
+from bench.records.run_file import append, encode, read
 from bench.running import executors, sweep
 
 

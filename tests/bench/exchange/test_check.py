@@ -24,10 +24,8 @@ from bench.records.record import (
     Source,
     Status,
     Variant,
-    append,
-    encode,
-    read,
 )
+from bench.records.run_file import append, encode, read
 
 VIT, BEIT = plan("ViT", "BeiT").planned
 

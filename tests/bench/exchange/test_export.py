@@ -26,22 +26,8 @@ from bench.exchange.exporters import FORMATS, github_action, pytorch_oss_v3, tab
 from bench.exchange.importers import Given, huggingface_2023
 from bench.exchange.importers import pytorch_oss_v3 as from_v3
 from bench.exchange.importers import table as from_table
-from bench.records.record import (
-    SCHEMA,
-    Day,
-    Measurement,
-    Moment,
-    Name,
-    Record,
-    Slug,
-    Status,
-    Text,
-    Url,
-    Variant,
-    Whole,
-    append,
-    read,
-)
+from bench.records.record import SCHEMA, Day, Measurement, Moment, Name, Record, Slug, Status, Text, Url, Variant, Whole
+from bench.records.run_file import append, read
 from bench.records.tabular import COLUMNS, flatten, unflatten
 
 # ── Any record at all ───────────────────────────────────────────────────────────────────────────────────────────────

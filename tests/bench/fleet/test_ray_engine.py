@@ -23,7 +23,8 @@ from test_sweep import plan, sweep_with
 
 from bench.commands import command_line
 from bench.exchange.check import check
-from bench.records.record import Record, Status, read
+from bench.records.record import Record, Status
+from bench.records.run_file import read
 from bench.running import sweep
 from bench.running.sweep import kind
 

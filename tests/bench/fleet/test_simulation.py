@@ -15,7 +15,7 @@ from bench.errors import AtlasError
 from bench.fleet.cluster import Node
 from bench.fleet.fleet import Fleet, Site
 from bench.fleet.simulation import PASSED, SimulatedEngine, described, forecast
-from bench.plans.duration import Pace
+from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.plan import Plan, make_plan
 from bench.plans.profiles import PROFILES
@@ -86,7 +86,7 @@ def test_a_large_fleet_with_failures_needs_little_of_its_driver() -> None:
     tracemalloc.start()
     made = large_plan(CELLS)
     machines = dict.fromkeys(nodes, MACHINE)
-    site = Site("T4", made, RunFile(Path("run.jsonl")), Pace(made.profile.sampling), MACHINE, machines)
+    site = Site("T4", made, RunFile(Path("run.jsonl")), DurationEstimates(made.profile.sampling), MACHINE, machines)
     ended, crashes = 0, 0
 
     def ends(_: object, seconds: float) -> Ended:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.measuring import doctor
-from bench.measuring.doctor import Gpu, Machine, examine, look
+from bench.measuring.doctor import Gpu, MachineState, examine, look
 
-WELL = Machine(
+WELL = MachineState(
     cores=8,
     busy_cores=0.1,
     stolen_share=0.0,
@@ -31,7 +31,7 @@ WELL = Machine(
 )
 
 
-def checks(machine: Machine) -> list[str]:
+def checks(machine: MachineState) -> list[str]:
     return [each.check for each in examine(machine)]
 
 
@@ -40,7 +40,7 @@ def test_a_machine_that_is_well_has_no_complaint() -> None:
 
 
 def test_a_machine_that_tells_nothing_but_its_compiler_has_no_complaint() -> None:
-    assert checks(Machine(cores=2, compiler="c++", gpus=(Gpu("any"),))) == []
+    assert checks(MachineState(cores=2, compiler="c++", gpus=(Gpu("any"),))) == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_machine_that_tells_nothing_but_its_compiler_has_no_complaint() -> Non
         (replace(WELL, gpus=(replace(WELL.gpus[0], persistent=False),)), "gpu-persistence"),
     ],
 )
-def test_each_fault_is_named_with_what_to_do(machine: Machine, check: str) -> None:
+def test_each_fault_is_named_with_what_to_do(machine: MachineState, check: str) -> None:
     (complaint,) = examine(machine)
     assert complaint.check == check
     assert complaint.what

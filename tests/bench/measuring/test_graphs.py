@@ -30,7 +30,7 @@ class Model(torch.nn.Module):
 @pytest.fixture
 def compiled() -> Compile:
     def run(model: torch.nn.Module, *shapes: tuple[int, ...]) -> Graphs:
-        graphs.forget()
+        graphs.reset()
         function = torch.compile(model, backend="aot_eager")
         with torch.no_grad():
             for shape in shapes:

@@ -10,22 +10,22 @@ from collections.abc import Iterator
 import pytest
 
 from bench.measuring import interference
-from bench.measuring.interference import REASON, Neighbours, Reading, look
+from bench.measuring.interference import REASON, CpuReading, CpuWatch, look
 
 
-def readings(*rounds: tuple[float, float, float]) -> Iterator[Reading]:
+def readings(*rounds: tuple[float, float, float]) -> Iterator[CpuReading]:
     """Running totals, from what each round took on the clock, of the cores, and of this process."""
-    now = Reading(100.0, 5000.0, 7.0)
+    now = CpuReading(100.0, 5000.0, 7.0)
     yield now
     for each in rounds:
-        now = Reading(*(before + more for before, more in zip(now, each, strict=True)))
+        now = CpuReading(*(before + more for before, more in zip(now, each, strict=True)))
         yield now
 
 
-def watch(monkeypatch: pytest.MonkeyPatch, *rounds: tuple[float, float, float], cores: int, threads: int) -> Neighbours:
+def watch(monkeypatch: pytest.MonkeyPatch, *rounds: tuple[float, float, float], cores: int, threads: int) -> CpuWatch:
     monkeypatch.setattr(interference, "cores", lambda: cores)
     told = readings(*rounds)
-    return Neighbours(threads, lambda: next(told))
+    return CpuWatch(threads, lambda: next(told))
 
 
 def test_a_round_is_disturbed_when_others_take_cores_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

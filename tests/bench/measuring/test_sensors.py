@@ -13,7 +13,7 @@ import torch
 
 from bench.errors import AtlasError
 from bench.measuring import preflight, sensors
-from bench.measuring.sensors import Sensors, Watch, energy_j
+from bench.measuring.sensors import DeviceWatch, Sensors, energy_j
 from bench.plans.messages import Preflight
 
 
@@ -80,7 +80,7 @@ class Time:
 
 def test_readings_are_seldom_and_in_units(gpu: Sensors, nvml: Nvml) -> None:
     time = Time()
-    watch = Watch(gpu, time)
+    watch = DeviceWatch(gpu, time)
     for _ in range(50):
         assert not watch.is_disturbed()
         time.now += 0.02
@@ -93,7 +93,7 @@ def test_readings_are_seldom_and_in_units(gpu: Sensors, nvml: Nvml) -> None:
 
 def test_a_throttled_round_is_told_by_name_until_it_is_over(gpu: Sensors, nvml: Nvml) -> None:
     time = Time()
-    watch = Watch(gpu, time)
+    watch = DeviceWatch(gpu, time)
     seen = []
     for reasons in (0, 0x40 | 0x04, 0x40, 0):
         nvml.reasons = reasons
@@ -107,13 +107,13 @@ def test_a_throttled_round_is_told_by_name_until_it_is_over(gpu: Sensors, nvml: 
 
 def test_the_power_cap_alone_is_no_fault(gpu: Sensors, nvml: Nvml) -> None:
     nvml.reasons = 0x04
-    assert not Watch(gpu).is_disturbed()
+    assert not DeviceWatch(gpu).is_disturbed()
 
 
 def test_what_cannot_be_read_is_named_and_asked_only_once(nvml: Nvml) -> None:
     nvml.refused = {"nvmlDeviceGetPowerUsage", "nvmlDeviceGetTotalEnergyConsumption"}
     gpu = Sensors(torch.device("cuda"))
-    watch = Watch(gpu, lambda: 0.0)
+    watch = DeviceWatch(gpu, lambda: 0.0)
     watch.is_disturbed()
     assert watch.telemetry(0).unreadable == ("power", "energy")
     assert watch.telemetry(0).power_w == ()
@@ -124,7 +124,7 @@ def test_what_cannot_be_read_is_named_and_asked_only_once(nvml: Nvml) -> None:
 @pytest.mark.parametrize("device", ["xpu", "mps"])
 def test_accelerators_that_tell_torch_nothing_say_so(device: str) -> None:
     gpu = Sensors(torch.device(device))
-    watch = Watch(gpu)
+    watch = DeviceWatch(gpu)
     assert not watch.is_disturbed()
     assert watch.telemetry(0).unreadable == sensors.QUESTIONS
     assert gpu.read("driver") is None
@@ -140,7 +140,7 @@ def test_an_amd_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(torch.version, "hip", "7.0")
     monkeypatch.setattr(torch.cuda, "clock_rate", lambda: 2100)
     monkeypatch.setattr(torch.cuda, "temperature", lambda: 55)
-    watch = Watch(Sensors(torch.device("cuda")))
+    watch = DeviceWatch(Sensors(torch.device("cuda")))
     watch.is_disturbed()
     telemetry = watch.telemetry(0)
     assert (telemetry.clock_mhz, telemetry.temperature_c) == ((2100,), (55,))
@@ -162,22 +162,22 @@ def stranger(nvml: Nvml) -> Iterator[int]:
 def test_our_own_processes_are_no_strangers(gpu: Sensors, nvml: Nvml) -> None:
     with subprocess.Popen(["sleep", "600"]) as child:
         nvml.pids |= {os.getppid(), child.pid}
-        assert gpu.strangers() == ()
+        assert gpu.other_processes() == ()
         child.kill()
 
 
 def test_any_other_process_is_one(gpu: Sensors, stranger: int) -> None:
-    assert gpu.strangers() == (stranger,)
+    assert gpu.other_processes() == (stranger,)
 
 
 def test_a_process_that_has_ended_is_no_stranger(gpu: Sensors, nvml: Nvml) -> None:
     nvml.pids |= {2**22 + 1}
-    assert gpu.strangers() == ()
+    assert gpu.other_processes() == ()
 
 
 def test_a_container_that_hides_processes_is_told_from_a_gpu_of_our_own(gpu: Sensors, nvml: Nvml) -> None:
     nvml.pids = set()
-    assert gpu.strangers() == ()
+    assert gpu.other_processes() == ()
     assert gpu.unreadable == {"processes"}
 
 
@@ -185,8 +185,8 @@ def test_a_container_that_shows_its_own_processes_alone_is_told(
     gpu: Sensors, nvml: Nvml, stranger: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sensors, "_sees_all_processes", lambda: False)
-    assert gpu.strangers() == (stranger,), "those within are known"
-    assert Watch(gpu, Time()).telemetry(0).unreadable == ("processes",)
+    assert gpu.other_processes() == (stranger,), "those within are known"
+    assert DeviceWatch(gpu, Time()).telemetry(0).unreadable == ("processes",)
 
 
 def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest.MonkeyPatch) -> None:

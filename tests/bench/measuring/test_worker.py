@@ -17,7 +17,7 @@ from test_executors import job as plain_job
 
 from bench.measuring import environment, graphs, roofline, trial, worker
 from bench.measuring.build import Loaded, load
-from bench.plans.messages import Finding, Job, Machine, Phase, Preflight, Refusal, Request
+from bench.plans.messages import Job, Machine, Outcome, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Peaks, Status
 from bench.running import sweep
@@ -46,7 +46,7 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     phases: list[Phase] = []
     ended = run(job("ViT"), cache, phases.append)
     finding = ended.answer
-    assert isinstance(finding, Finding), ended
+    assert isinstance(finding, Outcome), ended
     assert finding.status in (Status.PASS, Status.UNSTABLE), finding.reason
     found = finding.measurement
     assert found is not None
@@ -79,7 +79,7 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
 @pytest.mark.parametrize(("disturbed", "status"), [(1, Status.PASS), (2, Status.UNSTABLE)])
 def test_a_cell_is_unstable_where_others_disturbed_half_of_its_rounds(disturbed: int, status: Status) -> None:
     variant = SimpleNamespace(rounds_ms=[(1.0,)] * 4, medians_ms=lambda: np.ones(4))
-    variants: Any = SimpleNamespace(had_strangers=False, sensors=None, eager=variant, compiled=variant, job=job())
+    variants: Any = SimpleNamespace(had_other_processes=False, sensors=None, eager=variant, compiled=variant, job=job())
     found = Accuracy(max_relative_error=0.0)
     told, reason = trial._verdict(variants, found, repeats=True, disturbed=disturbed)
     assert told is status
@@ -201,11 +201,11 @@ def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
 def test_a_device_that_others_use_is_left_alone_or_called_unstable(
     monkeypatch: pytest.MonkeyPatch, *, allow_busy: bool
 ) -> None:
-    def note_strangers(variants: trial.Variants) -> bool:
-        variants.had_strangers = True
+    def find_other_processes(variants: trial.Variants) -> bool:
+        variants.had_other_processes = True
         return True
 
-    monkeypatch.setattr(trial.Variants, "note_strangers", note_strangers)
+    monkeypatch.setattr(trial.Variants, "find_other_processes", find_other_processes)
     monkeypatch.setattr(torch, "compile", lambda module, **_: module)
     finding = trial.run(msgspec.structs.replace(job(), allow_busy=allow_busy), lambda _: None)
     assert finding.status is (Status.UNSTABLE if allow_busy else Status.SKIPPED)

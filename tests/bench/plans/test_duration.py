@@ -10,10 +10,11 @@ import pytest
 from stub_worker import ENVIRONMENT, measurement
 from test_sweep import MACHINE, plan, record
 
-from bench.plans.duration import Pace
+from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Machine
 from bench.plans.profiles import PROFILES, Profile, Sampling
-from bench.records.record import Cell, Measurement, Record, append
+from bench.records.record import Cell, Measurement, Record
+from bench.records.run_file import append
 from bench.running.sweep import earlier
 
 VIT, BEIT = (each for each in plan("ViT", "BeiT").planned)
@@ -26,12 +27,12 @@ def timed(seconds: float | None, *, cell: Cell = VIT.cell, profile: Profile = QU
 
 
 def test_without_records_a_first_process_is_guessed_to_take_longer() -> None:
-    pace = Pace(Sampling(max_s=10.0))
+    pace = DurationEstimates(Sampling(max_s=10.0))
     assert pace.of(VIT.cell, is_first=True) > pace.of(VIT.cell, is_first=False) > 10.0
 
 
 def test_the_nearest_relative_tells() -> None:
-    pace = Pace.learned(QUICK, [timed(30.0), timed(10.0, warm=True), timed(90.0, cell=BEIT.cell)])
+    pace = DurationEstimates.from_records(QUICK, [timed(30.0), timed(10.0, warm=True), timed(90.0, cell=BEIT.cell)])
     sixteen = msgspec.structs.replace(VIT.cell, batch_size=16)
     foreign = msgspec.structs.replace(VIT.cell, model="other")
     assert [pace.of(cell, is_first=True) for cell in (VIT.cell, sixteen, foreign)] == [30.0, 30.0, 60.0]
@@ -41,8 +42,11 @@ def test_the_nearest_relative_tells() -> None:
 
 
 def test_records_of_the_same_profile_tell_more_than_newer_ones_of_another() -> None:
-    assert Pace.learned(QUICK, [timed(30.0), timed(50.0, profile=STANDARD)]).of(VIT.cell, is_first=True) == 30.0
-    assert Pace.learned(QUICK, [timed(50.0, profile=STANDARD)]).of(VIT.cell, is_first=True) == 50.0
+    assert (
+        DurationEstimates.from_records(QUICK, [timed(30.0), timed(50.0, profile=STANDARD)]).of(VIT.cell, is_first=True)
+        == 30.0
+    )
+    assert DurationEstimates.from_records(QUICK, [timed(50.0, profile=STANDARD)]).of(VIT.cell, is_first=True) == 50.0
 
 
 @pytest.mark.parametrize(
@@ -51,7 +55,7 @@ def test_records_of_the_same_profile_tell_more_than_newer_ones_of_another() -> N
     ids=["unknown", "another protocol", "failed"],
 )
 def test_what_tells_nothing_is_passed_over(useless: Record) -> None:
-    assert Pace.learned(QUICK, [useless]).seconds == {}
+    assert DurationEstimates.from_records(QUICK, [useless]).seconds == {}
 
 
 def test_records_of_this_kind_of_machine_are_found_wherever_they_lie(tmp_path: Path) -> None:
@@ -72,4 +76,4 @@ def test_a_measurement_without_compile_cost_is_no_first_process() -> None:
     bare = msgspec.structs.replace(
         timed(5.0), measurement=Measurement(eager=measurement().eager, compiled=measurement().compiled)
     )
-    assert Pace.learned(QUICK, [bare]).seconds == {(VIT.cell.identity, False): 5.0}
+    assert DurationEstimates.from_records(QUICK, [bare]).seconds == {(VIT.cell.identity, False): 5.0}

@@ -87,7 +87,7 @@ def test_the_small_variant_runs_eager_and_compiled_as_one_graph(label: str) -> N
     if label not in COMPILED and not THOROUGH:
         return
     backend = "aot_eager" if THOROUGH or label in LOWERED else "eager"
-    graphs.forget()
+    graphs.reset()
     with torch.no_grad():
         compiled = tensors(torch.compile(loaded.module, backend=backend)(**batch))
     seen = graphs.inspect(loaded.module, batch)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_sweep import paced, plan, record, todo
 
-from bench.plans.duration import Pace
+from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.models import find
-from bench.plans.plan import Agenda, Step, duration_s, fitting, make_plan, pending, tallies
+from bench.plans.plan import Agenda, Step, duration_s, fitting, make_plan, pending, progress_by_cell
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import Record, Status
 
@@ -69,19 +69,19 @@ def test_a_local_checkpoint_is_told_by_its_name_alone(tmp_path: Path) -> None:
 def test_limited_time_goes_to_the_quickest_model_of_every_task_first() -> None:
     made = plan("ConvNeXT", "DETR", "ViT", "Segformer", "ResNet", processes=2)
     pace = paced({"ConvNeXT": 60.0, "DETR": 90.0, "ViT": 40.0, "Segformer": 70.0, "ResNet": 50.0})
-    models = [step.planned.cell.model for step in pending(made, [], pace=pace)]
+    models = [step.planned.cell.model for step in pending(made, [], durations=pace)]
     assert models == ["ViT", "Segformer", "DETR", "ResNet", "ConvNeXT"] * 2
 
 
 def test_before_anything_is_known_small_models_are_taken_for_quick_ones() -> None:
-    steps = pending(plan("ConvNeXT", "ResNet", "Maskformer", "Segformer"), [], pace=Pace(Sampling()))
+    steps = pending(plan("ConvNeXT", "ResNet", "Maskformer", "Segformer"), [], durations=DurationEstimates(Sampling()))
     assert [step.planned.cell.model for step in steps] == ["Segformer", "ResNet", "ConvNeXT", "Maskformer"]
 
 
 def test_limited_time_goes_to_one_combination_after_the_other() -> None:
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ConvNeXT", "ResNet"), batch_sizes=(1, 16))
     made = make_plan(profile, [Recipe(model=name, task=find(name).task) for name in profile.models], "cpu")
-    steps = pending(made, [], pace=Pace(Sampling()))
+    steps = pending(made, [], durations=DurationEstimates(Sampling()))
     assert [(step.planned.cell.model, step.planned.cell.batch_size) for step in steps] == [
         ("ResNet", 1),
         ("ConvNeXT", 1),
@@ -100,7 +100,7 @@ def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
 ) -> None:
     names = PROFILES["standard"].models[: len(times)]
     made, pace = plan(*names, processes=processes), paced(dict(zip(names, times, strict=True)))
-    steps = pending(made, [], pace=pace)
+    steps = pending(made, [], durations=pace)
     assert sorted(todo(steps)) == sorted(todo(pending(made, [])))
     assert [step.is_first for step in steps] == sorted((step.is_first for step in steps), reverse=True)
     held = fitting(steps, pace, left_s)
@@ -112,7 +112,7 @@ def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
 def test_no_later_process_of_a_cell_begins_whose_first_does_not_fit() -> None:
     made = plan("ViT", "BeiT", processes=2)
     steps = pending(made, [])
-    assert fitting(steps, Pace(made.profile.sampling), 30.0) == []  # its second alone would fit
+    assert fitting(steps, DurationEstimates(made.profile.sampling), 30.0) == []  # its second alone would fit
 
 
 # ── Several workers ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -188,7 +188,7 @@ def test_any_number_of_nodes_does_all_that_one_would_and_nothing_twice(
             records.append(ended(step, node, next(fate)))
             agenda.end(step, records[-1])
             if next(kill, False):  # the driver dies with the others at work, and comes back
-                agenda = Agenda(FOUR, tallies(records))
+                agenda = Agenda(FOUR, progress_by_cell(records))
                 break
     assert agenda.left == 0
     assert pending(FOUR, records) == []

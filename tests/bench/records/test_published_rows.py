@@ -9,14 +9,14 @@ import pytest
 from conftest import ROOT, BuiltSite
 from html_page import HtmlPage, read
 
-from bench.records import record
+from bench.records import run_file
 from bench.records.record import Record, Variant
 from generator.data.pooling import short_name
 from generator.languages.language import LANGUAGES, load_language
 
 PUBLISHED = ROOT / "bench" / "results" / "published" / "huggingface-2023.jsonl"
 
-ROWS = list(record.read(PUBLISHED))
+ROWS = list(run_file.read(PUBLISHED))
 
 
 def slug(text: str) -> str:

@@ -13,20 +13,8 @@ from test_sweep import plan, record
 from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.importers import huggingface_2023
-from bench.records.record import (
-    MAX_LINE_BYTES,
-    SCHEMA,
-    Measurement,
-    Status,
-    Variant,
-    append,
-    decode,
-    encode,
-    read,
-    run_files,
-    standing,
-    worst,
-)
+from bench.records.record import SCHEMA, Measurement, Status, Variant, standing, worst
+from bench.records.run_file import MAX_LINE_BYTES, append, decode, encode, read, run_files
 
 VIT, BEIT = plan("ViT", "BeiT").planned
 latencies = st.floats(1e-3, 1e6)

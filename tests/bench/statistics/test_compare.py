@@ -18,7 +18,8 @@ from test_sweep import plan, record
 
 from bench.commands.comparison_report import as_json, markdown, summary, warnings
 from bench.errors import AtlasError
-from bench.records.record import Environment, Measurement, Record, Status, Variant, append
+from bench.records.record import Environment, Measurement, Record, Status, Variant
+from bench.records.run_file import append
 from bench.statistics.compare import Comparison, Side, compare, make_side, read_side, replicate
 
 PLANNED = {each.cell.model: each for each in plan("ViT", "BeiT", "ResNet", "DETR").planned}

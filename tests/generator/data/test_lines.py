@@ -1,4 +1,4 @@
-"""Lines of run files are read as `bench.records.record` reads them."""
+"""Lines of run files are read as `bench.records.run_file` reads them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ import msgspec
 import pytest
 from atlas_data import measured, write
 
-from bench.records.record import Compilation, GraphBreak, Graphs, Measurement, Peaks, Status, Variant, Work, encode
+from bench.records.record import Compilation, GraphBreak, Graphs, Measurement, Peaks, Status, Variant, Work
+from bench.records.run_file import encode
 from bench.statistics import causes, statistics
 from generator.data import lines as reading
 from generator.data.lines import VARIANTS

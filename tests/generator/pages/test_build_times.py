@@ -12,7 +12,7 @@ from html_page import read
 
 from bench.exchange.check import check
 from bench.records import build_times as document
-from bench.records.build_times import OURS, SCHEMA, BuildTimes, Machine, Timing
+from bench.records.build_times import OURS, SCHEMA, BuildEnvironment, BuildTimes, Timing
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, load_language
 from generator.pages import build_times as shown
@@ -39,7 +39,7 @@ def build_times(*timings: Timing) -> BuildTimes:
     return BuildTimes(
         schema=SCHEMA,
         taken_at=datetime(2026, 1, 2, tzinfo=UTC),
-        environment=Machine(device_name="Xeon", commit="abc", versions={"mkdocs": "1.6.1"}),
+        environment=BuildEnvironment(device_name="Xeon", commit="abc", versions={"mkdocs": "1.6.1"}),
         command="python -m perf",
         timings=timings or TIMINGS,
     )

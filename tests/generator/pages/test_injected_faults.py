@@ -12,7 +12,7 @@ from html_page import read
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.records.injected_faults import Faults, Kind, Outcome, Place, gathered, newest, write
+from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Faults, gathered, newest, write
 from bench.records.record import Environment
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, load_language
@@ -64,6 +64,6 @@ def test_the_table_names_each_fault_with_its_outcome(code: str, tmp_path: Path) 
 
 def test_everything_that_can_be_told_has_words() -> None:
     english = load_language("en")
-    assert shown.kinds(english).keys() == set(get_args(Kind))
-    assert shown.places(english).keys() == set(get_args(Place))
-    assert shown.outcomes(english).keys() == set(get_args(Outcome))
+    assert shown.kinds(english).keys() == set(get_args(FaultKind))
+    assert shown.places(english).keys() == set(get_args(FaultPlace))
+    assert shown.outcomes(english).keys() == set(get_args(FaultOutcome))

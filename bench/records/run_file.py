@@ -1,0 +1,185 @@
+"""Read and write run files: JSON Lines, one `Record` a line, append-only.
+
+`read` takes a path and yields its records; `append` adds records so that an interruption loses at most the last line.
+Every bad line is an `AtlasError` that names file, line, field and remedy.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date
+from itertools import count
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from bench import durable
+from bench.errors import AtlasError
+from bench.records.record import MAX_NAME, SCHEMA, Record
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""Limit for one line. The samples of the longest permitted cell take less than a tenth of it."""
+
+
+def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
+    """Convert a line of an older schema. So far, every version has only added optional fields."""
+    return {**line, "schema": SCHEMA}
+
+
+class _Versioned(msgspec.Struct):
+    schema: Any = None
+
+
+def decode(line: bytes, where: str) -> Record:
+    """Return the record of one line. Raises `AtlasError`, which names the place `where` (``file:line``)."""
+    if len(line.rstrip(b"\n")) > MAX_LINE_BYTES:
+        raise _too_long(where)
+    try:
+        schema = msgspec.json.decode(line, type=_Versioned).schema
+        if type(schema) is not int or not 1 <= schema <= SCHEMA:
+            shown = f"{schema!r:.40}"
+            raise AtlasError(
+                f"schema version {shown} is not known; this version reads 1 to {SCHEMA}",
+                where=where,
+                remedy="update Compile Atlas, or measure the cell again with this version",
+            )
+        if schema == SCHEMA:  # decoded directly: a hostile line can take no more memory than a record
+            record = msgspec.json.decode(line, type=Record)
+        else:
+            record = msgspec.convert(_upgrade(msgspec.json.decode(line)), Record)
+    except msgspec.ValidationError as error:
+        raise invalid_record(error, where, "measure the cell again") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise AtlasError(
+            f"not valid JSON: {error}",
+            where=where,
+            remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
+        ) from None
+    _refuse_impossible_dates(record, where)
+    return record
+
+
+def invalid_record(error: msgspec.ValidationError, where: str, otherwise: str) -> AtlasError:
+    """Return an error for a value that is not a record. It advises to correct the field, or to do `otherwise`."""
+    what = _PATTERN.sub("a sign that has no place there, or another form than it has to have", str(error))
+    return AtlasError(
+        f"not a record: {what}", where=where, remedy=f"correct the field named after `$.`, or {otherwise}"
+    )
+
+
+_PATTERN = re.compile(r"Expected `str` matching regex .*?(?= - at |\Z)", re.DOTALL)
+
+
+def _refuse_impossible_dates(record: Record, where: str) -> None:
+    """Raise `AtlasError` for a source date that does not exist, or a measurement outside of the years 2000 to 2199."""
+    try:
+        if record.source:
+            date(*[*map(int, record.source.date.split("-")), 1, 1][:3])
+        is_fine = record.measured_at is None or 2000 <= record.measured_at.year < 2200
+    except ValueError:
+        is_fine = False
+    if not is_fine:
+        field = "$.source.date" if record.source else "$.measured_at"
+        raise AtlasError(
+            f"not a record: no such day - at `{field}`",
+            where=where,
+            remedy="correct the date, or measure the cell again",
+        )
+
+
+def _too_long(where: str) -> AtlasError:
+    return AtlasError(
+        f"the line has more than {MAX_LINE_BYTES:,} bytes",
+        where=where,
+        remedy="remove the line, or measure the cell again",
+    )
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the non-empty lines of a run file with their 1-based numbers, holding at most two in memory.
+
+    The incomplete last line of an interrupted write has no newline (see `_complete_lines`). Raises `AtlasError` if the
+    file cannot be read or a line is too long.
+    """
+    before = b""
+    try:
+        with path.open("rb") as file:
+            for number in count(1):
+                line = file.readline(MAX_LINE_BYTES + 2)
+                is_last = not line.endswith(b"\n")
+                if before.strip():
+                    yield number - 1, before.rstrip(b"\n") if is_last and b"\0" in before else before
+                if len(line) > MAX_LINE_BYTES + 1:
+                    raise _too_long(f"{path}:{number}")
+                if is_last:
+                    break
+                before = line
+    except OSError as error:
+        raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
+    if line.strip():
+        yield number, line
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Yield the records of one run file, in order. Raises `AtlasError` at the first bad line.
+
+    Skips the incomplete last line of an interrupted write, which the next `append` cuts off.
+    """
+    for number, line in lines(path):
+        if line.endswith(b"\n"):
+            yield decode(line, f"{path}:{number}")
+
+
+def _complete_lines(content: bytes) -> list[bytes]:
+    """Return the lines that were written to their end, without newlines.
+
+    An interrupted write leaves a last line without a newline. After a power cut, the last line may contain zero bytes
+    in place of data that never reached the disk.
+    """
+    complete = content.split(b"\n")[:-1]
+    return complete[:-1] if complete and b"\0" in complete[-1] else complete
+
+
+def encode(record: Record) -> bytes:
+    """Return one line of compact JSON, with its newline. Fields keep their declared order."""
+    return msgspec.json.encode(record) + b"\n"
+
+
+def append(path: Path, records: Iterable[Record]) -> None:
+    """Append records to a run file, so that a kill or a power cut loses at most the line being written.
+
+    Cuts off the incomplete last line of an interrupted write, then writes and syncs line by line. Raises `OSError`,
+    and then leaves at most one incomplete line.
+    """
+    durable.make_folder(path.parent)
+    with path.open("a+b") as file:
+        if not _cut_incomplete_line(file):
+            durable.sync_folder(path.parent)  # the file may be new
+        for record in records:
+            file.write(encode(record))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _cut_incomplete_line(file: IO[bytes]) -> int:
+    """Truncate the file to its complete lines and return its size."""
+    file.seek(0)
+    content = file.read()
+    keep = sum(len(line) + 1 for line in _complete_lines(content))
+    if keep != len(content):
+        file.truncate(keep)
+    file.seek(keep)
+    return keep
+
+
+def file_slug(text: str) -> str:
+    """Return `text` as the name of a run and its file: lower-case letters, digits, points and hyphens."""
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower())[:MAX_NAME].strip("-.")
+
+
+def run_files(results: Path) -> list[Path]:
+    """Return all run files below the folder `results`, sorted; or `results` itself if it is a file."""
+    return [results] if results.is_file() else sorted(path for path in results.rglob("*.jsonl") if path.is_file())
