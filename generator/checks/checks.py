@@ -1,6 +1,7 @@
-"""Every mistake in pages and catalogs that a reader would notice, with its place and remedy.
+"""Check authored pages and catalogs for mistakes that a reader would notice.
 
-The project enters, `Finding`s leave. Nothing is rendered and no record is read: this takes a second.
+`check` takes the project folder and returns `Finding`s with place and remedy. It renders nothing and reads no records,
+so it takes about a second.
 
     python -m generator check
 """
@@ -19,7 +20,7 @@ from generator.checks import message_checks
 from generator.languages import blocks, catalogs
 from generator.languages.blocks import EXPRESSION, STATEMENT
 from generator.languages.catalogs import ROOT, Message
-from generator.languages.findings import Complaint, Finding, short
+from generator.languages.findings import Finding, Violation, short
 from generator.languages.glossary import GLOSSARY, Glossary, load_glossary
 from generator.languages.language import (
     LANGUAGES,
@@ -36,13 +37,13 @@ from generator.languages.typography import VERBATIM
 
 
 def check(root: Path = ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> list[Finding]:
-    """All findings of the project, by file and line. Raises `AtlasError` for a file that cannot be read at all."""
+    """Return all findings, by file and line. Raises `AtlasError` for a file that cannot be read."""
     locales = root / LOCALES.name
     messages = catalogs.extract(root)
     glossary = load_glossary(locales)
     findings = [*check_pages(read_pages(root / "docs")), *_check_template(messages, locales / catalogs.TEMPLATE, root)]
     for code in codes:
-        load_language(code, locales)  # says how to make a catalog that is missing
+        load_language(code, locales)  # its error tells how to create a missing catalog
         path = catalog_path(code, locales)
         file = path.relative_to(root).as_posix()
         catalog = parse(path.read_bytes(), file)
@@ -63,7 +64,7 @@ _COMMENT = re.compile(r"<!--.*?-->|<(script|style|svg)\b.*?</\1>", re.DOTALL)
 
 
 def check_pages(sources: Iterable[PageSource]) -> Iterator[Finding]:
-    """What is wrong with the authored pages."""
+    """Yield the mistakes in authored pages."""
     for source in sources:
         yield from _check_front_matter(source)
         yield from _check_headings(source)
@@ -152,7 +153,7 @@ def _check_glossary(glossary: Glossary, code: str, path: Path, root: Path) -> It
 def check_catalog(
     catalog: polib.POFile, messages: Iterable[Message], code: str, glossary: Glossary, file: str
 ) -> Iterator[Finding]:
-    """What is wrong with the catalog of a language."""
+    """Yield the mistakes in the catalog of a language."""
     yield from _check_header(catalog, code, file)
     live = [entry for entry in catalog if not entry.obsolete]
     wanted, present = {message.key for message in messages}, {key(entry) for entry in live}
@@ -160,8 +161,9 @@ def check_catalog(
         what = f"{len(wanted - present)} messages are missing and {len(present - wanted)} are not used any more"
         yield Finding(file, 1, "", what, _REFRESH, "sources")
     for entry in live:
-        for found in _check_entry(entry, code, glossary, complete=is_complete(catalog)):
-            yield Finding(file, entry.linenum or 1, short(entry.msgid), found.what, found.remedy, found.rule)
+        for violation in _check_entry(entry, code, glossary, complete=is_complete(catalog)):
+            line, message = entry.linenum or 1, short(entry.msgid)
+            yield Finding(file, line, message, violation.what, violation.remedy, violation.rule)
 
 
 def _check_header(catalog: polib.POFile, code: str, file: str) -> Iterator[Finding]:
@@ -174,7 +176,7 @@ def _check_header(catalog: polib.POFile, code: str, file: str) -> Iterator[Findi
         yield Finding(file, 1, "", "the header has no Plural-Forms", remedy, "plural-rule")
         return
     try:
-        index = gettext.c2py(match[2])  # in the library since Python 2, in no document
+        index = gettext.c2py(match[2])  # undocumented, but in the library since Python 2
     except (ValueError, RecursionError):
         yield Finding(file, 1, "", f"Plural-Forms cannot be evaluated: {match[2]}", remedy, "plural-rule")
         return
@@ -187,45 +189,46 @@ def _check_header(catalog: polib.POFile, code: str, file: str) -> Iterator[Findi
         yield Finding(file, 1, "", f"Plural-Forms differs from the rule of CLDR{example}", remedy, "plural-rule")
 
 
-def _check_entry(entry: polib.POEntry, code: str, glossary: Glossary, *, complete: bool) -> Iterator[Complaint]:
+def _check_entry(entry: polib.POEntry, code: str, glossary: Glossary, *, complete: bool) -> Iterator[Violation]:
     translations = forms(entry)
     if not all(translations):
         if complete or any(translations):
             remedy = "translate it, or declare `X-Complete: no` in the header"
-            yield Complaint("untranslated", "the translation is missing", remedy)
+            yield Violation("untranslated", "the translation is missing", remedy)
         return
     if entry.fuzzy:
         if complete:
             what = "the translation is fuzzy, so the page shows English"
-            yield Complaint("fuzzy", what, "compare it with the English, and remove `fuzzy`")
+            yield Violation("fuzzy", what, "compare it with the English, and remove `fuzzy`")
         return
     if entry.msgid_plural:
         yield from _check_plural(entry, translations, code, glossary)
     else:
         yield from message_checks.check_translation(entry.msgid, translations[0], code, glossary)
     for translation in translations:
-        yield from _check_typed(f"{entry.msgid} {entry.msgid_plural}", translation)
+        yield from _check_measurements(f"{entry.msgid} {entry.msgid_plural}", translation)
 
 
-def _check_typed(message: str, translation: str) -> Iterator[Complaint]:
-    """A figure of the English is an expression, and stays one: a translation types none, however small."""
+def _check_measurements(message: str, translation: str) -> Iterator[Violation]:
+    """Check that a translation contains no typed measurement: a figure of the English is an expression."""
     for match in _MEASUREMENT.finditer(VERBATIM.sub(" ", translation)):
         if match[1] not in message:
             remedy = "put the expression of the English in its place"
-            yield Complaint("measurement", f"the measurement {match[0]} is typed", remedy)
+            yield Violation("measurement", f"the measurement {match[0]} is typed", remedy)
 
 
 def _check_plural(
     entry: polib.POEntry, translations: tuple[str, ...], code: str, glossary: Glossary
-) -> Iterator[Complaint]:
-    """Each plural form for itself: one that serves a single number, such as the Arabic dual, may leave it out."""
+) -> Iterator[Violation]:
+    """Check each plural form. One that serves a single number, such as the Arabic dual, may leave the number out."""
     served = plural_examples(load_locale(code))
     if len(translations) != len(served):
         what = f"{len(translations)} plural forms instead of {len(served)}"
-        yield Complaint("plural-forms", what, "write one msgstr[…] for each form of Plural-Forms")
+        yield Violation("plural-forms", what, "write one msgstr[…] for each form of Plural-Forms")
     for index, (translation, numbers) in enumerate(zip(translations, served, strict=False)):
         message = entry.msgid if numbers[:1] == (1,) else entry.msgid_plural
         single = len(numbers) == 1
         shown = ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")
-        for found in message_checks.check_translation(message, translation, code, glossary, plural=single):
-            yield Complaint(found.rule, f"msgstr[{index}], for {shown}: {found.what}", found.remedy)
+        for violation in message_checks.check_translation(message, translation, code, glossary, plural=single):
+            what = f"msgstr[{index}], for {shown}: {violation.what}"
+            yield Violation(violation.rule, what, violation.remedy)

@@ -1,8 +1,6 @@
-"""What can be wrong with one translated message, whatever catalog it is in.
+"""Check one translated message: structure, characters, content and typography.
 
-An English message and its translation enter, `Complaint`s leave. Pure: no file is read.
-
-    python -m generator check
+`check_translation` takes an English message and its translation and yields `Violation`s. It reads no file.
 """
 
 from __future__ import annotations
@@ -15,31 +13,31 @@ from functools import cache, lru_cache
 
 from generator.languages import blocks
 from generator.languages.blocks import CODE, EXPRESSION
-from generator.languages.findings import Complaint
-from generator.languages.glossary import Glossary, complaints
-from generator.languages.injection import ISOLATES, injected
+from generator.languages.findings import Violation
+from generator.languages.glossary import Glossary, glossary_violations
+from generator.languages.injection import ISOLATES, injections
 from generator.languages.language import load_locale, script_of
 from generator.languages.pofile import NAMED
 from generator.languages.pseudo import english_words
 from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, VERBATIM
 from generator.pages.pages import placeholders
 
-Check = Iterator[Complaint]
+Check = Iterator[Violation]
 
 
 def check_translation(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool = False) -> Check:
-    """Everything wrong with a translation; `plural` for one of several plural forms, which may leave out the number."""
+    """Yield every mistake in a translation. A `plural` form that serves a single number may leave the number out."""
     wrong = [*_structure(message, translation, plural=plural)]
-    yield from wrong or injected([message], translation)
+    yield from wrong or injections([message], translation)
     yield from _shape(message, translation)
     yield from _characters(translation, code)
     yield from _content(message, translation, code, glossary, plural=plural)
-    yield from complaints(glossary, code, message, translation)
+    yield from glossary_violations(glossary, code, message, translation)
     for check in _TYPOGRAPHY.get(code, ()):
         yield from check(message, translation)
 
 
-# --- Structure: what the page needs to the letter ---------------------------------------------------------------------
+# --- Structure: markup that must match the English exactly ------------------------------------------------------------
 
 _TAG = re.compile(r"</?([a-zA-Z][\w-]*)[^<>]*>")
 _TARGET = re.compile(r"(!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\](?:\(([^()\s]*)[^()]*\)|\[([^\[\]]*)\])")
@@ -68,7 +66,7 @@ def _structure(message: str, translation: str, *, plural: bool) -> Check:
     ):
         yield from _same(name, pattern.findall(expected), pattern.findall(actual))
     if actual.count("**") != expected.count("**"):
-        yield Complaint(
+        yield Violation(
             "emphasis",
             f"{actual.count('**')} ** instead of {expected.count('**')}",
             "stress the same words as the English",
@@ -81,13 +79,13 @@ def _same(what: str, expected: list[str], actual: list[str]) -> Check:
     rule = what.replace(" ", "-")
     missing, extra = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     for text in missing.elements():
-        yield Complaint(rule, f"the {what} {text} is missing", f"keep {text} as it is in the English")
+        yield Violation(rule, f"the {what} {text} is missing", f"keep {text} as it is in the English")
     for text in extra.elements():
-        yield Complaint(rule, f"the {what} {text} is not in the English", "take it out, or correct it")
+        yield Violation(rule, f"the {what} {text} is not in the English", "take it out, or correct it")
 
 
 def _bare(text: str) -> str:
-    """Text without code and expressions, whose characters mean nothing to Markdown."""
+    """Remove code and expressions, whose characters have no meaning in Markdown."""
     return EXPRESSION.sub("", CODE.sub("", text))
 
 
@@ -96,7 +94,7 @@ def _codes(text: str) -> list[str]:
 
 
 def _tags(text: str) -> list[str]:
-    return [match[0] for match in _TAG.finditer(text) if match[0] not in ISOLATES]  # which may be added
+    return [match[0] for match in _TAG.finditer(text) if match[0] not in ISOLATES]  # translations may add these
 
 
 def _targets(text: str) -> list[str]:
@@ -107,28 +105,26 @@ _LIST = re.compile(r"(?:[-*+]|\d+[.)])\s")
 
 
 def _shape(message: str, translation: str) -> Check:
-    """The translation stays one block of the same kind, on as many lines."""
+    """Check that the translation is one block of the same kind with the same number of lines."""
     if translation != translation.strip() or re.search(r"(?<=\S) {2,}(?=\S)", VERBATIM.sub("x", translation)):
-        yield Complaint("spaces", "spaces before, after or in a row within the text", "remove them")
+        yield Violation("spaces", "spaces before, after or in a row within the text", "remove them")
     if translation.count("\n") != message.count("\n"):
         what = "another number of lines than the English"
-        yield Complaint("block", what, "break the line where the English does, nowhere else")
+        yield Violation("block", what, "break the line where the English does, nowhere else")
     if "{#" in _bare(translation):
-        yield Complaint("heading-id", "a heading id stands in the text", "remove it: the page keeps it")
-    is_plain = translation[:1].isalpha() and "\n" not in translation  # nothing that starts another block
+        yield Violation("heading-id", "a heading id stands in the text", "remove it: the page keeps it")
+    is_plain = translation[:1].isalpha() and "\n" not in translation  # cannot start another kind of block
     parts = [] if is_plain else list(blocks.split(translation).blocks)
     if not is_plain and blocks.has_words(translation) and (len(parts) != 1 or parts[0].message != translation):
         originals = list(blocks.split(message).blocks)
         remedy = "put a backslash before its first sign"
         if _LIST.match(translation) and not _LIST.match(message):
             what = "it starts a list, one level deeper than the English"
-            yield Complaint("list-depth", what, remedy)
+            yield Violation("list-depth", what, remedy)
         elif len(originals) == 1 and originals[0].message == message:
-            yield Complaint(
-                "block", "Markdown reads the text as another kind of block", "put a backslash before its first sign"
-            )
+            yield Violation("block", "Markdown reads the text as another kind of block", remedy)
     if re.search(r"(?<!\\)\|", _bare(translation)) and not re.search(r"(?<!\\)\|", _bare(message)):
-        yield Complaint("block", "a bar ends a table cell", r"write \| instead")
+        yield Violation("block", "a bar ends a table cell", r"write \| instead")
 
 
 # --- Characters -------------------------------------------------------------------------------------------------------
@@ -141,14 +137,14 @@ _MARKS = re.compile("[\u200e\u200f\u061c]")
 def _characters(translation: str, code: str) -> Check:
     for control in sorted({*BIDI_CONTROLS.findall(translation)}):
         remedy = "remove it: the page isolates names and numbers itself"
-        yield Complaint("bidi", f"the bidi control U+{ord(control):04X}", remedy)
+        yield Violation("bidi", f"the bidi control U+{ord(control):04X}", remedy)
     for sign in sorted({*_INVISIBLE.findall(translation)}):
-        yield Complaint("character", f"the invisible character U+{ord(sign):04X}", "remove it")
+        yield Violation("character", f"the invisible character U+{ord(sign):04X}", "remove it")
     if load_locale(code).text_direction != "rtl":
         for mark in sorted({*_MARKS.findall(translation)}):
-            yield Complaint("bidi", f"the direction mark U+{ord(mark):04X} in left-to-right text", "remove it")
+            yield Violation("bidi", f"the direction mark U+{ord(mark):04X} in left-to-right text", "remove it")
     if unicodedata.normalize("NFC", translation) != translation:
-        yield Complaint("character", "letters in parts (not in NFC)", "type composed letters")
+        yield Violation("character", "letters in parts (not in NFC)", "type composed letters")
 
 
 # --- Content ----------------------------------------------------------------------------------------------------------
@@ -166,13 +162,13 @@ _SCRIPTS = {
     "Deva": r"\u0900-\u097f",
     "Thai": r"\u0e00-\u0e7f",
 }
-"""Character class of the letters of a script other than Latin, by its name in ISO 15924."""
+"""Character class of the letters of each non-Latin script, by ISO 15924 code."""
 _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z-]+")
 _STEM = 3
-"""A gloss in Latin letters begins like a word of the English: (padding) for pad."""
+"""A Latin word shares its first letters with a word of the English, such as (padding) with pad."""
 
 _SPELLED_OUT = 12
-"""Up to here English spells numbers out, and a translation may use digits."""
+"""English spells out numbers up to this one, and a translation may use digits for them."""
 
 
 def _content(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool) -> Check:
@@ -181,19 +177,19 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
     extra = Counter(_NUMBER.findall(text)) - Counter(_NUMBER.findall(english))
     for number in missing:
         if not plural:
-            yield Complaint("number", f"the number {number} is missing", f"write {number}")
+            yield Violation("number", f"the number {number} is missing", f"write {number}")
     for number in extra:
         if not number.isdigit() or int(number) > _SPELLED_OUT:
-            yield Complaint("number", f"the number {number} is not in the English", "take it out, or correct it")
+            yield Violation("number", f"the number {number} is not in the English", "take it out, or correct it")
     script = _script(code)
     if script and not script.search(text) and english_words(_without(english, glossary.keep)):
-        yield Complaint("untranslated", "the text is not translated", "translate it")
+        yield Violation("untranslated", "the text is not translated", "translate it")
         return
     words = [word for word in _LATIN_WORD.findall(text) if script]
     known = f"{message} {_known(glossary, code)}".lower() if words else ""
     for word in words:
         if word.lower()[:_STEM] not in known:
-            yield Complaint("word", f"the word {word} is not in the English", "translate it, or correct its spelling")
+            yield Violation("word", f"the word {word} is not in the English", "translate it, or correct its spelling")
 
 
 @cache
@@ -204,7 +200,7 @@ def _script(code: str) -> re.Pattern[str] | None:
 
 @lru_cache(maxsize=8)
 def _known(glossary: Glossary, code: str) -> str:
-    """All words that a translation may have whatever the English says."""
+    """Return all words that any translation may contain: names, and terms of the glossary."""
     return " ".join([*glossary.keep, *(variant for term in glossary.term for variant in term.variants(code))])
 
 
@@ -226,12 +222,12 @@ _FULL_WIDTH = "、。，；：？！（）「」『』"
 
 @lru_cache(maxsize=8)
 def _prose(text: str) -> str:
-    """Text as the eye sees it: markup gone, a sign for code and one for each value."""
+    """Return the visible text: without markup, and with one sign for each piece of code and each value."""
     text = EXPRESSION.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, text))
     return _MARKUP.sub("", _BUTTON.sub(_VALUE_SIGN, NAMED.sub(_VALUE_SIGN, text)))
 
 
-def _complain(pattern: str, what: str, remedy: str) -> Callable[[str, str], Check]:
+def _pattern_check(pattern: str, what: str, remedy: str) -> Callable[[str, str], Check]:
     compiled = re.compile(pattern)
 
     def check(_message: str, translation: str) -> Check:
@@ -239,20 +235,20 @@ def _complain(pattern: str, what: str, remedy: str) -> Callable[[str, str], Chec
         for match in compiled.finditer(prose):
             around = prose[max(match.start() - 4, 0) : match.end() + 4].strip()
             shown = around.replace(_CODE_SIGN, "`…`").replace(_VALUE_SIGN, "{…}")
-            yield Complaint("typography", f"{what}: {shown}", remedy)
+            yield Violation("typography", f"{what}: {shown}", remedy)
 
     return check
 
 
-def _end(signs: dict[str, str]) -> Callable[[str, str], Check]:
-    """The text ends as the English does, with one of the signs that its own language has for that."""
+def _end_check(signs: dict[str, str]) -> Callable[[str, str], Check]:
+    """Check that the text ends like the English, with one of the corresponding signs of its language."""
 
     def check(message: str, translation: str) -> Check:
         last = _prose(message).rstrip(" *_\"'”’)")[-1:]
         expected = signs.get(last, "")
         if expected and _prose(translation).rstrip(" *_\"'”’」』）)»")[-1:] not in expected:
             either = " or ".join(expected)
-            yield Complaint(
+            yield Violation(
                 "typography",
                 f"the English ends with {last}, the translation not with {either}",
                 f"end it with {either}",
@@ -262,51 +258,57 @@ def _end(signs: dict[str, str]) -> Callable[[str, str], Check]:
 
 
 def _japanese_end(message: str, translation: str) -> Check:
-    """A noun phrase, as in table cells, takes no full stop in Japanese; a question may end with か."""
+    """Check the end of a Japanese text. A noun phrase takes no full stop, and a question may end with か."""
     is_phrase = "。" not in translation and not re.search(r"(?:です|ます|ません|でした|ました|ください)$", translation)
     signs = {":": "：。", "?": "？か", "!": "！。"}
-    yield from _end(signs if is_phrase else {**signs, ".": "。", "?": "？。"})(message, translation)
+    yield from _end_check(signs if is_phrase else {**signs, ".": "。", "?": "？。"})(message, translation)
 
 
 _CJK_CHECKS = (
-    _complain(rf"(?<=[{CJK}）」』”])[,;:?!]|[,;:?!](?=[{CJK}])", "half-width punctuation", "use ，；：？！ or 、"),
-    _complain(rf"(?<=[{CJK}）」』])\.(?=\s|$|[{CJK}])", "half-width full stop", "use 。"),
-    _complain(rf"[{CJK}] ?[()]|[()] ?[{CJK}]", "half-width parenthesis", "use （ ）"),
-    _complain(r"[“”\"][^“”\"]*\"|\"[^“”\"]*[“”\"]", "straight quotes", "use “ ” in Chinese, 「 」 in Japanese"),
-    _complain(rf"[{CJK}][A-Za-z0-9{_CODE_SIGN}]|[A-Za-z0-9%×{_CODE_SIGN}][{CJK}]", "no space", "put one space there"),
-    _complain(rf"[{CJK}] +[{CJK}]", "a space between two CJK letters", "remove it"),
-    _complain(rf"[{_FULL_WIDTH}] +(?=[^ \n])| +[{_FULL_WIDTH}]", "a space beside full-width punctuation", "remove it"),
-    _complain(
+    _pattern_check(rf"(?<=[{CJK}）」』”])[,;:?!]|[,;:?!](?=[{CJK}])", "half-width punctuation", "use ，；：？！ or 、"),
+    _pattern_check(rf"(?<=[{CJK}）」』])\.(?=\s|$|[{CJK}])", "half-width full stop", "use 。"),
+    _pattern_check(rf"[{CJK}] ?[()]|[()] ?[{CJK}]", "half-width parenthesis", "use （ ）"),
+    _pattern_check(r"[“”\"][^“”\"]*\"|\"[^“”\"]*[“”\"]", "straight quotes", "use “ ” in Chinese, 「 」 in Japanese"),
+    _pattern_check(
+        rf"[{CJK}][A-Za-z0-9{_CODE_SIGN}]|[A-Za-z0-9%×{_CODE_SIGN}][{CJK}]", "no space", "put one space there"
+    ),
+    _pattern_check(rf"[{CJK}] +[{CJK}]", "a space between two CJK letters", "remove it"),
+    _pattern_check(
+        rf"[{_FULL_WIDTH}] +(?=[^ \n])| +[{_FULL_WIDTH}]", "a space beside full-width punctuation", "remove it"
+    ),
+    _pattern_check(
         r"[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff05\uff0e\u3000]", "full-width letter, digit or space", "use ASCII"
     ),
-    _complain(r"[\uff61-\uff9f]", "half-width katakana", "use full-width katakana"),
+    _pattern_check(r"[\uff61-\uff9f]", "half-width katakana", "use full-width katakana"),
 )
 
 _TYPOGRAPHY: dict[str, tuple[Callable[[str, str], Check], ...]] = {
     "zh": (
         *_CJK_CHECKS,
-        _complain(r"[「」『』]", "corner brackets", "use “ ”"),
-        _complain(r"”[^“”]*“[^“”]*$|^[^“]*”", "reversed quotes", "open with “ and close with ”"),
-        _complain(r"\.\.\.|。。", "three dots", "use ……"),
-        _end({".": "。", ":": "：。", "?": "？", "!": "！"}),
+        _pattern_check(r"[「」『』]", "corner brackets", "use “ ”"),
+        _pattern_check(r"”[^“”]*“[^“”]*$|^[^“]*”", "reversed quotes", "open with “ and close with ”"),
+        _pattern_check(r"\.\.\.|。。", "three dots", "use ……"),
+        _end_check({".": "。", ":": "：。", "?": "？", "!": "！"}),
     ),
     "ja": (
         *_CJK_CHECKS,
-        _complain(r"[“”]", "curly quotes", "use 「 」"),
-        _complain(r"，", "a Chinese comma", "use 、"),
+        _pattern_check(r"[“”]", "curly quotes", "use 「 」"),
+        _pattern_check(r"，", "a Chinese comma", "use 、"),
         _japanese_end,
-        _complain(r"」[^「」]*「[^「」]*$|^[^「]*」", "reversed quotes", "open with 「 and close with 」"),
+        _pattern_check(r"」[^「」]*「[^「」]*$|^[^「]*」", "reversed quotes", "open with 「 and close with 」"),
     ),
     "ar": (
-        _complain(r",(?!\d)", "a Latin comma", "use ،"),
-        _complain(r";", "a Latin semicolon", "use ؛"),
-        _complain(r"\?", "a Latin question mark", "use ؟"),
-        _complain(r"[٠-٩۰-۹٪٫٬]", "a digit or sign of another system", "use 0–9, %, a point and a comma"),
-        _complain(r"[یکہە]", "a Persian letter", "use ي, ك or ه"),
-        _complain(r"\s[،؛؟.:!](?=\s|$)|،(?=[^\s])", "wrong space beside punctuation", "a space after it, none before"),
-        _complain(r"(?:^|\s)و\s", "a detached و", "write it onto the next word"),
-        _complain(r"\"", "straight quotes", "use « »"),
-        _end({".": ".", ":": ":.", "?": "؟", "!": "!"}),
+        _pattern_check(r",(?!\d)", "a Latin comma", "use ،"),
+        _pattern_check(r";", "a Latin semicolon", "use ؛"),
+        _pattern_check(r"\?", "a Latin question mark", "use ؟"),
+        _pattern_check(r"[٠-٩۰-۹٪٫٬]", "a digit or sign of another system", "use 0–9, %, a point and a comma"),
+        _pattern_check(r"[یکہە]", "a Persian letter", "use ي, ك or ه"),
+        _pattern_check(
+            r"\s[،؛؟.:!](?=\s|$)|،(?=[^\s])", "wrong space beside punctuation", "a space after it, none before"
+        ),
+        _pattern_check(r"(?:^|\s)و\s", "a detached و", "write it onto the next word"),
+        _pattern_check(r"\"", "straight quotes", "use « »"),
+        _end_check({".": ".", ":": ":.", "?": "؟", "!": "!"}),
     ),
 }
 assert set(_TYPOGRAPHY) >= CJK_LANGUAGES

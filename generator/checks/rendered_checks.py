@@ -1,8 +1,8 @@
-"""Whether a built site has the same in every language: headings, tables, rows, figures, code, links and ids.
+"""Compare the languages of a built site: headings, tables, rows, figures, code, links and ids must be the same.
 
-The folder of a site enters, `Finding`s leave: a table that one language lost is named. Only the article of a page is
-read; what surrounds it comes from the theme. The languages may order their sentences differently, so links and inline
-code are compared by what they are, not by where they stand.
+`check_site` takes the folder of a site and returns `Finding`s, such as a table that one language lost. It reads only
+the article of each page, because the theme makes the rest. Links and inline code may come in another order, because
+languages order their sentences differently.
 
     mkdocs build --strict && python -m generator check --site site
 """
@@ -30,63 +30,63 @@ PAGE = "index.html"
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table by what does not depend on the language: its place, its size, and the values it can be sorted by."""
+class TableOutline:
+    """The properties of a table that do not depend on the language: its place, size and sort values."""
 
     section: str  # id of the heading above it
     caption: str
-    rows: tuple[int, ...]  # cells in each
-    values: tuple[str, ...]
+    rows: tuple[int, ...]  # number of cells in each
+    values: tuple[str, ...]  # by which rows are sorted
 
     @property
     def name(self) -> str:
-        """How a person finds it."""
-        named = f" “{short(self.caption)}”" if self.caption else ""
-        return f"table{named} of the section #{self.section}"
+        """A name by which a person finds the table."""
+        caption = f" “{short(self.caption)}”" if self.caption else ""
+        return f"table{caption} of the section #{self.section}"
 
 
 @dataclass
 class Structure:
-    """What an article is made of."""
+    """The elements of one article, in their order."""
 
     headings: list[tuple[str, str]] = field(default_factory=list)  # tag, id
-    tables: list[Table] = field(default_factory=list)
-    figures: list[str] = field(default_factory=list)  # addresses of the pictures
+    tables: list[TableOutline] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)  # image addresses
     code: list[str] = field(default_factory=list)
     inline_code: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
-    items: int = 0  # of lists
+    items: int = 0  # number of list items
 
 
 def check_site(site: Path, codes: Sequence[str] = LANGUAGES) -> list[Finding]:
-    """Every difference in structure between the source language and another one. Raises `AtlasError` without a site."""
+    """Return every difference between the source language and the others. Raises `AtlasError` without a site."""
     if not (site / PAGE).is_file():
         raise AtlasError("there is no built site", where=str(site), remedy="run `mkdocs build --strict` first")
     return differences(site, dict(zip(codes, mapped(partial(outlines, site, codes), codes), strict=True)))
 
 
 def differences(site: Path, languages: Mapping[str, Mapping[str, bytes]]) -> list[Finding]:
-    """The same where the outlines of each language, the source first, are known."""
+    """Return the same as `check_site`, from the `outlines` of each language, the source language first."""
     (_, source), *others = languages.items()
     findings: list[Finding] = []
     for code, other in others:
         findings += _check_pages({*source}, {*other}, code)
         for name in source.keys() & other.keys():
             if source[name] != other[name]:
-                ours, theirs = (structure(_text_of(site / each / name), name) for each in ("", code))
+                ours, theirs = (structure(_text_of(site / prefix / name), name) for prefix in ("", code))
                 findings += compare(ours, theirs, f"{code}/{name}")
     return sorted(set(findings))
 
 
 def outlines(site: Path, codes: Sequence[str], code: str) -> dict[str, bytes]:
-    """Of each page of one language of a site, by its name below the root of that language."""
+    """Return the outline of each page of one language, by its file name below the root of that language."""
     prefix = "" if code == codes[0] else f"{code}/"
     return {name: outline(text) for name, text in _pages(site, prefix, codes)}
 
 
 def _pages(site: Path, prefix: str, codes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Name below the root of the language, and content."""
+    """Yield (file name below the root of the language, content) of each page."""
     root = site / prefix
     for path in sorted(root.rglob(PAGE)):
         name = path.relative_to(root).as_posix()
@@ -115,7 +115,7 @@ _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 
 
 def structure(page: str, name: str = PAGE) -> Structure:
-    """The structure of a built page; `name` is its file below the root of its language, which links start from."""
+    """Return the structure of a built page. Its links are relative to `name`, its file below the language's root."""
     return _Reader(_article(page), name).structure
 
 
@@ -126,8 +126,10 @@ def _article(page: str) -> str:
 
 
 def outline(page: str) -> bytes:
-    """A digest that pages of another structure do not share. Nearly all that have the same do, and it takes a fraction
-    of the time to compute."""
+    """Return a digest of the structure that is much faster to compute than `structure`.
+
+    Pages with different structures have different digests. Nearly all pages with the same structure share one.
+    """
     article = _article(page)
     parts = [_PLACE.findall("".join(_PLACED.findall(article))), _PRE.findall(article), article.count("<li")]
     parts += [sorted(anywhere.findall(article)) for anywhere in (_CODE, _ADDRESS)]
@@ -142,7 +144,7 @@ _ADDRESS = re.compile(r"\s(?:id|href)=(?:\"[^\"]*\"|'[^']*')")
 
 
 class _Reader:
-    """One pass over the tags of one article."""
+    """Reads the structure of an article in one pass over its tags."""
 
     def __init__(self, article: str, name: str) -> None:
         self.article, self.name = article, name
@@ -151,7 +153,7 @@ class _Reader:
         self.rows: list[int] = []
         self.values: list[str] = []
         self.caption = ""
-        self.opened: dict[str, int] = {}  # tag → where its content begins
+        self.opened: dict[str, int] = {}  # tag → start of its content
         for tag in _TAG.finditer(article):
             name = tag[2].lower()
             if tag[1]:
@@ -160,14 +162,14 @@ class _Reader:
                 self._open(name, tag)
 
     def _open(self, name: str, tag: re.Match[str]) -> None:
-        found = self.structure
-        attributes = {each[1]: each[2] or each[3] or "" for each in _ATTRIBUTE.finditer(tag[3])}
+        structure = self.structure
+        attributes = {match[1]: match[2] or match[3] or "" for match in _ATTRIBUTE.finditer(tag[3])}
         self.opened[name] = tag.end()
         if "id" in attributes and not _LINE_NUMBER_ID.match(attributes["id"]):
-            found.ids.append(attributes["id"])
+            structure.ids.append(attributes["id"])
         if name in _HEADINGS:
             self.section = attributes.get("id", "")
-            found.headings.append((name, self.section))
+            structure.headings.append((name, self.section))
         elif name == "table":
             self.rows, self.values, self.caption = [], [], ""
         elif name == "tr":
@@ -176,30 +178,30 @@ class _Reader:
             self.rows[-1] += 1
             self.values.append(attributes.get("data-sort", ""))
         elif name == "img":
-            found.figures.append(self._address(attributes.get("src", "")))
+            structure.figures.append(self._address(attributes.get("src", "")))
         elif name == "li":
-            found.items += 1
-        elif name == "a" and "href" in attributes and not self._is_own(attributes):
-            found.links.append(self._address(attributes["href"]))
+            structure.items += 1
+        elif name == "a" and "href" in attributes and not self._may_differ(attributes):
+            structure.links.append(self._address(attributes["href"]))
 
     def _close(self, name: str, tag: re.Match[str]) -> None:
         content = self.article[self.opened.get(name, tag.start()) : tag.start()]
         if name == "caption":
             self.caption = _text(content)
         elif name == "table":
-            self.structure.tables.append(Table(self.section, self.caption, tuple(self.rows), tuple(self.values)))
+            self.structure.tables.append(TableOutline(self.section, self.caption, tuple(self.rows), tuple(self.values)))
         elif name == "pre":
             self.structure.code.append(_text(content))
         elif name == "code" and self.opened.get("pre", -1) < self.opened.get("code", -1):
             self.structure.inline_code.append(_text(content))
 
     @staticmethod
-    def _is_own(link: dict[str, str]) -> bool:
-        """Whether a link is one that languages need not share: to a line of code, or to a missing translation."""
+    def _may_differ(link: dict[str, str]) -> bool:
+        """Whether languages need not share a link: it leads to a line of code, or to a missing translation."""
         return link["href"].startswith("#__codelineno") or link.get("class") == HELP
 
     def _address(self, address: str) -> str:
-        """An address as seen from the root of the language; assets are shared, and stand above it."""
+        """Return an address relative to the language's root. All languages share the assets above it."""
         absolute = urljoin(f"http://site/language/{self.name}", html.unescape(address))
         return re.sub(r"^http://site/(?:language/)?", "", absolute)
 
@@ -214,12 +216,14 @@ _REMEDY = "compare the page with the English one; a translation or a message may
 
 
 def compare(source: Structure, other: Structure, file: str) -> Iterator[Finding]:
-    """What is different in another language, in the order in which a reader would miss it."""
+    """Yield the differences between two languages, the most noticeable kinds first."""
 
     def finding(what: str, about: str = "") -> Finding:
         return Finding(file, 1, short(about), what, _REMEDY, "structure")
 
-    yield from _compare_lists("heading", source.headings, other.headings, lambda each: f"{each[0]} #{each[1]}", finding)
+    yield from _compare_lists(
+        "heading", source.headings, other.headings, lambda heading: f"{heading[0]} #{heading[1]}", finding
+    )
     yield from _compare_tables(source.tables, other.tables, finding)
     yield from _compare_lists("figure", source.figures, other.figures, str, finding)
     yield from _compare_lists("code block", source.code, other.code, short, finding)
@@ -241,25 +245,27 @@ def _compare_lists(
     finding: Callable[..., Finding],
 ) -> Iterator[Finding]:
     missing, extra = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
-    for each in missing:
-        yield finding(f"the {kind} {name(each)} is missing")
-    for each in extra:
-        yield finding(f"the {kind} {name(each)} is not there in English")
+    for element in missing:
+        yield finding(f"the {kind} {name(element)} is missing")
+    for element in extra:
+        yield finding(f"the {kind} {name(element)} is not there in English")
     if not missing and not extra and list(expected) != list(actual):
         yield finding(f"the {kind}s stand in another order")
 
 
 def _compare_tables(
-    expected: Sequence[Table], actual: Sequence[Table], finding: Callable[..., Finding]
+    expected: Sequence[TableOutline], actual: Sequence[TableOutline], finding: Callable[..., Finding]
 ) -> Iterator[Finding]:
-    """Tables are told apart by what is in them; one that has no equal is lost, or has changed."""
-    first, second = ([(each.section, each.rows, each.values) for each in tables] for tables in (expected, actual))
+    """Match tables by their content, and report a table without an equal as missing or changed."""
+    first, second = ([(table.section, table.rows, table.values) for table in tables] for tables in (expected, actual))
     for change, start, end, other_start, other_end in SequenceMatcher(None, first, second, False).get_opcodes():
         if change == "equal":
             continue
         ours, theirs = list(expected[start:end]), list(actual[other_start:other_end])
         for table in ours:
-            match = next((each for each in theirs if each.section == table.section and len(theirs) >= len(ours)), None)
+            match = next(
+                (other for other in theirs if other.section == table.section and len(theirs) >= len(ours)), None
+            )
             if match is None:
                 yield finding(f"the {table.name} is missing")
                 continue
@@ -269,7 +275,7 @@ def _compare_tables(
             yield finding(f"the {table.name} is not there in English")
 
 
-def _difference(table: Table, other: Table) -> str:
+def _difference(table: TableOutline, other: TableOutline) -> str:
     if len(table.rows) != len(other.rows):
         return f"the {table.name} has {len(other.rows)} rows instead of {len(table.rows)}"
     if table.rows != other.rows:

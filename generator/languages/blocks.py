@@ -1,12 +1,9 @@
-r"""The one splitter of authored Markdown into translatable blocks, shared by extraction and substitution.
+r"""Split authored Markdown into translatable blocks. Extraction and rendering share this splitter.
 
-The source of a page enters; a `Document` leaves: its front matter, and its text as literal stretches and `Block`s
-whose sum is the source, character by character. A block's message is its text on one line, with Jinja expressions
-as placeholders, so re-wrapping a paragraph does not change it. Headings (without their ``{#id}``), paragraphs, list
-items, table cells, admonition and tab titles and the alternative text of a lone image are blocks. Fenced code, HTML
-blocks, Jinja statements, and whatever holds no word besides expressions and code are literal.
-
-    python -m generator messages
+Takes the source of a page and returns a `SplitPage`: the front matter, then literal text and `Block`s that add up to
+the source exactly. A block's message is its text on one line, so re-wrapping a paragraph does not change it. Headings
+(without ``{#id}``), paragraphs, list items, table cells, admonition and tab titles, and the alternative text of images
+that stand alone are blocks. Fenced code, HTML blocks, Jinja statements and text without words are literal.
 """
 
 from __future__ import annotations
@@ -31,18 +28,18 @@ Kind = Literal["heading", "paragraph", "list item", "table cell", "title", "imag
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of the source that is one message."""
+    """A part of the source that is one message."""
 
     kind: Kind
     message: str  # on one line; only a hard line break keeps its newline
-    source: str  # as it stands in the page
+    source: str  # unchanged text of the page
     line: int  # 1-based, in the page
-    indent: str  # what stands before the continuation lines: spaces of a list, ">" of a quote
+    indent: str  # prefix of the continuation lines: spaces in a list, ">" in a quote
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of the page, for the checks."""
+    """A heading of the page. The checks use it."""
 
     level: int
     text: str
@@ -51,13 +48,13 @@ class Heading:
 
 
 @dataclass(frozen=True)
-class Document:
-    """A page, split. `front` is its front matter with both fences, "" where there is none."""
+class SplitPage:
+    """A page split into blocks. `front` is the front matter with both fences, "" if the page has none."""
 
     front: str
     parts: tuple[str | Block, ...]
     headings: tuple[Heading, ...]
-    html: tuple[tuple[int, str], ...]  # line and source of each HTML block
+    html: tuple[tuple[int, str], ...]  # (line, source) of each HTML block
     untitled: tuple[int, ...]  # lines of admonitions without a title
 
     @property
@@ -67,16 +64,16 @@ class Document:
 
 
 @lru_cache(maxsize=8192)
-def split(source: str) -> Document:
-    """The page, split. Never fails: Markdown has no syntax errors."""
+def split(source: str) -> SplitPage:
+    """Split a page. This never fails: Markdown has no syntax errors."""
     match = _FRONT_MATTER.match(source)
     front = match[0] if match else ""
     body = source[len(front) :]
     return _Splitter(body, first_line=front.count("\n") + 1).document(front)
 
 
-def join(document: Document, translate: Callable[[Block], str | None] = lambda _: None) -> str:
-    """The page again, each block replaced by a message of its kind, or left as it is where `translate` returns None."""
+def join(document: SplitPage, translate: Callable[[Block], str | None] = lambda _: None) -> str:
+    """Return the page with each block replaced by its translation, or unchanged if `translate` returns None."""
     return document.front + "".join(
         part if isinstance(part, str) else _place(part, translate) for part in document.parts
     )
@@ -91,17 +88,17 @@ def _place(block: Block, translate: Callable[[Block], str | None]) -> str:
 
 _STRING = r"\"[^\"\n]*\"|'[^'\n]*'"
 EXPRESSION = re.compile(rf"\{{\{{(?>{_STRING}|(?!\{{\{{).)*?\}}\}}", re.DOTALL)
-"""A Jinja expression: a placeholder within a message. What was read as a string is not read as anything else, and none
-holds the beginning of another, or a row of quotes or braces would take forever."""
+"""A Jinja expression: a placeholder within a message. The atomic group and the lookahead prevent backtracking, which
+takes exponential time on a row of quotes or braces."""
 
 CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-"""Inline code: its signs, and what stands between them."""
+"""Inline code: its backticks, and the text between them."""
 
 ATTRIBUTES_WITH_ID = re.compile(r"\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")
-"""``{#id}`` of Python-Markdown, which Jinja would take for a comment."""
+"""``{#id}`` of Python-Markdown. Jinja would read it as the start of a comment."""
 
 STATEMENT = re.compile(rf"\{{%(?>{_STRING}|(?!\{{%).)*?%\}}|\{{#.*?#\}}", re.DOTALL)
-"""A Jinja statement or comment: it stands between messages, on lines of its own."""
+"""A Jinja statement or comment. Pages put these between messages, on separate lines."""
 
 _JINJA = re.compile(
     rf"(?P<raw>\{{%[-+]?\s*raw\s*[-+]?%\}}.*?\{{%[-+]?\s*endraw\s*[-+]?%\}})"
@@ -111,7 +108,7 @@ _JINJA = re.compile(
     re.DOTALL,
 )
 _RAW_FENCES = re.compile(r"\{%[-+]?\s*(?:end)?raw\s*[-+]?%\}")
-_MASK, _STATEMENT_MASK = "\ue000", "\ue001"  # private use: nobody writes them, and Markdown does not know them
+_MASK, _STATEMENT_MASK = "\ue000", "\ue001"  # private use: no page holds them, and they mean nothing in Markdown
 _ONLY_STATEMENTS = re.compile(rf"[ \t]*{_STATEMENT_MASK}[ \t{_STATEMENT_MASK}]*")
 _TABLE_ROW = re.compile(r"[ \t>]*\|")
 _TAB = re.compile(r"(?m)^([ \t>]*)===([!+]?[ \t]+)(\".*\"[ \t]*)$")
@@ -133,11 +130,11 @@ def _cover_jinja(match: re.Match[str]) -> str:
 
 
 def _mask(source: str) -> str:
-    """The source, equally long, as the Markdown parser may see it.
+    """Return the source for the Markdown parser, with the same length and no Jinja.
 
-    Expressions become opaque characters. Lines that hold nothing but statements become blank, as they will be
-    when Jinja has run; between two rows of a table they become a row, since a blank line would end the table.
-    Content tabs become admonitions, which have the same shape.
+    Expressions become opaque characters. Lines with only statements become blank, as they are after Jinja has run.
+    Between two rows of a table they become a row, because a blank line would end the table. Content tabs become
+    admonitions, which have the same shape.
     """
     text = source.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
     text = _JINJA.sub(_cover_jinja, text)
@@ -169,19 +166,19 @@ _WORD = re.compile(r"[^\W\d_]")
 
 
 def has_words(text: str) -> bool:
-    """Whether something is left to translate when expressions, code, tags and link targets are taken away."""
+    """Whether the text holds words besides expressions, code, tags and link targets."""
     return bool(_WORD.search(VERBATIM.sub("", text)))
 
 
 def markdown() -> MarkdownIt:
-    """The Markdown that pages are written in: CommonMark, tables, definitions, footnotes, admonitions."""
+    """Return a parser for the Markdown of the pages: CommonMark, tables, definitions, footnotes, admonitions."""
     parser = MarkdownIt("commonmark").enable("table")
     return parser.use(deflist_plugin).use(footnote_plugin, inline=False).use(admon_plugin)
 
 
 def _block_parser() -> MarkdownIt:
     parser = markdown()
-    # Only the structure matters here, and definitions stay where they are.
+    # Skip inline parsing, and leave link definitions in place.
     parser.core.ruler.enableOnly(["block"])
     return parser
 
@@ -200,7 +197,7 @@ class _Span:
 
 
 class _Splitter:
-    """One pass over the tokens of one page. Offsets count from the start of the body."""
+    """Splits one page in one pass over its tokens. Offsets count from the start of the body."""
 
     def __init__(self, body: str, first_line: int) -> None:
         self.body = body
@@ -215,7 +212,7 @@ class _Splitter:
         self.html: list[tuple[int, str]] = []
         self.untitled: list[int] = []
 
-    def document(self, front: str) -> Document:
+    def document(self, front: str) -> SplitPage:
         parts: list[str | Block] = []
         done = 0
         for span in sorted(self.spans(), key=lambda span: span.start):
@@ -228,7 +225,7 @@ class _Splitter:
             done = span.end
         if done < len(self.body):
             parts.append(self.body[done:])
-        return Document(front, tuple(parts), tuple(self.headings), tuple(self.html), tuple(self.untitled))
+        return SplitPage(front, tuple(parts), tuple(self.headings), tuple(self.html), tuple(self.untitled))
 
     def spans(self) -> Iterator[_Span]:
         parents: list[Token] = []
@@ -248,18 +245,18 @@ class _Splitter:
                 yield from self.inline(token, token.map[0], parents)
 
     def inline(self, token: Token, line: int, parents: list[Token]) -> Iterator[_Span]:
-        """The text of whatever holds text, by what holds it."""
+        """Yield the spans of an inline token, depending on its parent."""
         parent = parents[-1]
         if parent.type in {"th_open", "td_open"}:
             yield from self.cell(token, line)
         elif parent.type == "heading_open":
             yield from self.heading(token, line, parent)
-        elif parent.type != "admonition_title_open":  # found by `container_title`
+        elif parent.type != "admonition_title_open":  # `container_title` handles these
             in_item = any(holder.type in {"list_item_open", "dt_open", "dd_open"} for holder in parents[-2:])
             yield from self.paragraph(token, line, "list item" if in_item else "paragraph")
 
     def heading(self, token: Token, line: int, parent: Token) -> Iterator[_Span]:
-        """The text of a heading without its attributes, and a note of its id."""
+        """Yield a heading without its attributes, and record its level and id."""
         marker = parent.markup if parent.markup.startswith("#") else ""
         for span in self.paragraph(token, line, "heading", after=marker):
             text = self.masked[span.start : span.end]
@@ -273,7 +270,7 @@ class _Splitter:
             yield replace(span, end=span.end - cut, message=message)
 
     def container_title(self, line: int) -> Iterator[_Span]:
-        """The title between the quotes of ``!!! note "Title"`` or ``=== "Tab"``."""
+        """Yield the quoted title of ``!!! note "Title"`` or ``=== "Tab"``."""
         start = self.starts[line]
         text = _JINJA.sub(_cover_jinja, self.body[start : self.starts[line + 1]].rstrip("\n"))
         match = _CONTAINER_TITLE.match(text)
@@ -284,7 +281,7 @@ class _Splitter:
             yield _Span("title", first, last, self.body[first:last], line)
 
     def cell(self, token: Token, line: int) -> Iterator[_Span]:
-        """A table cell, found between the bars of its row; cells of a row come in order."""
+        """Yield a table cell. The cells of a row arrive in order, so the search starts after the last one."""
         start = max(self.starts[line], self.cursor)
         content = re.escape(token.content).replace(r"\|", r"\\?\|")
         pattern = re.compile(rf"({content})(?=[ \t]*+(?:\||$))", re.MULTILINE)
@@ -293,11 +290,11 @@ class _Splitter:
             yield _Span("table cell", match.start(1), match.end(1), self.body[match.start(1) : match.end(1)], line)
 
     def paragraph(self, token: Token, line: int, kind: Kind, after: str = "") -> Iterator[_Span]:
-        """The lines of a paragraph, each without what its containers (or a marker, `after`) put before it."""
+        """Yield a paragraph: its lines without the prefix of their containers or of the heading marker `after`."""
         pieces: list[tuple[int, int]] = []
         for number, content in enumerate(token.content.split("\n"), start=line):
             whole, text = self.lines[number], content.strip()
-            # An ATX heading may close with more number signs; everything else reaches to the end of the line.
+            # An ATX heading may end with number signs; other text reaches the end of the line.
             end = whole.find(text, whole.index(after) + len(after)) + len(text) if after else len(whole.rstrip())
             if not text or whole[end - len(text) : end] != text:
                 return
@@ -312,14 +309,14 @@ class _Splitter:
             yield _Span(kind, start, end, self.one_line(pieces), line, indent)
 
     def alternatives(self, start: int, end: int, line: int) -> Iterator[_Span]:
-        """The alternative texts of a paragraph that holds nothing but images."""
+        """Yield the alternative texts of a paragraph that holds only images."""
         for match in _ALTERNATIVE.finditer(self.masked, start, end):
             text = self.body[match.start("alt") : match.end("alt")]
             place = line + self.masked.count("\n", start, match.start())
             yield _Span("image alt", match.start("alt"), match.end("alt"), re.sub(r"\s*\n\s*", " ", text), place)
 
     def one_line(self, pieces: list[tuple[int, int]]) -> str:
-        """The lines joined by spaces; a hard break (two spaces or a backslash before it) stays."""
+        """Join the lines with spaces. A hard break (two spaces or a backslash) keeps its newline."""
         text = self.body[slice(*pieces[0])]
         for (_, before), (start, end) in pairwise(pieces):
             rest = self.masked[before : self.masked.index("\n", before)].expandtabs()

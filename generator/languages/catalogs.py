@@ -1,7 +1,8 @@
-"""Translation catalogs: what is to be translated, and how a catalog follows the pages.
+"""Translation catalogs: extract the messages of the project, and update the catalogs when pages change.
 
-Pages, templates and Python sources enter, in the order of the navigation; ``locales/messages.pot`` and an updated
-``messages.po`` per language leave. Running it twice changes nothing, and an edit changes nothing but its own entry.
+`refresh` reads pages in the order of the navigation, then templates and Python sources. It writes
+``locales/messages.pot`` and a ``messages.po`` per language. A second run changes nothing, and an edit of a page changes
+only its own entry.
 
     python -m generator messages
 """
@@ -34,7 +35,7 @@ from generator.languages.page_source import NO_PAGES, parse_page
 from generator.languages.pofile import NAMED, Key, forms, key, parse
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The project: where ``babel.cfg``, ``mkdocs.yml`` and ``docs/`` lie."""
+"""The project folder, with ``babel.cfg``, ``mkdocs.yml`` and ``docs/``."""
 
 TEMPLATE = "messages.pot"
 
@@ -46,15 +47,15 @@ KEYWORDS = {
     "N_n": (1, 2),
     "pgettext": ((1, "c"), 2),
 }
-"""Functions whose literal arguments are messages. ``N_`` and ``N_n`` only mark a text for later."""
+"""Functions whose literal arguments are messages. ``N_`` and ``N_n`` mark a text that is translated later."""
 
 SIMILAR = 0.7
-"""How alike (0 to 1) a new text and a vanished one are for the old translation to be offered as fuzzy."""
+"""Least similarity (0 to 1) of a new and a removed text at which the old translation is kept as fuzzy."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """A text to translate, with all places that use it."""
+    """A text to translate, with all files that use it."""
 
     context: str | None
     id: str
@@ -64,7 +65,7 @@ class Message:
 
     @property
     def key(self) -> Key:
-        """What identifies it in a catalog."""
+        """The key of the message in a catalog."""
         return (self.context, self.id)
 
 
@@ -72,12 +73,12 @@ class Message:
 
 
 def extract(root: Path = ROOT) -> list[Message]:
-    """Every message of the project: pages in the order of the navigation, then settings, templates and sources."""
+    """Return every message: of pages in the order of the navigation, then of settings, templates and sources."""
     messages: dict[Key, Message] = {}
     for path, method in _sources(root):
         file = path.relative_to(root).as_posix()
-        for _, found, comments, context in _extract_file(path, method, file):
-            singular, plural = (found, None) if isinstance(found, str) else found
+        for _, text, comments, context in _extract_file(path, method, file):
+            singular, plural = (text, None) if isinstance(text, str) else text
             new = Message(context, singular, plural, tuple(comments), (file,))
             messages[new.key] = _merged(messages.get(new.key), new)
     return list(messages.values())
@@ -89,7 +90,7 @@ def _extract_file(path: Path, method: str, file: str) -> list[Any]:
         options = {"trimmed": "true", "silent": "false"}
     try:
         return list(extract_from_file(method, path, KEYWORDS, ("Translators:",), options, strip_comment_tags=True))
-    except (SyntaxError, ValueError, LookupError, TemplateSyntaxError) as error:  # of Python or Jinja
+    except (SyntaxError, ValueError, LookupError, TemplateSyntaxError) as error:  # in Python or Jinja
         line = getattr(error, "lineno", None)
         raise AtlasError(
             f"cannot be read for messages: {error}",
@@ -110,7 +111,7 @@ def _merged(old: Message | None, new: Message) -> Message:
 
 
 def _sources(root: Path) -> Iterator[tuple[Path, str]]:
-    """Each source with the Babel method that reads it, in the order translators see."""
+    """Yield each source with the Babel method that reads it, in the order of the catalog."""
     with (root / "babel.cfg").open(encoding="utf-8") as file:
         methods, _ = parse_mapping_cfg(file)  # type: ignore[no-untyped-call]
     for pattern, method in methods:
@@ -127,7 +128,7 @@ def _sources(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def in_order(pages: Iterable[Path], docs: Path, nav: list[str]) -> list[Path]:
-    """The pages as the navigation has them: an entry is a page, or a folder of pages; its index first."""
+    """Sort pages by the navigation. Its entries are pages, or folders whose index page comes first."""
 
     def place(path: Path) -> tuple[int, bool, str]:
         uri = path.relative_to(docs).as_posix()
@@ -138,21 +139,20 @@ def in_order(pages: Iterable[Path], docs: Path, nav: list[str]) -> list[Path]:
 
 
 def navigation(root: Path = ROOT) -> list[str]:
-    """Pages and folders that mkdocs.yml lists, in order."""
+    """Return the pages and folders in the `nav` of mkdocs.yml, in order."""
     path = root / "mkdocs.yml"
     node = _composed(path.read_bytes()) if path.is_file() else None
     return [leaf for leaf, is_title, _ in _nav_texts(node) if not is_title]
 
 
 def _composed(settings: bytes) -> yaml.Node | None:
-    """mkdocs.yml as it is written."""
-    with of_settings():
+    with settings_errors():
         return yaml.compose(settings, Loader=yaml.SafeLoader)
 
 
 @contextmanager
-def of_settings() -> Iterator[None]:
-    """What reads mkdocs.yml: raises `AtlasError` with the line that is no YAML."""
+def settings_errors() -> Iterator[None]:
+    """Turn a YAML error in mkdocs.yml into an `AtlasError` with its line."""
     try:
         yield
     except yaml.YAMLError as error:
@@ -165,7 +165,7 @@ def of_settings() -> Iterator[None]:
 
 
 def _nav_texts(node: yaml.Node | None) -> Iterator[tuple[str, bool, int]]:
-    """Texts of `nav`: (text, whether it is a title, 0-based line)."""
+    """Yield the texts of `nav` as (text, whether it is a title, 0-based line)."""
     for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
         if name.value == "nav":
             yield from _below_nav(value)
@@ -183,11 +183,11 @@ def _below_nav(node: yaml.Node) -> Iterator[tuple[str, bool, int]]:
             yield from _below_nav(value)
 
 
-Found = Iterator[tuple[int, str | None, str, list[str]]]
+Extracted = Iterator[tuple[int, str | None, str, list[str]]]
 
 
-def extract_page(file: IO[bytes], _keywords: object, _tags: object, options: Mapping[str, Any]) -> Found:
-    """Babel extraction method for authored Markdown: front matter and blocks, each with page, kind and address."""
+def extract_page(file: IO[bytes], _keywords: object, _tags: object, options: Mapping[str, Any]) -> Extracted:
+    """Babel extraction method for authored Markdown: front matter and blocks, commented with page and kind."""
     where = str(options.get("file") or file.name)
     source = parse_page(Path(where).name, file.read().decode("utf-8"), where)
     uri = where.removeprefix("docs/")
@@ -199,14 +199,14 @@ def extract_page(file: IO[bytes], _keywords: object, _tags: object, options: Map
 
 
 def address_of(uri: str) -> str:
-    """Where a page is found below the root of its language; a page for each device or model has dots for its name."""
+    """Return the address of a page below the root of its language, with dots for the name in a page per device."""
     return f"/{uri.removesuffix('.md')}/".replace("/each/", "/…/").removesuffix("index/").replace("//", "/")
 
 
 def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: object) -> Iterator[Any]:
-    """Babel extraction method for Python: by the syntax tree, where Babel's own reads tokens, and so no f-strings.
+    """Babel extraction method for Python that reads the syntax tree. Babel's own reads tokens and misses f-strings.
 
-    A text is a message where it is itself an argument: ``gettext("a")``, not ``gettext(names["a"])``.
+    Only a literal argument is a message: ``gettext("a")``, not ``gettext(names["a"])``.
     """
     del options
     source = file.read()
@@ -222,7 +222,7 @@ def extract_source(file: IO[bytes], keywords: Any, tags: Any, options: object) -
 
 
 def _comments(lines: list[str], above: int, tags: Iterable[str]) -> list[str]:
-    """The comment right above a line, from the line on that begins with one of `tags`."""
+    """Return the comment directly above a line, starting with the line that begins with one of `tags`."""
     first = above
     while first and lines[first - 1].lstrip().startswith("#"):
         first -= 1
@@ -231,16 +231,16 @@ def _comments(lines: list[str], above: int, tags: Iterable[str]) -> list[str]:
     return comments[begin:]
 
 
-def extract_glossary(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:
-    """Babel extraction method for the glossary: the notes on its terms, which its page shows."""
+def extract_glossary(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Extracted:
+    """Babel extraction method for the glossary: the notes on its terms, which the glossary page shows."""
     del options
     for line, text in enumerate(file.read().decode("utf-8").split("\n"), start=1):
         if text.startswith("note = "):
             yield line, None, tomllib.loads(text)["note"], ["note on a term of the glossary"]
 
 
-def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Found:
-    """Babel extraction method for mkdocs.yml: titles of the navigation, name and description of the site."""
+def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options: object) -> Extracted:
+    """Babel extraction method for mkdocs.yml: navigation titles, name and description of the site."""
     del options
     node = _composed(file.read())
     for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -255,7 +255,7 @@ def extract_settings(file: IO[bytes], _keywords: object, _tags: object, options:
 
 
 def template(messages: Iterable[Message]) -> polib.POFile:
-    """The catalog without translations, ``messages.pot``."""
+    """Return the catalog without translations, ``messages.pot``."""
     pot = polib.POFile(wrapwidth=0)
     pot.header = "Messages of Compile Atlas. Written by `python -m generator messages`; do not edit."
     pot.metadata = dict(_METADATA)
@@ -264,18 +264,18 @@ def template(messages: Iterable[Message]) -> polib.POFile:
 
 
 def update(old: polib.POFile, messages: Collection[Message], code: str, release: str = "") -> polib.POFile:
-    """The catalog of a language brought up to date with the messages of the project.
+    """Return the catalog of a language, updated with the messages of the project.
 
-    A translation stays with its text, wherever that moves. Where only the expressions of a text changed, they are
-    changed in the translation too. A text that resembles one that vanished gets its translation as fuzzy, with the
-    previous text beside it; what else vanished is kept at the end, as obsolete, until the `release` is another.
+    A translation stays with its text, wherever the text moves. If only the expressions of a text changed, they change
+    in the translation too. A text that resembles a removed one gets its translation as fuzzy, with the previous text
+    beside it. Other removed messages stay at the end, as obsolete, until the next `release`.
     """
     new = polib.POFile(wrapwidth=0)
     new.header = old.header
     new.metadata = _headers(old, code)
     known = {key(entry): entry for entry in sorted(old, key=lambda entry: not entry.obsolete)}  # a live entry wins
     wanted = {message.key for message in messages}
-    vanished = {k: entry for k, entry in known.items() if k not in wanted and any(forms(entry))}
+    removed = {k: entry for k, entry in known.items() if k not in wanted and any(forms(entry))}
     plurals = len(plural_forms(load_locale(code)))
     for message in messages:
         entry = _entry(message, plurals)
@@ -283,9 +283,9 @@ def update(old: polib.POFile, messages: Collection[Message], code: str, release:
         if source is not None:
             _adopt(entry, source)
         else:
-            _inherit(entry, vanished)
+            _inherit(entry, removed)
         new.append(entry)
-    for entry in vanished.values():
+    for entry in removed.values():
         if _is_kept(entry, release):
             new.append(_obsolete(entry, release))
     return new
@@ -301,20 +301,20 @@ _METADATA = {
 _GETTEXT_CODES = {"zh": "zh_CN"}
 
 PLURAL_FORMS = {
-    # The table of Babel's catalogs swaps the last two forms, and the rule that Babel derives is hard to read.
+    # Babel's table for catalogs swaps the last two forms, and the rule that it derives from CLDR is hard to read.
     "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);",
 }
-"""Headers that tell gettext editors which ``msgstr[…]`` serves which number; the site itself asks CLDR."""
+"""Headers by which gettext editors choose ``msgstr[…]`` for a number. The site itself uses CLDR."""
 
 
 def plural_rule(code: str) -> str:
-    """The header ``Plural-Forms`` of a language, as CLDR has its rule."""
+    """Return the header ``Plural-Forms`` of a language, from its rule in CLDR."""
     if code in PLURAL_FORMS:
         return PLURAL_FORMS[code]
     locale = load_locale(code)
     if len(plural_forms(locale)) == 1:
         return "nplurals=1; plural=0;"
-    # gettext counts whole things: no decimals (0 == 0), and no compact notation, of which e is the exponent.
+    # gettext counts integers: it has no decimals (0 == 0) and no compact notation, whose exponent is e.
     rule = to_gettext(locale.plural_form).replace("(0 == 0)", "1")
     return re.sub(r"\be\b", "0", rule).removesuffix(";") + ";"
 
@@ -339,7 +339,7 @@ def _entry(message: Message, plurals: int = 2) -> polib.POEntry:
 
 
 def _adopt(entry: polib.POEntry, source: polib.POEntry) -> None:
-    """Take over the translation of the same text."""
+    """Copy the translation of the same text."""
     entry.tcomment = _notes(source)
     if source.fuzzy:
         entry.flags = ["fuzzy", *entry.flags]
@@ -362,21 +362,21 @@ def _translate(entry: polib.POEntry, msgstr: str, msgstr_plural: Mapping[int, st
         entry.msgstr_plural = {index: msgstr_plural.get(index, "") for index in entry.msgstr_plural}
 
 
-def _inherit(entry: polib.POEntry, vanished: dict[Key, polib.POEntry]) -> None:
-    """Take over the translation of a vanished text that resembles this one, if there is any."""
-    candidates = {k[1]: k for k, old in vanished.items() if bool(old.msgid_plural) == bool(entry.msgid_plural)}
+def _inherit(entry: polib.POEntry, removed: dict[Key, polib.POEntry]) -> None:
+    """Copy the translation of a removed text that resembles this one, if there is one."""
+    candidates = {k[1]: k for k, old in removed.items() if bool(old.msgid_plural) == bool(entry.msgid_plural)}
     shape = EXPRESSION.sub("{{}}", entry.msgid)
     for msgid, k in candidates.items():
         renamed = _renamed(msgid, entry.msgid) if EXPRESSION.sub("{{}}", msgid) == shape else None
         if renamed is not None and not entry.msgid_plural:
-            old = vanished.pop(k)
+            old = removed.pop(k)
             entry.tcomment = _notes(old)
             entry.flags = ["fuzzy", *entry.flags] if old.fuzzy else entry.flags
             entry.msgstr = _with(old.msgstr, renamed)
             return
     near = difflib.get_close_matches(entry.msgid, candidates, n=1, cutoff=SIMILAR)
     if near:
-        old = vanished.pop(candidates[near[0]])
+        old = removed.pop(candidates[near[0]])
         entry.tcomment = _notes(old)
         entry.flags = ["fuzzy", *entry.flags]
         entry.previous_msgctxt, entry.previous_msgid = old.msgctxt, old.msgid
@@ -385,7 +385,7 @@ def _inherit(entry: polib.POEntry, vanished: dict[Key, polib.POEntry]) -> None:
 
 
 def _renamed(old: str, new: str) -> dict[str, str] | None:
-    """Which expression became which, between two texts that are equal elsewhere; None where that is not clear."""
+    """Return the new expression of each old one, for texts that are otherwise equal; None if that is ambiguous."""
     pairs = list(zip(EXPRESSION.findall(old), EXPRESSION.findall(new), strict=True))
     renamed = dict(pairs)
     return renamed if all(renamed[before] == after for before, after in pairs) else None
@@ -399,12 +399,12 @@ _SINCE = re.compile(r"^obsolete since (.*)$", re.MULTILINE)
 
 
 def _notes(entry: polib.POEntry) -> str:
-    """What translators wrote beside an entry."""
+    """Return the comments of translators on an entry."""
     return _SINCE.sub("", entry.tcomment).strip()
 
 
 def _is_kept(entry: polib.POEntry, release: str) -> bool:
-    """Whether what vanished is still kept: while the release is the one in which it vanished."""
+    """Whether to keep a removed entry: until the release after the one that removed it."""
     since = _SINCE.search(entry.tcomment) if entry.obsolete and release else None
     return since is None or since[1] == release
 
@@ -421,21 +421,21 @@ def _obsolete(entry: polib.POEntry, release: str) -> polib.POEntry:
 
 
 def read(path: Path) -> polib.POFile:
-    """A catalog on disk; an empty one where there is none yet."""
+    """Read a catalog, or return an empty one if the file does not exist."""
     return parse(path.read_bytes(), str(path)) if path.is_file() else polib.POFile(wrapwidth=0)
 
 
 def write(catalog: polib.POFile, path: Path) -> bool:
-    """Write a catalog where it differs from the file; whether it did."""
+    """Write a catalog if it differs from the file, and return whether it did."""
     text = f"{str(catalog).rstrip()}\n"
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
-    durable.write(path, text.encode())  # hours of work, perhaps in no commit yet
+    durable.write(path, text.encode())  # a translator's work, perhaps not committed yet
     return True
 
 
 def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] = LANGUAGES[1:]) -> dict[Path, bool]:
-    """Bring the template and all catalogs on disk up to date: each path with whether it changed."""
+    """Update the template and all catalogs on disk. Return each path with whether it changed."""
     messages, release = extract(root), release_of(root)
     changed = {locales / TEMPLATE: write(template(messages), locales / TEMPLATE)}
     for code in codes:
@@ -449,6 +449,6 @@ def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] = L
 
 
 def release_of(root: Path = ROOT) -> str:
-    """The version that is being made; "" where the project has none."""
+    """Return the version in pyproject.toml, "" without one."""
     path = root / "pyproject.toml"
     return str(tomllib.loads(path.read_text(encoding="utf-8"))["project"]["version"]) if path.is_file() else ""

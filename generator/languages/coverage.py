@@ -1,7 +1,7 @@
-"""How much of each page is translated, by language, in messages and in words, and what to translate next.
+"""How much of each page is translated into each language, and what to translate next.
 
-The project's messages and catalogs enter, one `Coverage` per page and language leaves. A translation counts when
-readers see it: neither missing nor fuzzy.
+`coverage` takes the project's messages and catalogs, and yields one `Coverage` per page and language. A translation
+counts if readers see it: it is neither missing nor fuzzy.
 
     python -m generator status
 """
@@ -25,53 +25,53 @@ from generator.languages.pofile import forms, is_complete, key
 from generator.languages.typography import VERBATIM
 
 INTERFACE = "interface"
-"""What stands for templates, settings, sources and the notes of the glossary, which belong to no page."""
+"""Stands in for the page of messages from templates, settings, sources and the glossary, which belong to no page."""
 
 VIEWS = "page-views.csv"
-"""The file beside the catalogs that tells what is read, for the order in which to translate."""
+"""The file of page views beside the catalogs. Translations are ordered by it."""
 
 
 @dataclass(frozen=True)
-class Tally:
-    """Messages, and the English words in them."""
+class WordCount:
+    """A number of messages, and of English words in them."""
 
     messages: int = 0
     words: int = 0
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.messages + other.messages, self.words + other.words)
+    def __add__(self, other: WordCount) -> WordCount:
+        return WordCount(self.messages + other.messages, self.words + other.words)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What is translated of one page into one language. The four kinds add up to the whole."""
+    """The translation of one page into one language. The four counts add up to the page."""
 
     language: str
-    page: str  # file of the page, or `INTERFACE`
-    translated: Tally
-    untranslated: Tally
-    outdated: Tally  # fuzzy, since the English has changed: the former text stands beside it
-    fuzzy: Tally  # marked by a person as uncertain
+    page: str  # file name, or `INTERFACE`
+    translated: WordCount
+    untranslated: WordCount
+    outdated: WordCount  # fuzzy because the English changed: the entry has the previous text
+    fuzzy: WordCount  # marked as uncertain by a translator
     declared_complete: bool  # of the whole language
 
     @property
-    def left(self) -> Tally:
-        """What readers see in English."""
+    def left(self) -> WordCount:
+        """The part that readers see in English."""
         return self.untranslated + self.outdated + self.fuzzy
 
     @property
-    def total(self) -> Tally:
+    def total(self) -> WordCount:
         """The whole page."""
         return self.translated + self.left
 
 
 def coverage(root: Path = catalogs.ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> Iterator[Coverage]:
-    """The coverage of every page of the sources, in the order of the navigation, language by language."""
+    """Yield the coverage of every page by language, in the order of the navigation."""
     return _coverage(catalogs.template(catalogs.extract(root)), root / LOCALES.name, codes)
 
 
 def committed_coverage(locales: Path = LOCALES, codes: Iterable[str] = LANGUAGES[1:]) -> Iterator[Coverage]:
-    """The same from the committed template alone, without reading any source."""
+    """Yield the same as `coverage`, from the committed template and without reading any source."""
     return _coverage(catalogs.read(locales / TEMPLATE), locales, codes)
 
 
@@ -81,10 +81,10 @@ def _coverage(template: polib.POFile, locales: Path, codes: Iterable[str]) -> It
         catalog = catalogs.read(catalog_path(code, locales))
         known = {key(entry): entry for entry in catalog if not entry.obsolete}
         for page, messages in pages.items():
-            tallies = dict.fromkeys(("translated", "untranslated", "outdated", "fuzzy"), Tally())
+            counts = dict.fromkeys(("translated", "untranslated", "outdated", "fuzzy"), WordCount())
             for message in messages:
-                tallies[_state(known.get(key(message)))] += Tally(1, count_words(message.msgid))
-            yield Coverage(code, page, **tallies, declared_complete=is_complete(catalog))
+                counts[_state(known.get(key(message)))] += WordCount(1, count_words(message.msgid))
+            yield Coverage(code, page, **counts, declared_complete=is_complete(catalog))
 
 
 def _pages(template: polib.POFile) -> Mapping[str, list[polib.POEntry]]:
@@ -110,7 +110,7 @@ _WORD = re.compile(r"[^\W_]+(?:[’'.-][^\W_]+)*")
 
 
 def count_words(text: str) -> int:
-    """The English words of a message that are to be translated: code, expressions and addresses are none."""
+    """Count the translatable words of an English message: code, expressions and addresses do not count."""
     return len(_WORD.findall(VERBATIM.sub(" ", text)))
 
 
@@ -118,10 +118,10 @@ def count_words(text: str) -> int:
 
 
 def read_views(path: Path) -> dict[str, int]:
-    """Views by address from a CSV file with the columns ``page`` and ``views``, as statistics of a host export it.
+    """Read views by address from a CSV file with the columns ``page`` and ``views``, as web analytics exports it.
 
-    A page is the address below the site, in any language: ``/compile/``, ``/ja/compile/``. Raises `AtlasError` with the
-    line that is wrong.
+    A page is an address below the site, in any language: ``/compile/``, ``/ja/compile/``. Raises `AtlasError` with the
+    wrong line.
     """
     try:
         return _views(path)
@@ -130,7 +130,7 @@ def read_views(path: Path) -> dict[str, int]:
 
 
 def _views(path: Path) -> dict[str, int]:
-    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin it with a mark
+    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets write a byte order mark
         reader = csv.DictReader(file)
         if not {"page", "views"} <= set(reader.fieldnames or ()):
             raise _no_views(f"{path}:1", "the columns `page` and `views` are not both there")
@@ -147,28 +147,28 @@ def _no_views(where: str, what: str) -> AtlasError:
 
 
 def views_of(page: str, views: Mapping[str, int], codes: Collection[str] = LANGUAGES) -> int:
-    """The views of a page, of all pages that are made from it, and in all languages; the interface is on every page."""
+    """Sum the views of a page, or of all pages made from it, over all languages. Every page shows the interface."""
     pattern = ".*" if page == INTERFACE else re.escape(address_of(page.removeprefix("docs/"))).replace("…", "[^/]+")
     prefix = "|".join(f"/{re.escape(code)}" for code in codes)
     address = re.compile(rf"(?:{prefix})?{pattern}(?:index\.html)?")
-    return sum(n for each, n in views.items() if address.fullmatch(each))
+    return sum(n for viewed, n in views.items() if address.fullmatch(viewed))
 
 
 def next_up(rows: Iterable[Coverage], views: Mapping[str, int]) -> list[tuple[Coverage, int]]:
-    """What is left to translate with its views, the most read first; without views, in the order of the pages."""
+    """Return the pages with untranslated text and their views, the most read first, else in the given order."""
     left = [(row, views_of(row.page, views)) for row in rows if row.left.messages]
-    return sorted(left, key=lambda each: -each[1])
+    return sorted(left, key=lambda pair: -pair[1])
 
 
 def as_json(rows: Iterable[Coverage], following: Iterable[tuple[Coverage, int]]) -> dict[str, Any]:
-    """Everything counted, for programs."""
+    """Return all counts as JSON values."""
     pages = [{**asdict(row), "left": asdict(row.left), "total": asdict(row.total)} for row in rows]
     ahead = [{"language": row.language, "page": row.page, "left": asdict(row.left), "views": n} for row, n in following]
     return {"pages": pages, "next": ahead}
 
 
 def percent(rows: Iterable[Coverage]) -> int:
-    """How many of 100 words readers see in their language, rounded down: 100 is everything."""
+    """Return the percentage of words that readers see in their language, rounded down: 100 means all of them."""
     all_rows = list(rows)
     words = sum(row.total.words for row in all_rows)
     return sum(row.translated.words for row in all_rows) * 100 // words if words else 100

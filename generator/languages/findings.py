@@ -1,6 +1,6 @@
-"""What a check says: a mistake, with its place and remedy, as text, as an annotation of GitHub, or as SARIF.
+"""The result of a check: a mistake with its place and remedy, printed as text, a GitHub annotation or SARIF.
 
-`Finding`s enter, lines of text or a SARIF log leave, so that a pull request shows each mistake in its place.
+Takes `Finding`s and returns lines of text or a SARIF log, so that a pull request shows each mistake in place.
 
     python -m generator check --format sarif > findings.sarif
 """
@@ -53,12 +53,12 @@ RULES = {
     "page": "Every language has the same pages.",
     "structure": "A page has the same headings, tables, rows, figures, code, links and ids in every language.",
 }
-"""Every kind of finding, with what should be."""
+"""Every kind of finding, and the rule that it breaks."""
 
 
 @dataclass(frozen=True)
-class Complaint:
-    """What is wrong with a translation."""
+class Violation:
+    """A rule that a translation breaks."""
 
     rule: str  # one of `RULES`
     what: str
@@ -67,23 +67,23 @@ class Complaint:
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """One mistake."""
+    """One mistake in a file."""
 
     file: str  # relative to the project, or to the built site
     line: int
-    message: str  # the text it is about, shortened; "" where it is about the file
+    message: str  # the message concerned, shortened; "" for the whole file
     what: str
     remedy: str
     rule: str  # one of `RULES`
 
     @property
     def annotation(self) -> str:
-        """The finding as an annotation of a pull request on GitHub."""
+        """The finding as a workflow command that annotates a pull request on GitHub."""
         return f"::error file={self.file},line={self.line},title={self.rule}::{_escaped(self.sentence)}"
 
     @property
     def sentence(self) -> str:
-        """All but the place, on one line."""
+        """The finding without its place, on one line."""
         text = f"“{self.message}” " if self.message else ""
         return f"{text}{self.what}. Remedy: {self.remedy}"
 
@@ -97,18 +97,22 @@ def _escaped(text: str) -> str:
 
 
 def short(text: str) -> str:
-    """The beginning of a message, to find it by."""
+    """Return the beginning of a message, enough to search for it."""
     line = " ".join(text.split())
     return line if len(line) <= 50 else f"{line[:49]}…"
 
 
 def sarif(findings: Iterable[Finding]) -> str:
-    """The findings as a SARIF 2.1.0 log."""
+    """Return the findings as a SARIF 2.1.0 log."""
     driver: dict[str, Any] = {
         "name": "generator check",
         "rules": [{"id": rule, "shortDescription": {"text": text}} for rule, text in RULES.items()],
     }
-    run = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": [_result(each) for each in findings]}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "utf16CodeUnits",
+        "results": [_result(finding) for finding in findings],
+    }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return json.dumps(log, ensure_ascii=False, indent=1)
 

@@ -1,8 +1,7 @@
 """The front matter of a page: YAML between two lines of dashes.
 
-Its source enters, a `FrontMatter` leaves. Title and description are messages like any block.
-
-    python -m generator check
+`parse` takes its source and returns a `FrontMatter`; `dump` writes one. Title and description are messages like any
+block.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ TRANSLATED = ("title", "description")
 """Keys whose values are messages."""
 
 MOST_BRACKETS = 200
-"""Of a front matter: the parser's time grows with their square."""
+"""Most brackets in a front matter: the parser takes quadratic time in their number."""
 
 EACH = {"devices": "device", "models": "model", "families": "family"}
-"""What a page can be rendered for each of, and the name of one in its expressions."""
+"""Values of `for_each`, and the variable that holds the device, model or family in the page's expressions."""
 
 
 @dataclass(frozen=True)
 class FrontMatter:
-    """The values of a page's front matter, and the line each key stands on."""
+    """The values in a page's front matter, and the line of each key."""
 
     values: Mapping[str, Any]
     lines: Mapping[str, int]
 
     @property
     def messages(self) -> dict[str, str]:
-        """Title and description, as far as they are given and hold words."""
+        """Title and description, where present and not without words."""
         return {key: self.values[key] for key in self.expressions if has_words(self.values[key])}
 
     @property
@@ -48,29 +47,29 @@ class FrontMatter:
 
     @property
     def for_each(self) -> str | None:
-        """``devices``, ``models`` or ``families``, where the page is rendered once for each."""
+        """``devices``, ``models`` or ``families`` if the page is rendered once for each, else None."""
         return self.values.get("for_each")
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """Numbers with a unit that the page may hold, since they define something and were not measured."""
+        """Numbers with a unit that the page may contain: they define something and were not measured."""
         return tuple(self.values.get("constants") or ())
 
     @property
     def passed_on(self) -> dict[str, Any]:
-        """What the site builder sees."""
+        """The values that MkDocs receives."""
         return {key: value for key, value in self.values.items() if key not in {"for_each", "constants"}}
 
 
 @lru_cache(maxsize=8192)
 def parse(front: str, where: str) -> FrontMatter:
-    """The front matter of the page `where`. Raises `AtlasError` with its line where it is wrong."""
+    """Parse the front matter of the page `where`. Raises `AtlasError` with the line of a mistake."""
     source = "\n".join(front.rstrip().split("\n")[1:-1])
     try:
         _refuse_references(source, where)
         node = yaml.compose(source, Loader=yaml.SafeLoader)
         values = yaml.safe_load(source) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError is a day that no calendar has
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2024-02-30
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "context", None) or str(error).split("\n")[0]
         raise AtlasError(
@@ -92,7 +91,7 @@ def parse(front: str, where: str) -> FrontMatter:
 
 
 def _refuse_references(source: str, where: str) -> None:
-    """A text that refers to itself a few times is one of gigabytes; one of nothing but brackets is read for minutes."""
+    """Refuse aliases, which can expand to gigabytes, and too many brackets, which take minutes to parse."""
     if source.count("[") + source.count("{") > MOST_BRACKETS:
         raise AtlasError(
             f"the front matter opens more than {MOST_BRACKETS} brackets", where=f"{where}:2", remedy="take some out"
@@ -131,9 +130,9 @@ def _validate(values: dict[str, Any], lines: dict[str, int], where: str) -> None
 
 
 def dump(values: Mapping[str, Any]) -> str:
-    """Front matter with both fences, "" where there are no values."""
+    """Return front matter with both fences, "" if there are no values."""
     if not values:
         return ""
-    # JSON is YAML, and is written a hundred times faster than PyYAML writes it.
+    # JSON is valid YAML, and json.dumps is a hundred times faster than PyYAML.
     lines = (f"{key}: {json.dumps(value, ensure_ascii=False, default=str)}\n" for key, value in values.items())
     return f"---\n{''.join(lines)}---\n"

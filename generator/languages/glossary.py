@@ -1,8 +1,6 @@
-"""The glossary: what each term is called in each language, and which names stay as they are.
+"""The glossary: the translation of each term, and the names that no language translates.
 
-``locales/glossary.toml`` enters; a frozen `Glossary` leaves, which tells what a translation does against it.
-
-    python -m generator check
+`load_glossary` reads ``locales/glossary.toml``; `glossary_violations` checks a translation against it.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from typing import Any
 import msgspec
 
 from bench.errors import AtlasError
-from generator.languages.findings import Complaint
+from generator.languages.findings import Violation
 from generator.languages.language import LANGUAGES, LOCALES
 from generator.languages.typography import VERBATIM
 
@@ -26,40 +24,40 @@ GLOSSARY = "glossary.toml"
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
-    """One term. `names` are its translations, `accept` other right words of a language, `avoid` wrong ones."""
+    """One term: `names` are its translations, `accept` lists other correct words by language, `avoid` wrong ones."""
 
     en: str
     names: dict[str, str]
     forms: tuple[str, ...] = ()  # other English forms: plurals, inflections
     accept: dict[str, tuple[str, ...]] = {}
     avoid: dict[str, tuple[str, ...]] = {}
-    enforce: bool = True  # false where the English word has other meanings too
+    enforce: bool = True  # false if the English word has other meanings too
     note: str = ""
 
     def translation(self, code: str) -> str:
-        """What it is called in a language; "" where the glossary does not say."""
+        """Return the term in a language, "" if the glossary has no translation."""
         return self.en if code == "en" else self.names.get(code, "")
 
     def variants(self, code: str) -> tuple[str, ...]:
-        """All right words of a language."""
+        """Return all correct words in a language."""
         own = self.translation(code)
         return (own, *self.accept.get(code, ())) if own else ()
 
 
 class Glossary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
-    """All terms, and the names to `keep`."""
+    """All terms, and the names to `keep` untranslated."""
 
     keep: tuple[str, ...]
     term: tuple[Term, ...]
 
 
 def load_glossary(locales: Path = LOCALES) -> Glossary:
-    """Read ``glossary.toml``. Raises `AtlasError` with the field that is wrong."""
+    """Read ``glossary.toml``. Raises `AtlasError` with the wrong field."""
     path = locales / GLOSSARY
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content["term"], list) or not all(isinstance(term, dict) for term in content["term"]):
-            raise TypeError("a term is no table")  # noqa: TRY301  # told as all other mistakes are
+            raise TypeError("a term is no table")  # noqa: TRY301  # reported like all other mistakes
         return msgspec.convert({**content, "term": [_nested(term) for term in content["term"]]}, Glossary)
     except (OSError, ValueError, msgspec.ValidationError, LookupError, TypeError, RecursionError) as error:
         raise AtlasError(
@@ -70,18 +68,18 @@ def load_glossary(locales: Path = LOCALES) -> Glossary:
 
 
 def _nested(term: dict[str, Any]) -> dict[str, Any]:
-    """A term of the file, where translations stand beside the other fields: ``zh = "延迟"``."""
+    """Move the translations of a term, such as ``zh = "延迟"``, from the top level to `names`."""
     names = {code: term[code] for code in LANGUAGES[1:] if code in term}
     return {**{field: value for field, value in term.items() if field not in names}, "names": names}
 
 
-def complaints(glossary: Glossary, code: str, message: str, translation: str) -> Iterator[Complaint]:
-    """What `translation` of `message` into the language `code` does against the glossary."""
+def glossary_violations(glossary: Glossary, code: str, message: str, translation: str) -> Iterator[Violation]:
+    """Yield where the `translation` of `message` into the language `code` departs from the glossary."""
     english = VERBATIM.sub(" ", message)
     text = _normal(VERBATIM.sub(" ", translation))
     for name in sorted({*_names(glossary.keep).findall(english)}):
         if name not in translation:
-            yield Complaint("name", f"the name {name} is missing", f"keep {name} as it is")
+            yield Violation("name", f"the name {name} is missing", f"keep {name} as it is")
     english = _names(glossary.keep).sub(" ", english)
     terms = _terms(glossary, english)
     allowed = [variant for term in terms for variant in term.variants(code)]
@@ -92,21 +90,21 @@ def complaints(glossary: Glossary, code: str, message: str, translation: str) ->
         for word in wrong:
             if any(word != longer and word in longer for longer in wrong):
                 continue
-            yield Complaint("term", f"“{term.en}” is called {word}", f"use {(*variants, 'another word')[0]}")
+            yield Violation("term", f"“{term.en}” is called {word}", f"use {(*variants, 'another word')[0]}")
         if missing and not wrong:
-            yield Complaint("term", f"“{term.en}” is not called {variants[0]}", f"use {' or '.join(variants)}")
+            yield Violation("term", f"“{term.en}” is not called {variants[0]}", f"use {' or '.join(variants)}")
 
 
 @lru_cache(maxsize=8192)
 def _terms(glossary: Glossary, english: str) -> tuple[Term, ...]:
-    """The terms that occur in a text. Looking for their letters first saves most of the time."""
+    """Return the terms that occur in a text. A plain substring search first saves most of the time."""
     lower = english.lower()
     near = (term for term in glossary.term if any(form.lower() in lower for form in (term.en, *term.forms)))
     return tuple(term for term in near if _english((term.en, *term.forms)).search(english))
 
 
 def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
-    """Whether a wrong word stands in the text, other than as part of a right one."""
+    """Whether a wrong word occurs in the text, other than as part of a correct one."""
     if not _word(wrong, code).search(text):
         return False
     right = [match.span() for variant in allowed for match in _word(variant, code).finditer(text)]
@@ -136,14 +134,14 @@ def _word(word: str, code: str) -> re.Pattern[str]:
 
 
 def _arabic(word: str) -> str:
-    """A word with whatever Arabic writes onto it: article, conjunctions and prepositions, endings."""
+    """Return a pattern for an Arabic word with its attached article, conjunctions, prepositions and endings."""
     stem = word.removeprefix("ال") if len(word) > 4 else word
     stem = f"{re.escape(stem[:-1])}[ةت]" if stem.endswith("ة") else re.escape(stem)
     return rf"(?<!\w)[وف]?[بكلس]?(?:ال|ل)?\w{{0,2}}{stem}\w{{0,4}}(?!\w)"
 
 
 def _normal(text: str) -> str:
-    """Text without vowel signs and tatweel, and with plain alefs, as it is compared."""
+    """Normalize Arabic for comparison: no vowel signs, no tatweel, plain alefs."""
     text = unicodedata.normalize("NFC", text)
     text = re.sub(r"[\u064b-\u065f\u0670\u0640]", "", text)
     return re.sub(r"[أإآ]", "ا", text)

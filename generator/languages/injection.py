@@ -1,12 +1,9 @@
-"""What a translation may bring onto a page: text, and the markup of its English. Everything else is smuggled.
+"""Detect markup injection: a translation may contain text and the markup of its English source, nothing else.
 
-An English message and its translation enter; what is foreign in the translation leaves. Catalogs come from strangers:
-`generator.languages.language` refuses to load one with a foreign tag, link or expression, so nothing depends on who
-ran which
-check. It doesn't parse markup, since whoever writes it may count on another parser: it takes away what the English has,
-to the letter, and whatever could still begin markup is foreign.
-
-    python -m generator check
+Takes an English message and its translation, and yields `Violation`s. Catalogs are untrusted input, so
+`generator.languages.language` refuses to load one that injects a tag, link or expression, even if no check has run.
+This module does not parse markup, because an attacker may rely on another parser's reading: it removes the exact markup
+of the English, and treats anything left that could start markup as injected.
 """
 
 from __future__ import annotations
@@ -18,80 +15,78 @@ from functools import lru_cache
 import polib
 
 from generator.languages.blocks import CODE, EXPRESSION, STATEMENT
-from generator.languages.findings import Complaint
+from generator.languages.findings import Violation
 from generator.languages.pofile import NAMED, forms
 
 MAX_LENGTH = 20_000
-"""Of one translation, in characters: the longest here has a twentieth."""
+"""Most characters in a translation: twenty times the longest one."""
 
 ISOLATES = ('<bdi dir="ltr">', '<bdi dir="rtl">', '<bdi dir="auto">', "<bdi>", "</bdi>")
-"""Tags that a translation may add: they isolate a name in text of the other direction."""
+"""Tags that a translation may add: they isolate a name from text of the opposite direction."""
 
 _TAG = re.compile(r"<[^<>]*>")
 _TARGET = re.compile(r"\](?:\([^()]*\)|\[[^\[\]]*\])")
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}")
 _PLACEHOLDER = re.compile(rf"{NAMED.pattern}|%%")
 
-_FOREIGN = (
+_INJECTION_PATTERNS = (
     ("expression", re.compile(r"\{\{.{0,40}|\{%.{0,40}|\{#.{0,40}|.{0,40}[}%#]\}", re.DOTALL)),
     ("tag", re.compile(r"<[A-Za-z/!?].{0,40}", re.DOTALL)),
     ("attribute list", re.compile(r"[{}].{0,40}", re.DOTALL)),
     ("link target", re.compile(r"\][(\[:].{0,40}", re.DOTALL)),
 )
-_TAKEN = "\x1a"  # stands where something of the English was: what is beside it doesn't come together
+_REMOVED = "\x1a"  # replaces markup of the English, so that the text on its two sides does not join into new markup
 
 
-def injected_into(entry: polib.POEntry) -> Iterator[Complaint]:
-    """What is foreign in the translations of an entry."""
+def injections_in_entry(entry: polib.POEntry) -> Iterator[Violation]:
+    """Yield what the translations of a catalog entry inject."""
     for translation in forms(entry):
-        yield from _seen((entry.msgid, entry.msgid_plural), translation)
+        yield from _cached_injections((entry.msgid, entry.msgid_plural), translation)
 
 
 @lru_cache(maxsize=16_384)
-def _seen(english: tuple[str, ...], translation: str) -> tuple[Complaint, ...]:
-    """Who translates changes a message of a thousand, and waits for the page."""
-    return tuple(injected(english, translation))
+def _cached_injections(english: tuple[str, ...], translation: str) -> tuple[Violation, ...]:
+    # A translator who edits one message of a thousand waits for the page.
+    return tuple(injections(english, translation))
 
 
-def injected(english: Iterable[str], translation: str) -> Iterator[Complaint]:
-    """What `translation` has that none of the `english` texts has, which it translates."""
+def injections(english: Iterable[str], translation: str) -> Iterator[Violation]:
+    """Yield markup and placeholders of `translation` that no `english` text (singular, plural) contains."""
     if len(translation) > MAX_LENGTH:
         what = f"the translation has {len(translation):,} characters, more than {MAX_LENGTH:,}"
-        yield Complaint("character", what, "shorten it")
+        yield Violation("character", what, "shorten it")
         return
     texts = [_folded(text) for text in english]
     rest = _folded(translation)
-    for piece in _pieces(texts):
-        rest = rest.replace(piece, _TAKEN)
-    for isolate in ISOLATES:
-        rest = rest.replace(isolate, _TAKEN)
-    for what, pattern in _FOREIGN:
-        if found := pattern.search(rest):
-            shown = found[0].replace(_TAKEN, "…").strip()
-            expressions = " ".join(match for text in texts for match in EXPRESSION.findall(text))
+    for allowed in (*_markup_of(texts), *ISOLATES):
+        rest = rest.replace(allowed, _REMOVED)
+    for what, pattern in _INJECTION_PATTERNS:
+        if match := pattern.search(rest):
+            shown = match[0].replace(_REMOVED, "…").strip()
+            expressions = " ".join(expression for text in texts for expression in EXPRESSION.findall(text))
             remedy = f"use each of these once: {expressions or 'none'}" if what == "expression" else ""
-            yield _complaint(what, shown, remedy)
+            yield _not_in_english(what, shown, remedy)
             return
     for name in sorted({*NAMED.findall(rest)}):
         if not any(name in text for text in texts):
-            yield _complaint("placeholder", name)
-    # Only what has a placeholder is formatted, and only there a percent sign means something.
+            yield _not_in_english("placeholder", name)
+    # Python formats only messages with a placeholder, so only there a percent sign has a meaning.
     if any("%(" in text for text in texts) and "%" in _PLACEHOLDER.sub("", rest):
-        yield Complaint("placeholder", "a percent sign begins a placeholder here", "write %% for a percent sign")
-    if '"' in rest and not any('"' in text for text in texts):  # it would end an attribute
-        yield Complaint("character", "a straight quotation mark", "use the quotation marks of the language")
+        yield Violation("placeholder", "a percent sign begins a placeholder here", "write %% for a percent sign")
+    if '"' in rest and not any('"' in text for text in texts):  # would end an HTML attribute
+        yield Violation("character", "a straight quotation mark", "use the quotation marks of the language")
 
 
-def _complaint(what: str, shown: str, remedy: str = "") -> Complaint:
+def _not_in_english(what: str, shown: str, remedy: str = "") -> Violation:
     rule = what.replace(" ", "-")
-    return Complaint(rule, f"the {what} {shown} is not in the English", remedy or "take it out, or correct it")
+    return Violation(rule, f"the {what} {shown} is not in the English", remedy or "take it out, or correct it")
 
 
-def _pieces(texts: Iterable[str]) -> list[str]:
-    """The markup of the English, the longest first: code may hold what looks like a tag."""
+def _markup_of(texts: Iterable[str]) -> list[str]:
+    """Return the markup of the English, longest first, because code may contain text that looks like a tag."""
     patterns = (EXPRESSION, STATEMENT, CODE, _TAG, _TARGET, _ATTRIBUTES)
-    found = {match[0] for text in texts for pattern in patterns for match in pattern.finditer(text)}
-    return sorted(found, key=len, reverse=True)
+    pieces = {match[0] for text in texts for pattern in patterns for match in pattern.finditer(text)}
+    return sorted(pieces, key=len, reverse=True)
 
 
 def _folded(text: str) -> str:

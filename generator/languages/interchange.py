@@ -1,8 +1,9 @@
-"""Catalogs for people without gettext: XLIFF for the tools of agencies, CSV for spreadsheets, and back.
+"""Exchange catalogs with people who do not use gettext: XLIFF for translation tools, CSV for spreadsheets.
 
-A catalog enters and the bytes of a file leave; or a file and a catalog enter, and the catalog with the file's
-translations leaves. What was not changed comes back to the byte: comments, order and headers stay in the catalog, and
-a text that is no longer in it is counted, never guessed at. The formats are read and written by translate-toolkit.
+`export` takes a catalog and returns the bytes of a file; `import_` takes a catalog and a file, and returns the catalog
+with the translations of the file. Unchanged entries stay the same to the byte: comments, order and headers come from
+the catalog. Texts that the catalog no longer has are counted, never matched by guessing. translate-toolkit reads and
+writes the formats.
 
     python -m generator export --language ja --format xliff
     python -m generator import ja.xlf --language ja
@@ -25,12 +26,12 @@ Format = Literal["xliff", "csv"]
 SUFFIXES: dict[Format, str] = {"xliff": ".xlf", "csv": ".csv"}
 
 COLUMNS = ["id", "source", "target", "fuzzy", "context", "location", "developer_comments"]
-"""Of a CSV file. Only `target` and `fuzzy` are read back, for the `id`."""
+"""Columns of the CSV file. Import reads only `id`, `target` and `fuzzy`."""
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """One text of a file: a message, or one plural form of it."""
+    """One text of a file: a message, or one of its plural forms."""
 
     id: str
     source: str
@@ -41,15 +42,15 @@ class _Unit:
 
 @dataclass(frozen=True)
 class Imported:
-    """A catalog with the translations of a file."""
+    """A catalog after an import."""
 
     catalog: polib.POFile
-    changed: int  # messages
-    unknown: int  # texts of the file that the catalog does not have
+    changed: int  # number of messages
+    unknown: int  # number of texts in the file that the catalog does not have
 
 
 def export(catalog: polib.POFile, code: str, layout: Format) -> bytes:
-    """Everything there is to translate, with what is translated already."""
+    """Return the file with all messages of the catalog, and the translations that exist."""
     store = _new_store(code, layout)
     for unit in _units(catalog):
         where = unit.entry.occurrences[0][0] if unit.entry.occurrences else "messages"
@@ -69,13 +70,13 @@ def export(catalog: polib.POFile, code: str, layout: Format) -> bytes:
 
 
 def import_(catalog: polib.POFile, content: bytes, layout: Format, where: str) -> Imported:
-    """`catalog` with the translations in `content`. A text without a translation there keeps the one it has."""
+    """Return `catalog` with the translations in `content`. A text without one there keeps its translation."""
     new = copy.deepcopy(catalog)
     delivered = _delivered(content, layout, where)
     changed = 0
     for entry in _live(new):
         before = (forms(entry), entry.fuzzy)
-        own = [unit for unit in _of(entry) if unit.id in delivered]
+        own = [unit for unit in _units_of(entry) if unit.id in delivered]
         for unit in own:
             index = _index(unit.id)
             if index is None:
@@ -83,13 +84,13 @@ def import_(catalog: polib.POFile, content: bytes, layout: Format, where: str) -
             else:
                 entry.msgstr_plural[index] = delivered[unit.id][0]
         if own:
-            _mark(entry, fuzzy=any(delivered[unit.id][1] for unit in own))
+            _set_fuzzy(entry, fuzzy=any(delivered[unit.id][1] for unit in own))
         changed += (forms(entry), entry.fuzzy) != before
     known = {unit.id for unit in _units(catalog)}
     return Imported(new, changed, len(delivered.keys() - known))
 
 
-def _mark(entry: polib.POEntry, *, fuzzy: bool) -> None:
+def _set_fuzzy(entry: polib.POEntry, *, fuzzy: bool) -> None:
     if fuzzy and not entry.fuzzy:
         entry.flags = ["fuzzy", *entry.flags]
     elif entry.fuzzy and not fuzzy:
@@ -105,11 +106,11 @@ def _live(catalog: polib.POFile) -> Iterator[polib.POEntry]:
 
 
 def _units(catalog: polib.POFile) -> Iterator[_Unit]:
-    return (unit for entry in _live(catalog) for unit in _of(entry))
+    return (unit for entry in _live(catalog) for unit in _units_of(entry))
 
 
-def _of(entry: polib.POEntry) -> Iterator[_Unit]:
-    # A short name for a text of any length, which stays while the text does.
+def _units_of(entry: polib.POEntry) -> Iterator[_Unit]:
+    # A short id that changes only with the text.
     name = hashlib.sha256(f"{entry.msgctxt or ''}\4{entry.msgid}".encode()).hexdigest()[:16]
     if not entry.msgid_plural:
         yield _Unit(name, entry.msgid, entry.msgstr, entry.fuzzy, entry)
@@ -120,7 +121,7 @@ def _of(entry: polib.POEntry) -> Iterator[_Unit]:
 
 
 def _index(unit: str) -> int | None:
-    """Which plural form a unit is, None where the message has none."""
+    """Return the plural form of a unit, None if the message has no plural."""
     _, _, index = unit.partition("-")
     return int(index) if index else None
 
@@ -136,14 +137,14 @@ def _new_store(code: str, layout: Format) -> Any:
 
 
 def _delivered(content: bytes, layout: Format, where: str) -> dict[str, tuple[str, bool]]:
-    """Translation, and whether it is fuzzy, by unit."""
+    """Return (translation, whether it is fuzzy) by unit id."""
     storage = _storage(layout)
     try:
         store = (storage.csvfile if layout == "csv" else storage.xlifffile).parsestring(content)
         return {
             unit.getid().rpartition("\4")[2]: (str(unit.target), unit.isfuzzy()) for unit in store.units if unit.target
         }
-    except Exception as error:  # noqa: BLE001  # the toolkit promises no class of its own
+    except Exception as error:  # noqa: BLE001  # the toolkit documents no exception class
         raise AtlasError(
             f"the file cannot be read as {layout}: {error}",
             where=where,

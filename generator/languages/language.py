@@ -1,10 +1,8 @@
 """A `Language`: its catalog, plural forms, formats and direction.
 
-A language code and ``locales/<code>/LC_MESSAGES/messages.po`` enter; a frozen `Language` leaves, which translates
-messages and formats numbers, dates and lists. Fuzzy translations are never used. English needs no
-catalog. Two pseudo-locales exist for tests only: ``en-XA`` (accented, 40% longer) and ``ar-XB`` (right to left).
-
-    python -m generator status
+`load_language` takes a language code, reads ``locales/<code>/LC_MESSAGES/messages.po`` and returns a frozen `Language`,
+which translates messages and formats numbers, dates and lists. It never uses fuzzy translations. English needs no
+catalog. Tests also use two pseudo-locales: ``en-XA`` (accented, 40% longer) and ``ar-XB`` (right to left).
 """
 
 from __future__ import annotations
@@ -33,23 +31,23 @@ from markupsafe import Markup
 
 from bench.errors import AtlasError
 from generator.languages import typography
-from generator.languages.injection import injected_into
+from generator.languages.injection import injections_in_entry
 from generator.languages.pofile import Key, forms, is_complete, key, parse
 
 LOCALES = Path(__file__).resolve().parents[2] / "locales"
-"""Where catalogs live: ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml``, ``languages.toml``."""
+"""Holds ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml`` and ``languages.toml``."""
 
 LIST = "languages.toml"
 """The file that lists the languages."""
 
 SOURCE = "en"
-"""What pages are written in."""
+"""The language of the authored pages."""
 
 _CLDR = {"zh": "zh_Hans_CN", "en-XA": "en", "ar-XB": "ar"}
 
 
 def _locale(code: str) -> Locale | None:
-    if "_" in code:  # zh_TW is no tag of HTML, nor of a browser's Intl
+    if "_" in code:  # zh_TW is not a language tag for HTML or for Intl in browsers
         return None
     name = _CLDR.get(code, code)
     try:
@@ -63,7 +61,7 @@ class _Listed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def listed(locales: Path = LOCALES) -> tuple[str, ...]:
-    """The languages of the guide, the source language first. Raises `AtlasError` for a list that is none."""
+    """Read the languages of the guide, the source language first. Raises `AtlasError` for an invalid list."""
     path = locales / LIST
     try:
         codes = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Listed).languages
@@ -85,17 +83,17 @@ LANGUAGES = listed()
 """The languages that are published, the source language first."""
 
 PSEUDO = ("en-XA", "ar-XB")
-"""Languages that only tests see."""
+"""Pseudo-locales, for tests only."""
 
 UNKNOWN = "–"
-"""What a formatter shows for a value that is not known (None, not a number)."""
+"""Stands for an unknown value (None or NaN) in formatted text."""
 
 _PLURAL_ORDER = ("zero", "one", "two", "few", "many", "other")
 _NO_BREAK_SPACE = "\u00a0"
 
 
 class Untranslated(str):
-    """English that stands in for a translation: in HTML it says so. What fills its placeholders keeps that."""
+    """English text shown for want of a translation. Its HTML marks it as English, even after `%` formatting."""
 
     __slots__ = ()
 
@@ -108,19 +106,19 @@ class Untranslated(str):
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """One language of the site. `translate` looks a message up, and is the only part a pseudo-locale replaces."""
+    """One language of the site. A pseudo-locale replaces the lookup of messages with the function `pseudo`."""
 
     code: str
     name: str
     direction: str  # ltr or rtl
     locale: Locale
-    prefix: str  # of the site's URLs: "" for English, else "zh/"
-    messages: Mapping[Key, tuple[str, ...]]  # a string per plural form; fuzzy and empty ones are left out
-    lines: Mapping[Key, int]  # of the catalog, for errors
+    prefix: str  # of its URLs: "" for English, "zh/" for Chinese
+    messages: Mapping[Key, tuple[str, ...]]  # one string per plural form, without fuzzy and empty entries
+    lines: Mapping[Key, int]  # in the catalog, for errors
     catalog: Path | None = None
-    source_url: str = ""  # where the catalog stands in the repository, "" where mkdocs.yml names none
-    complete: bool = True  # declared in the catalog: nothing may be missing
-    fingerprint: str = ""  # changes whenever a translation does
+    source_url: str = ""  # of the catalog in the repository, "" if mkdocs.yml names no repository
+    complete: bool = True  # the catalog declares that no translation is missing
+    fingerprint: str = ""  # hash of the catalog
     pseudo: Callable[[str], str] | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -130,7 +128,7 @@ class Language:
         return hash((self.code, self.fingerprint))
 
     def translation(self, message: str, context: str | None = None) -> str | None:
-        """The translation of a page block or string, None where there is none yet. English translates to itself."""
+        """Return the translation of a block or string, None if there is none. English translates to itself."""
         if self.pseudo:
             return self.pseudo(message)
         if self.catalog is None:
@@ -139,15 +137,15 @@ class Language:
         return forms[0] if forms else None
 
     def gettext(self, message: str) -> str:
-        """The translation of `message`, else `message`, as `Untranslated`. The caller fills ``%(name)s``."""
+        """Return the translation, else the message as `Untranslated`. The caller fills ``%(name)s``."""
         return self.translation(message) or Untranslated(message)
 
     def pgettext(self, context: str, message: str) -> str:
-        """`gettext` where one English text has several meanings."""
+        """Return the translation in a context, for an English text with several meanings."""
         return self.translation(message, context) or Untranslated(message)
 
     def ngettext(self, singular: str, plural: str, n: float) -> str:
-        """The form of the message for `n` things, by the plural rule of CLDR."""
+        """Return the plural form of the message for `n` things, by the rule of CLDR."""
         if self.pseudo:
             return self.pseudo(singular if n == 1 else plural)
         forms = self.messages.get((None, singular))
@@ -157,34 +155,34 @@ class Language:
         return english if self.catalog is None else Untranslated(english)
 
     def plural_index(self, n: float) -> int:
-        """Which ``msgstr[…]`` serves `n` things."""
+        """Return the index of the ``msgstr[…]`` for `n` things."""
         return plural_forms(self.locale).index(self.locale.plural_form(n))
 
     def number(self, x: float | None, digits: int | None = None) -> str:
-        """``12,345.679``; exactly `digits` decimals where given."""
+        """Format ``12,345.679``, with exactly `digits` decimals if given."""
         if x is None or math.isnan(x):
             return UNKNOWN
         return _decimal(_whole_zero(x, digits), digits, self.locale)
 
     def milliseconds(self, x: float | None, digits: int = 3) -> str:
-        """``7.325 ms``, as exact as the published figures by default."""
+        """Format ``7.325 ms``; the default has the decimals of the published figures."""
         return self._measure(x, digits, "ms")
 
     def seconds(self, x: float | None, digits: int = 1) -> str:
-        """``41.5 s``."""
+        """Format ``41.5 s``."""
         return self._measure(x, digits, "s")
 
     def gigabytes(self, x: float | None, digits: int = 2) -> str:
-        """``15.36 GB`` of 1e9 bytes."""
+        """Format ``15.36 GB``; a GB is 1e9 bytes."""
         return self._measure(x, digits, "GB")
 
     def ratio(self, x: float | None, digits: int = 2) -> str:
-        """``1.54×``."""
+        """Format ``1.54×``."""
         text = self.number(x, digits)
         return text if text == UNKNOWN else f"{text}×"
 
     def percent(self, x: float | None, digits: int = 1, signed: bool = False) -> str:
-        """``45.0%`` of 0.45; with `signed`, ``+45.0%``."""
+        """Format 0.45 as ``45.0%``, or ``+45.0%`` if `signed`."""
         if x is None or math.isnan(x):
             return UNKNOWN
         x = _whole_zero(x, digits + 2)
@@ -192,9 +190,9 @@ class Language:
         return f"+{text}" if signed and x > 0 else text
 
     def unit(self, x: float | None, unit: str, digits: int | None = None) -> str:
-        """`x` with one of CLDR's units in words of this language: ``12 min`` for ``duration-minute``.
+        """Format `x` with a CLDR unit in this language: ``12 min`` for ``duration-minute``.
 
-        Raises `AtlasError` where CLDR has no name for the unit (Babel would show its identifier to readers).
+        Raises `AtlasError` if CLDR has no short name for the unit, because Babel would print its identifier.
         """
         if x is None or math.isnan(x):
             return UNKNOWN
@@ -208,13 +206,13 @@ class Language:
         return self._spaced(text)
 
     def date(self, d: date | datetime) -> str:
-        """``March 1, 2024``; a `datetime` is taken in UTC."""
+        """Format ``March 1, 2024``; a `datetime` is converted to UTC."""
         if isinstance(d, datetime):
             d = _utc(d).date()
         return self._spaced(format_date(d, "long", locale=self.locale))
 
     def iso_date(self, text: str) -> str:
-        """A date as exact as it is: ``2023``, ``July 2023`` or ``July 13, 2023`` of 2023, 2023-07 or 2023-07-13."""
+        """Format 2023, 2023-07 or 2023-07-13 as ``2023``, ``July 2023`` or ``July 13, 2023``."""
         parts = [int(part) for part in text.split("-")]
         if len(parts) == len(("year", "month", "day")):
             return self.date(date(*parts))
@@ -222,25 +220,25 @@ class Language:
         return self._spaced(format_skeleton(skeleton, date(*parts, *([1] * (3 - len(parts)))), locale=self.locale))
 
     def datetime(self, d: datetime) -> str:
-        """``March 1, 2024 14:05 UTC``."""
+        """Format ``March 1, 2024 14:05 UTC``."""
         return f"{self.date(d)} {format_time(_utc(d).time(), 'HH:mm', locale=self.locale)} UTC"
 
     def names(self, items: Sequence[str]) -> str:
-        """``A, B, and C``, joined as the language joins a list."""
+        """Join the items as the language joins a list: ``A, B, and C``."""
         return self._spaced(format_list(list(items), locale=self.locale))
 
     def isolate(self, text: str) -> str:
-        """HTML `text` (a number with its unit, a name, a version) that keeps its own order in right-to-left text."""
+        """Isolate a number with its unit, a name or a version from right-to-left text. Takes and returns HTML."""
         return f'<bdi dir="ltr">{text}</bdi>' if self.direction == "rtl" else text
 
     def embed(self, text: str) -> str:
-        """`isolate` for plain text, such as an alternative text or a title: direction marks instead of an element."""
+        """Isolate plain text, such as an alternative text or a title, with direction marks instead of an element."""
         mark = typography.LEFT_TO_RIGHT_MARK
         return f"{mark}{text}{mark}" if self.direction == "rtl" else text
 
     def _measure(self, x: float | None, digits: int, symbol: str) -> str:
-        # International symbols stay as they are in every language (CLDR would write ms as ملي ث), and never
-        # stand alone on the next line.
+        # International symbols stay the same in every language (CLDR writes ms as ملي ث), and the no-break space
+        # keeps them on the line of their number.
         text = self.number(x, digits)
         return text if text == UNKNOWN else f"{text}{_NO_BREAK_SPACE}{symbol}"
 
@@ -249,9 +247,9 @@ class Language:
 
 
 def load_language(code: str, locales: Path = LOCALES) -> Language:
-    """The language `code`, with its catalog from below `locales`.
+    """Load a language with its catalog in `locales`.
 
-    Raises `AtlasError` for a code that is none, and for a catalog that is missing or broken.
+    Raises `AtlasError` for an unknown code, and for a missing or invalid catalog.
     """
     locale = load_locale(code)
     if code == SOURCE:
@@ -282,14 +280,14 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
 
 
 def name_of(code: str) -> str:
-    """What a language calls itself, with its region where its code has one: ``português (Brasil)``."""
+    """Return the name of a language in that language, with its region if the code has one: ``português (Brasil)``."""
     locale = load_locale(code)
     with_region = "-" in code and code not in PSEUDO
     return (locale.get_display_name(locale) if with_region else locale.get_language_name(locale)) or code
 
 
 def script_of(code: str) -> str:
-    """The script that a language is written in, as ISO 15924 names it: ``Latn``, ``Arab``, ``Kore``."""
+    """Return the script of a language as an ISO 15924 code: ``Latn``, ``Arab``, ``Kore``."""
     locale = load_locale(code)
     likely = get_global("likely_subtags").get(str(locale), get_global("likely_subtags").get(locale.language, ""))
     return locale.script or next((part for part in likely.split("_") if len(part) == len("Latn")), "Latn")
@@ -297,13 +295,13 @@ def script_of(code: str) -> str:
 
 @cache
 def plural_forms(locale: Locale) -> tuple[str, ...]:
-    """CLDR names of the plural forms of a language, in the order of ``msgstr[0]``, ``msgstr[1]``…"""
+    """Return the CLDR names of the plural forms, in the order of ``msgstr[0]``, ``msgstr[1]``…"""
     return tuple(form for form in _PLURAL_ORDER if form in {*locale.plural_form.tags, "other"})
 
 
 @cache
 def plural_examples(locale: Locale) -> tuple[tuple[int, ...], ...]:
-    """The numbers below 1000 that each plural form serves, in the order of ``msgstr[…]``."""
+    """Return the numbers below 1000 of each plural form, in the order of ``msgstr[…]``."""
     served: dict[str, list[int]] = {form: [] for form in plural_forms(locale)}
     for n in range(1000):
         served[locale.plural_form(n)].append(n)
@@ -311,7 +309,7 @@ def plural_examples(locale: Locale) -> tuple[tuple[int, ...], ...]:
 
 
 def catalog_path(code: str, locales: Path = LOCALES) -> Path:
-    """Where the catalog of a language lies."""
+    """Return the path of a language's catalog."""
     return locales / code / "LC_MESSAGES" / "messages.po"
 
 
@@ -319,20 +317,20 @@ _REPOSITORY = re.compile(r"^repo_url:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
 
 
 def _source_url(path: Path, root: Path) -> str:
-    """The address of a file in the repository that mkdocs.yml names; HEAD is its main branch."""
+    """Return the address of a file in the repository that mkdocs.yml names; HEAD is its main branch."""
     settings = root / "mkdocs.yml"
     repository = _REPOSITORY.search(settings.read_text(encoding="utf-8")) if settings.is_file() else None
     return f"{repository[1].rstrip('/')}/blob/HEAD/{path.relative_to(root).as_posix()}" if repository else ""
 
 
 def _shown(path: Path) -> str:
-    """The path as a reader of an error knows it: from the folder they are in, where it is below it."""
+    """Return the path for an error message: relative to the current folder if it is below it."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 @lru_cache(maxsize=8)
 def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int], bool]:
-    """Messages and lines of a catalog, and whether it is complete. Parsing one takes a tenth of a second."""
+    """Return the messages and lines of a catalog, and whether it is complete. Parsing takes 0.1 s, hence the cache."""
     catalog = parse(content, where)
     messages, lines = _usable(catalog, plurals, where)
     return MappingProxyType(messages), MappingProxyType(lines), is_complete(catalog)
@@ -353,8 +351,8 @@ def _usable(catalog: polib.POFile, plurals: int, where: str) -> tuple[dict[Key, 
 
 
 def _refuse_injected(entry: polib.POEntry, where: str) -> None:
-    for complaint in injected_into(entry):
-        raise AtlasError(f"{complaint.what}: {entry.msgid[:60]!r}", where=where, remedy=complaint.remedy)
+    for violation in injections_in_entry(entry):
+        raise AtlasError(f"{violation.what}: {entry.msgid[:60]!r}", where=where, remedy=violation.remedy)
 
 
 def _language(
@@ -385,7 +383,7 @@ def _language(
 
 
 def load_locale(code: str) -> Locale:
-    """The locale of CLDR for a language code. Raises `AtlasError` where there is none."""
+    """Return the CLDR locale of a language code. Raises `AtlasError` if there is none."""
     if locale := _locale(code):
         return locale
     raise AtlasError(
@@ -396,11 +394,11 @@ def load_locale(code: str) -> Locale:
 
 
 def _whole_zero(x: float, digits: int | None) -> float:
-    # -0.04 with one decimal would read "-0.0".
+    # Otherwise -0.04 with one decimal would read "-0.0".
     return 0 if x == 0 or (digits is not None and round(x, digits) == 0) else x
 
 
-@lru_cache(maxsize=1 << 16, typed=True)  # a figure stands in tables, charts and captions of several pages
+@lru_cache(maxsize=1 << 16, typed=True)  # the same figure appears in tables, charts and captions of several pages
 def _decimal(x: float, digits: int | None, locale: Locale) -> str:
     pattern = None if digits is None else _fixed(locale.decimal_formats[None].pattern, digits)
     return str(format_decimal(x, format=pattern, locale=locale, numbering_system="latn"))
@@ -414,7 +412,7 @@ def _percent(x: float, digits: int, locale: Locale) -> str:
 
 @cache
 def _fixed(pattern: str, digits: int) -> NumberPattern:
-    """CLDR's number pattern with exactly `digits` decimals. Parsed: that would take as long as to apply it."""
+    """Return CLDR's number pattern with exactly `digits` decimals. Parsing takes as long as formatting, so cache it."""
     decimals = f".{'0' * digits}" if digits else ""
     return parse_pattern(re.sub(r"0(?:\.[0#]+)?(?=[^0#]*$)", lambda _: f"0{decimals}", pattern))
 

@@ -1,6 +1,6 @@
-"""Authored pages, split into blocks: the folder of pages enters, a `PageSource` for each leaves.
+"""Read authored pages and split them into blocks.
 
-python -m generator messages
+`read_pages` takes the folder of pages and yields a `PageSource` for each.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ NO_PAGES = ("assets", "theme")
 """Folders of `DOCS` that hold no pages."""
 
 LONGEST = 1_000_000
-"""Bytes of an authored page: thirty times the longest there is."""
+"""The most bytes an authored page may have: thirty times the longest one."""
 
 EACH_PAGE = "each.md"
-"""The file name of a page that is rendered once for each device or model."""
+"""The file name of a page that is rendered once per device, model or family."""
 
 
 @dataclass(frozen=True)
 class PageSource:
-    """An authored page."""
+    """An authored page, split into blocks."""
 
     uri: str  # relative to the folder of authored pages
-    where: str  # as errors name it
-    document: blocks.Document
+    where: str  # its path in error messages
+    document: blocks.SplitPage
     front: FrontMatter
 
 
 def read_pages(docs: Path = DOCS) -> Iterator[PageSource]:
-    """The authored pages, split, in the order of their paths."""
+    """Yield the authored pages in the order of their paths."""
     for path in sorted(docs.rglob("*.md")):
         uri = path.relative_to(docs).as_posix()
         if uri.split("/")[0] not in NO_PAGES:
@@ -54,7 +54,7 @@ def _text(path: Path, where: str) -> str:
 
 
 def parse_page(uri: str, text: str, where: str) -> PageSource:
-    """One authored page, split."""
+    """Split one authored page. Raises `AtlasError` if its front matter or name is wrong."""
     document = blocks.split(text)
     source = PageSource(uri, where, document, front_matter.parse(document.front, where))
     if source.front.for_each and not uri.endswith(EACH_PAGE):

@@ -1,9 +1,7 @@
-"""The one reader and writer of gettext catalogs.
+"""Parse and validate gettext catalogs.
 
-The bytes of a ``.po`` file enter, a `polib.POFile` leaves, and the other way round. Unlike Babel's reader, polib
-keeps what translators see beside a fuzzy entry (the previous text) and headers of our own.
-
-    msgfmt --check locales/ar/LC_MESSAGES/messages.po
+`parse` takes the bytes of a ``.po`` file and returns a `polib.POFile`. Unlike Babel, polib keeps custom headers and the
+previous text that translators see beside a fuzzy entry.
 """
 
 from __future__ import annotations
@@ -15,41 +13,41 @@ import polib
 from bench.errors import AtlasError
 
 Key = tuple[str | None, str]
-"""Context (None for most) and msgid, singular: what identifies a message."""
+"""Identifies a message: context (None for most) and singular msgid."""
 
 _LINE = re.compile(
     r"|#(?!~).*|#~\|.*"
     r"|(?:#~\s*+)?(?:msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d{1,2}\])?\s*+"
     r"\"(?:[^\"\\]|\\[\\\"abfnrtv]|\\[0-7]{1,3}|\\x[0-9a-f]{2})*+\""
 )
-"""polib overlooks quotes that are not closed, and escapes that do not exist."""
+"""A valid line. polib itself accepts unclosed quotes and unknown escapes."""
 
 NAMED = re.compile(r"%\(\w+\)[sd]")
-"""A placeholder of a message that Python fills."""
+"""A placeholder that Python's % operator fills."""
 
 MAX_BYTES = 8 * 1024 * 1024
-"""A larger catalog is refused: the largest here has a thirtieth."""
+"""Most bytes in a catalog: thirty times the largest one."""
 
 
 def key(entry: polib.POEntry) -> Key:
-    """What identifies an entry of a catalog."""
+    """Return the key of a catalog entry."""
     return (entry.msgctxt, entry.msgid)
 
 
 def forms(entry: polib.POEntry) -> tuple[str, ...]:
-    """The translations of an entry: one, or one per plural form."""
+    """Return the translations of an entry: one, or one per plural form."""
     if entry.msgid_plural:
         return tuple(entry.msgstr_plural[index] for index in sorted(entry.msgstr_plural))
     return (entry.msgstr,)
 
 
 def is_complete(catalog: polib.POFile) -> bool:
-    """Whether the catalog declares that nothing is missing: header ``X-Complete: yes``."""
+    """Whether the catalog declares itself complete, with the header ``X-Complete: yes``."""
     return bool(catalog.metadata.get("X-Complete", "").strip().lower() == "yes")
 
 
 def parse(content: bytes, where: str) -> polib.POFile:
-    """The catalog in `content`. Raises `AtlasError` with the line of the first thing wrong in it."""
+    """Parse a catalog. Raises `AtlasError` with the line of the first mistake."""
     if len(content) > MAX_BYTES:
         raise _broken(where, f"it has more than {MAX_BYTES:,} bytes")
     try:
@@ -64,8 +62,8 @@ def parse(content: bytes, where: str) -> polib.POFile:
     try:
         catalog = polib.pofile(text, wrapwidth=0) if text.strip() else polib.POFile(wrapwidth=0)
     except OSError as error:
-        number_of = re.search(r"\(line (\d+)\)", str(error))
-        place = f"{where}:{number_of[1]}" if number_of else where
+        line_match = re.search(r"\(line (\d+)\)", str(error))
+        place = f"{where}:{line_match[1]}" if line_match else where
         raise _broken(place, "a keyword is missing or out of order") from None
     _refuse_duplicates(catalog, where)
     return catalog

@@ -1,10 +1,8 @@
-"""Pseudo-locales: English that shows what nobody can translate, what gets cut off, and what runs the wrong way.
+"""Pseudo-locales: altered English that reveals untranslatable text, clipped text and wrong text direction.
 
-A message enters, the same message in strange letters leaves: accented and 40% longer (``en-XA``), or in Arabic letters
-(``ar-XB``). Code, placeholders, tags and link targets stay. An English word that is still readable on a page was never
-a message. For tests only.
-
-    python -m pytest tests/generator/languages/test_pseudo.py
+`pseudo` returns a function that replaces the letters of a message: with accented ones, 40% longer (``en-XA``), or with
+Arabic ones (``ar-XB``). Code, placeholders, tags and link targets stay. An English word that remains readable on a page
+never was a message. For tests only.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections.abc import Callable
 
 from generator.languages.typography import VERBATIM
 
-# Vowels grow, and a text by 40% with them.
+# Each vowel becomes several letters, which makes a text 40% longer.
 _VOWELS = {
     "a": "áàâ",
     "e": "éèê",
@@ -33,16 +31,15 @@ _PUNCTUATION = {",": "،", ";": "؛", "?": "؟"}
 
 
 def pseudo(code: str) -> Callable[[str], str]:
-    """The translation function of a pseudo-locale, ``en-XA`` or ``ar-XB``."""
+    """Return the translation function of a pseudo-locale, ``en-XA`` or ``ar-XB``."""
     letters = (
         {**_ARABIC, **{k.upper(): v for k, v in _ARABIC.items()}, **_PUNCTUATION} if code == "ar-XB" else _ACCENTED
     )
     table = str.maketrans(letters)
 
     def translate(message: str) -> str:
-        kept = [match.span() for match in VERBATIM.finditer(message)]
         pieces, done = [], 0
-        for start, end in kept:
+        for start, end in (match.span() for match in VERBATIM.finditer(message)):
             pieces += [message[done:start].translate(table), message[start:end]]
             done = end
         return "".join([*pieces, message[done:].translate(table)])
@@ -51,7 +48,7 @@ def pseudo(code: str) -> Callable[[str], str]:
 
 
 def english_words(text: str) -> list[str]:
-    """Words of `text` that a pseudo-locale would have changed: lower-case Latin words, with nothing strange in them."""
+    """Return the words of `text` that a pseudo-locale would have changed: unaccented Latin words in lower case."""
     return [
         word for word in re.findall(r"[^\W\d_]+", text) if re.fullmatch(r"[A-Z]?[a-z]{2,}", word) and _changes(word)
     ]

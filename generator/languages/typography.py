@@ -1,9 +1,7 @@
-"""What a character needs beside it: spaces between CJK and Latin, direction marks in right-to-left text.
+"""Typography that depends on the script: spaces between CJK and Latin, isolation of Latin in right-to-left text.
 
-Text enters, text leaves. `Language` uses it for dates and lists, pages for what expressions yield, the
-checks for what translators typed, so that all three agree.
-
-    python -m generator check
+Every function takes text and returns text. `Language` uses them for dates and lists, pages for the values of
+expressions, and the checks for translations, so that all three agree.
 """
 
 from __future__ import annotations
@@ -15,19 +13,19 @@ CJK = (
     r"\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
 )
-"""Character class of the letters of Chinese and Japanese, without their punctuation (which brings its own space)."""
+"""Character class of Chinese and Japanese letters, without punctuation, whose glyphs include their own space."""
 
 CJK_PUNCTUATION = (
     r"\u3001-\u3003\u3008-\u3011\u3014-\u301f\u30fb\u2018-\u201d\u2026\u2014"
     r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 )
-"""Character class of the full-width punctuation, and of the quotes, dashes and dots that Chinese shares with others."""
+"""Character class of full-width punctuation, and of the quotes, dashes and dots that Chinese shares with Latin."""
 
 ARABIC = r"\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc"
 """Character class of Arabic letters (not digits, not punctuation)."""
 
 CJK_LANGUAGES = frozenset({"zh", "ja"})
-"""Languages that put one space between CJK and Latin letters or digits; Japanese as in Microsoft's style guide."""
+"""Languages with one space between CJK and Latin letters or digits; for Japanese, as in Microsoft's style guide."""
 
 VERBATIM = re.compile(
     r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"  # code
@@ -37,7 +35,7 @@ VERBATIM = re.compile(
     r"|\{[^{}]*\}|:[a-z][\w+-]*:|&#?\w+;",  # attribute lists, icons, entities
     re.DOTALL,
 )
-"""What stands in a message and is not text: a translation keeps it to the letter."""
+"""Parts of a message that are not text: a translation keeps them unchanged."""
 
 LEFT_TO_RIGHT_MARK, RIGHT_TO_LEFT_MARK = "\u200e", "\u200f"
 
@@ -46,14 +44,14 @@ _LATIN_THEN_CJK = re.compile(rf"(?<=[A-Za-z0-9%×+`])(?=[{CJK}])")
 
 
 def space_cjk(text: str) -> str:
-    """`text` with one space wherever a CJK letter touches a Latin letter or a digit: ``2024 年 3 月``."""
+    """Put one space wherever a CJK letter touches a Latin letter or a digit: ``2024 年 3 月``."""
     return _LATIN_THEN_CJK.sub(" ", _CJK_THEN_LATIN.sub(" ", text))
 
 
-# --- what stays together ----------------------------------------------------------------------------------------------
+# --- Line breaks ------------------------------------------------------------------------------------------------------
 
 TOGETHER = 24
-"""Widths of a letter, of which those of Chinese and Japanese take two: the longest fact that stays on one line."""
+"""Width of the longest text that stays on one line, in Latin letters; a Chinese or Japanese letter counts as two."""
 
 _TAG = r"<[^<>]*>"
 _SPACE = re.compile(rf"{_TAG}| ")
@@ -61,37 +59,37 @@ _COUNTED = re.compile(rf"(\d{LEFT_TO_RIGHT_MARK}?(?:</bdi>)?(?= [^\W\d])|[年月
 
 
 def together(html: str) -> str:
-    """HTML in which no line ends within a short fact, nor between a number and what it counts."""
+    """Prevent line breaks within a short text, and between a number and its unit in a long one. Takes HTML."""
     text = re.sub(_TAG, "", html)
     width = sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
     if width <= TOGETHER:
-        return _SPACE.sub(lambda found: "\u00a0" if found[0] == " " else found[0], html)
+        return _SPACE.sub(lambda match: "\u00a0" if match[0] == " " else match[0], html)
     return counted(html)
 
 
 def counted(html: str) -> str:
-    """HTML or text in which no line ends between a number and what it counts, nor within a date: 2.50 GHz, 2 cores."""
-    return _COUNTED.sub(lambda found: f"{found[1]}\u00a0" if found[1] else found[0], html)
+    """Prevent line breaks between a number and its unit (2.50 GHz, 2 cores), and within a date. Takes HTML or text."""
+    return _COUNTED.sub(lambda match: f"{match[1]}\u00a0" if match[1] else match[0], html)
 
 
-# --- expressions in Chinese and Japanese ------------------------------------------------------------------------------
+# --- Expressions in Chinese and Japanese ------------------------------------------------------------------------------
 
-_SEAM = "\ue002"  # private use: nobody writes it
+_SEAM = "\ue002"  # private use: no page holds it
 _SPACED_SEAM = re.compile(rf" ?{_SEAM}+ ?")
 _NO_SPACE = re.compile(rf"[{CJK}]{{2}}|.?[\s{CJK_PUNCTUATION}].?|.?", re.DOTALL)
 
 
 def mark_seams(text: str, expression: re.Pattern[str]) -> str:
-    """Mark where a Jinja expression in `text` meets a CJK letter: only its value tells whether a space belongs there.
+    """Mark where a Jinja expression in `text` touches a CJK letter.
 
-    `close_seams` decides when the value is known, so that translators need not.
+    Whether a space belongs there depends on the value of the expression: `close_seams` decides once it is known.
     """
     text = re.sub(rf"(?<=[{CJK}])( ?)(?={expression.pattern})", rf"\1{_SEAM}", text, flags=expression.flags)
     return re.sub(rf"({expression.pattern})( ?)(?=[{CJK}])", rf"\1{_SEAM}\2", text, flags=expression.flags)
 
 
 def close_seams(text: str) -> str:
-    """One space between CJK and Latin at each mark, none between CJK and CJK."""
+    """Replace each mark with one space between CJK and Latin, with none between CJK and CJK."""
     return _SPACED_SEAM.sub(_closed, text) if _SEAM in text else text
 
 
@@ -104,30 +102,29 @@ def _closed(seam: re.Match[str]) -> str:
 
 _NAME = r"\{\{[^{}]*\|\s*name\s*\}\}"
 _LATIN = rf"[A-Za-z][A-Za-z0-9]*(?:(?:[ ./_&'’+]|-\u2060?)?[A-Za-z0-9]+)*[²³]?\+*(?: {_NAME})*"
-# The text of an image is an attribute, which takes no element.
+# The alternative text of an image becomes an attribute, which cannot hold elements.
 _LATIN_RUN = re.compile(
     rf"(?P<latin>{_LATIN})|<bdi\b.*?</bdi>|!\[[^\]]*\]\([^()]*\)(?:\{{[^{{}}]*\}})?|{VERBATIM.pattern}", VERBATIM.flags
 )
 
 
 def isolate_latin(text: str) -> str:
-    """Right-to-left Markdown with ``<bdi dir="ltr">`` around its Latin names, outside code, tags and link targets."""
+    """Wrap the Latin names in right-to-left Markdown in ``<bdi dir="ltr">``, except in code, tags and link targets."""
     return _LATIN_RUN.sub(lambda run: f'<bdi dir="ltr">{run[0]}</bdi>' if run["latin"] else run[0], text)
 
 
 FROM_THE_RIGHT = re.compile(f"[{ARABIC}{RIGHT_TO_LEFT_MARK}]")
-"""What makes a line run from the right: an Arabic letter, or the mark."""
+"""Matches a line that runs from the right: it has an Arabic letter or the right-to-left mark."""
 
 _WORD = re.compile(r" *[^ ]+| +")
 _RUN = re.compile(rf" *[^ ]+(?: +[^ {ARABIC}{RIGHT_TO_LEFT_MARK}][^ ]*)*| +")
 
 
 def parts(line: str) -> list[str]:
-    """A line in parts that look side by side as the whole does: words, each with the spaces before it.
+    """Split a line into words with the spaces before them, so that the parts side by side look like the whole line.
 
-    A line that runs from the right has its first part there, and the mark of that before each. Its parts begin with an
-    Arabic letter or with a mark: what comes before these does not decide on how they stand, as it does for numbers,
-    signs and Latin words.
+    The first part of a right-to-left line is the rightmost, and each part starts with a right-to-left mark. Numbers,
+    signs and Latin words stay in one part with the Arabic word before them, because their direction depends on it.
     """
     if FROM_THE_RIGHT.search(line):
         return [f"{RIGHT_TO_LEFT_MARK}{run}" for run in _RUN.findall(line.removeprefix(RIGHT_TO_LEFT_MARK))]
@@ -138,7 +135,7 @@ _EMBEDDED = re.compile(f"{LEFT_TO_RIGHT_MARK}(.*?){LEFT_TO_RIGHT_MARK}", re.DOTA
 
 
 def isolated(html: str) -> str:
-    """The inverse of `plain`: isolating elements instead of direction marks, for HTML."""
+    """Replace direction marks with isolating elements: the inverse of `plain`."""
     return _EMBEDDED.sub(r'<bdi dir="ltr">\1</bdi>', html)
 
 
@@ -146,8 +143,8 @@ _MARKDOWN = re.compile(r"<[^<>]*>|[\\`*_\[\]{}|#!~^]")
 
 
 def unmarked(html: str) -> str:
-    """HTML that says the same where Markdown reads it: a name such as ``[a](b)`` or ``a_b_c`` stays a name."""
-    return _MARKDOWN.sub(lambda sign: sign[0] if len(sign[0]) > 1 else f"&#{ord(sign[0])};", html)
+    """Escape Markdown in HTML, so that a name such as ``[a](b)`` or ``a_b_c`` stays a name."""
+    return _MARKDOWN.sub(lambda match: match[0] if len(match[0]) > 1 else f"&#{ord(match[0])};", html)
 
 
 _IMAGE = re.compile(r"!\[[^\]]*\](?=\()")
@@ -156,11 +153,11 @@ _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.
 
 
 def plain(text: str) -> str:
-    """Text without elements, for a title or an attribute: direction marks instead of isolates."""
+    """Replace isolating elements with direction marks, for a title or an attribute, and drop other elements."""
     return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", _UNTRANSLATED.sub(r"\1", text))
 
 
 def plain_alternatives(markdown: str) -> str:
-    """Markdown whose alternative texts hold no elements."""
+    """Apply `plain` to the alternative texts of images in Markdown."""
     has_elements = "<bdi" in markdown or "untranslated" in markdown
     return _IMAGE.sub(lambda image: plain(image[0]), markdown) if has_elements else markdown

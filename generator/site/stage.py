@@ -25,7 +25,7 @@ from mkdocs.utils.yaml import yaml_load
 
 from bench import durable
 from bench.errors import AtlasError
-from generator.languages.catalogs import of_settings
+from generator.languages.catalogs import settings_errors
 from generator.languages.language import Language
 from generator.pages.guide import Edition, guide_of
 from generator.site.material import labels
@@ -144,7 +144,7 @@ _HTML_ADDRESS = re.compile(r"""(?P<start><[a-z][^<>]*?\s(?:href|src)=")(?P<path>
 def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> dict[str, Any]:
     """``mkdocs.yml`` for a builder that reads one language after the other."""
     language = edition.language
-    with (root / "mkdocs.yml").open("rb") as file, of_settings():
+    with (root / "mkdocs.yml").open("rb") as file, settings_errors():
         settings: dict[str, Any] = yaml_load(file)
     for name in OURS:
         settings.pop(name, None)

@@ -13,7 +13,7 @@ from generator.figures.badge import GOOD, MIDDLING, badge
 from generator.languages import catalogs
 from generator.languages.coverage import (
     INTERFACE,
-    Tally,
+    WordCount,
     committed_coverage,
     count_words,
     coverage,
@@ -27,7 +27,7 @@ from generator.languages.coverage import (
 def test_only_what_readers_see_counts(tmp_path: Path) -> None:
     rows = {(row.language, row.page): row for row in coverage(copy_of_guide(tmp_path))}
     chinese, arabic = rows["zh", "docs/index.md"], rows["ar", "docs/index.md"]
-    assert (chinese.total.messages, chinese.left, chinese.declared_complete) == (14, Tally(), True)
+    assert (chinese.total.messages, chinese.left, chinese.declared_complete) == (14, WordCount(), True)
     assert (arabic.translated.messages, arabic.fuzzy.messages, arabic.untranslated.messages) == (12, 1, 1)
     assert arabic.total == chinese.total
     assert not arabic.declared_complete
@@ -39,7 +39,7 @@ def test_a_translation_of_a_former_text_is_outdated(tmp_path: Path) -> None:
     page.write_text(page.read_text(encoding="utf-8").replace("is slower.", "is much slower."), encoding="utf-8")
     catalogs.refresh(root, root / "locales")
     (row,) = (row for row in coverage(root, ["zh"]) if row.page == "docs/index.md")
-    assert (row.outdated, row.fuzzy, row.untranslated) == (Tally(1, 5), Tally(), Tally())
+    assert (row.outdated, row.fuzzy, row.untranslated) == (WordCount(1, 5), WordCount(), WordCount())
 
 
 def test_the_committed_template_says_the_same(tmp_path: Path) -> None:

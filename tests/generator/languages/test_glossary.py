@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import AtlasError
-from generator.languages.glossary import Glossary, complaints, load_glossary
+from generator.languages.glossary import Glossary, glossary_violations, load_glossary
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def glossary() -> Glossary:
 
 
 def said(glossary: Glossary, code: str, message: str, translation: str) -> list[str]:
-    return [complaint.what for complaint in complaints(glossary, code, message, translation)]
+    return [violation.what for violation in glossary_violations(glossary, code, message, translation)]
 
 
 def test_the_glossary_is_complete(glossary: Glossary) -> None:

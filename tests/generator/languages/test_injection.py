@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import AtlasError
-from generator.languages.injection import MAX_LENGTH, injected, injected_into
+from generator.languages.injection import MAX_LENGTH, injections, injections_in_entry
 from generator.languages.language import LANGUAGES, catalog_path, load_language
 from generator.languages.pofile import parse
 
@@ -46,7 +46,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("english", "translation", "rule"), REFUSED)
 def test_what_the_english_has_not_is_foreign(english: str, translation: str, rule: str) -> None:
-    assert {found.rule for found in injected([english], translation)} == {rule}
+    assert {found.rule for found in injections([english], translation)} == {rule}
 
 
 @pytest.mark.parametrize(
@@ -60,18 +60,18 @@ def test_what_the_english_has_not_is_foreign(english: str, translation: str, rul
     ],
 )
 def test_the_markup_of_the_english_and_isolates_are_not(translation: str) -> None:
-    assert not list(injected([ENGLISH], translation))
+    assert not list(injections([ENGLISH], translation))
 
 
 def test_no_catalog_of_ours_has_anything_foreign() -> None:
     entries = [entry for code in LANGUAGES[1:] for entry in parse(catalog_path(code).read_bytes(), code)]
     assert len(entries) > 1000
-    assert not [found for entry in entries for found in injected_into(entry)]
+    assert not [found for entry in entries for found in injections_in_entry(entry)]
 
 
 @pytest.mark.parametrize("code", CODE)
 def test_a_catalog_with_code_is_not_loaded(code: str, tmp_path: Path) -> None:
-    if not list(injected(["A"], code)):
+    if not list(injections(["A"], code)):
         pytest.skip("harmless where a translation stands")
     path = catalog_path("zh", tmp_path)
     path.parent.mkdir(parents=True)
@@ -128,7 +128,7 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_what_is_let_through_has_no_element_and_no_expression_of_its_own(translation: str) -> None:
-    if list(injected([ENGLISH], translation)):
+    if list(injections([ENGLISH], translation)):
         return
     parser = _Elements()
     parser.feed(f"{translation} <i>")
