@@ -1,5 +1,7 @@
-"""Before a sweep: which device, what machine, who else uses it, and can the checkpoints be read? Imports torch: workers
-only."""
+"""Check the machine before a sweep: choose and describe the device, refuse busy devices and unreadable checkpoints.
+
+Imports torch.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,15 @@ from bench.plans.messages import Machine, Preflight
 
 
 def preflight(request: Preflight) -> Machine:
-    """The machine that would be measured. Raises `AtlasError` for a device that is missing or busy, and for an
-    unreadable checkpoint."""
+    """Return the machine to be measured.
+
+    Raises `AtlasError` for a missing or busy device, and for an unreadable checkpoint.
+    """
     device = choose_device(request.device)
     if not request.allow_busy:
         _refuse_busy_device(device)
     if request.recipes:
-        from bench.measuring.build import architecture  # noqa: PLC0415 - seconds, which only a checkpoint needs
+        from bench.measuring.build import architecture  # noqa: PLC0415 - takes seconds
 
         for recipe in request.recipes:
             architecture(recipe)
