@@ -1,4 +1,4 @@
-"""Checkpoints from strangers: nothing outside of the directory is read, and nothing that never ends."""
+"""Untrusted checkpoints: nothing outside of the directory is read, and no file that never ends."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_configuration_of_gigabytes_is_not_read(checkpoint: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def told(survived: Survived) -> Iterator[None]:
-    """Every one of these is a fault that was injected."""
+    """Each case is an injected fault."""
     yield
     survived("hostile_input", "checkpoints", "read_or_refused")
 
