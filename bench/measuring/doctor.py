@@ -92,7 +92,7 @@ class MachineState:
     clock_behind_s: float = 0.0  # lag of the clock behind the files of this program
 
 
-# ── Judging ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Checks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def examine(machine: MachineState) -> list[Complaint]:
@@ -220,7 +220,7 @@ def _gpus(machine: MachineState) -> Iterator[Complaint]:
             )
 
 
-# ── Looking ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Reading the machine ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def look(cache: Path, seconds: float = LOOK_S) -> MachineState:

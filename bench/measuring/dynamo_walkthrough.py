@@ -99,7 +99,7 @@ def run(send: Send) -> Walkthrough:
     )
 
 
-# ── What Dynamo says ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Dynamo's output ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def print_graph(graph_module: torch.fx.GraphModule, _example_inputs: Sequence[Any]) -> Callable[..., Any]:

@@ -2,8 +2,6 @@
 
 `describe` takes a device and returns an `Environment` without host name, user name, path or serial number. What the
 machine does not report (no driver, no /proc) is None.
-
-    python -m bench run --dry-run
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Call `reset` before compiling and `inspect` afterwards: it reads torch's own counters, and traces a model again only to
 locate its graph breaks. Imports torch.
-
-    python -m bench run --model ViT --dynamic true
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 `CpuWatch` compares the kernel's CPU times with those of this process: the rest went to other programs, or to other
 virtual machines. It cannot see sharing of a physical core or a cache. Without CPU times, no round counts as disturbed.
-
-    python -m bench run --device cpu --model ViT
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 `work` takes a module and one batch, and returns its `Work`: floating-point operations, and the bytes that eager
 operations read and write, assuming no cache. `peaks` takes a device and a data type, and returns its `Peaks`, measured
 with a matrix product and a copy.
-
-    python -m bench run --model ResNet
 """
 
 from __future__ import annotations

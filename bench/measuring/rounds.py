@@ -4,8 +4,6 @@
 block in random order, so that disturbances of the machine affect both alike, and speedups are ratios within a round.
 An unsampled call before each block absorbs the cost of switching variants, which a program with one variant does not
 have. `bench.plans.profiles.Sampling` explains the constants.
-
-    python -m bench run --profile quick --model ViT
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 `Sensors` takes a device and answers single questions; `DeviceWatch` reads it between rounds and returns a `Telemetry`.
 NVIDIA devices are read through NVML, AMD devices through `torch.cuda`; Intel and Apple devices provide nothing. What
 cannot be read is listed as unreadable. Imports torch.
-
-    python -m bench run --device cuda --model ViT
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Measure one cell in this process, from building the model to the verdict. Imports torch.
 
 `run` takes a `Job` and returns an `Outcome`; it is the protocol. A failure keeps what was measured before it.
-
-    python -m bench run --model ViT
 """
 
 from __future__ import annotations
@@ -89,7 +87,7 @@ def run(job: Job, send: Send) -> Outcome:
             graphs=graphs.inspect(variants.loaded.module, variants.loaded.batches[0]),
         )
         errors = _accuracy(variants, *outputs[1:])
-        measurement = _explained(variants, measurement, compiled_traffic)
+        measurement = _with_diagnostics(variants, measurement, compiled_traffic)
     except Exception as error:  # noqa: BLE001 - as above
         failed = _failure(error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
@@ -166,19 +164,19 @@ def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject)
 # ── Diagnostics ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _explained(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
+def _with_diagnostics(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
     """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
     cell, module, inputs = variants.job.cell, variants.loaded.module, variants.loaded.batches[0]
     dtype = getattr(torch, cell.dtype)
-    explained = msgspec.structs.replace(measurement, peaks=attempt(lambda: roofline.peaks(variants.device, dtype)))
+    diagnosed = msgspec.structs.replace(measurement, peaks=attempt(lambda: roofline.peaks(variants.device, dtype)))
     if variants.job.warm:
-        return explained
+        return diagnosed
     assert measurement.graphs is not None
     traffic = sum(compiled_traffic) if compiled_traffic and not measurement.graphs.recompiles else None
     work = attempt(lambda: roofline.work(module, inputs, traffic))
     recompiles = _within(RETRACE_CAP_S, lambda: graphs.batch_size_recompiles(module, inputs, cell.dynamic))
     return msgspec.structs.replace(
-        explained, work=work, graphs=msgspec.structs.replace(measurement.graphs, batch_size_recompiles=recompiles)
+        diagnosed, work=work, graphs=msgspec.structs.replace(measurement.graphs, batch_size_recompiles=recompiles)
     )
 
 

@@ -3,8 +3,6 @@
 This module talks to the parent and imports no torch; `bench.measuring.trial` measures. A failure is an answer with its
 reason, except for the death of the process, which the parent reports. When standard input closes, the parent has ended,
 and the worker ends with everything that it started.
-
-    python -m bench run --model ViT
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from bench.exchange.check import check
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Job, Machine, Outcome, Phase, Recipe, Request
 from bench.plans.models import find
-from bench.plans.plan import Plan, Planned, Step, make_plan
+from bench.plans.plan import Plan, PlannedCell, Step, make_plan
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import SCHEMA, Measurement, Record, Status
 from bench.records.run_file import append, read
@@ -54,7 +54,7 @@ def plan(*models: str, processes: int = 1, max_s: float = 0.1) -> Plan:
 
 
 def record(
-    planned: Planned,
+    planned: PlannedCell,
     process: int = 0,
     status: Status = Status.PASS,
     found: Measurement | None = None,
