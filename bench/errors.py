@@ -34,7 +34,7 @@ def unusable(error: OSError, where: str = "") -> AtlasError:
     return AtlasError(
         f"cannot be read or written: {error.strerror or error}",
         where=where or str(error.filename or ""),
-        remedy="make room, give the right to it, or name another place",
+        remedy="make room, grant access, or choose another place",
     )
 
 

@@ -99,7 +99,7 @@ def ours(model: str, repeat: int) -> tuple[Repeat, Environment]:
         records = [record for path in Path(folder).glob("*.jsonl") for record in read(path)]
     measurements = [record.measurement for record in records if record.measurement and record.measurement.compiled]
     if not measurements:
-        raise AtlasError(f"{model} gave no latency: {records[0].reason if records else 'no record'}", where=OURS)
+        raise AtlasError(f"{model} has no latency: {records[0].reason if records else 'no record'}", where=OURS)
     ratio = speedup(measurements)
     eager, compiled = (_latency(measurements, variant) for variant in ("eager", "compiled"))
     taken = Repeat(
@@ -138,7 +138,7 @@ def _run(*arguments: str, **variables: str) -> str:
     )
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        raise AtlasError(last[0], where=" ".join(arguments), remedy="run that command by itself")
+        raise AtlasError(last[0], where=" ".join(arguments), remedy="run this command on its own")
     return done.stdout
 
 

@@ -34,8 +34,8 @@ def _refuse_busy_device(device: torch.device) -> None:
     if pids:
         who = f"process {pids[0]} is" if len(pids) == 1 else f"processes {', '.join(map(str, pids))} are"
         raise AtlasError(
-            f"{who} computing on this {device.type} device: no latency measured meanwhile means anything",
+            f"{who} computing on this {device.type} device, which would distort every latency",
             where=f"--device {device.type}",
             remedy="wait, end what runs there, or choose another GPU with CUDA_VISIBLE_DEVICES; --allow-busy measures "
-            "nevertheless, and calls the result unstable",
+            "anyway and marks the result as unstable",
         )
