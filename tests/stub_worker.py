@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 import bench.measuring.worker
-from bench.plans.messages import Answer, Job, Machine, Outcome, Phase, Preflight, Refusal, Request, Send
+from bench.plans.messages import Answer, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request, Send
 from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
 
 ENVIRONMENT = Environment(device_name="Test CPU @ 1GHz", torch="2.13.0+cpu", cores=2, threads=2)
@@ -42,7 +42,7 @@ def answer(request: Request, send: Send) -> Answer:
     if misbehaves and (outcome := misbehaves()):
         return outcome
     send(Phase(name="measuring", done=1, of=2))
-    return Outcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=(64, 64))
+    return CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=(64, 64))
 
 
 def die(number: signal.Signals) -> None:
@@ -60,8 +60,8 @@ def give_up() -> None:
     sys.exit(3)
 
 
-def keep_eager() -> Outcome:
-    return Outcome(status=Status.OOM, reason="out of memory", measurement=measurement(compiled=False))
+def keep_eager() -> CellOutcome:
+    return CellOutcome(status=Status.OOM, reason="out of memory", measurement=measurement(compiled=False))
 
 
 def fork() -> None:
@@ -77,7 +77,7 @@ def fork() -> None:
 
 def chatter() -> None:
     """Print as models and libraries do: from Python and from below it, much, and not only text."""
-    sys.stdout.write('{"type":"Outcome","status":"pass"}\n')
+    sys.stdout.write('{"type":"CellOutcome","status":"pass"}\n')
     sys.stdout.flush()
     for _ in range(int(os.environ.get("STUB_PRINTS", "1"))):
         os.write(1, bytes(range(256)) * 256)
@@ -90,13 +90,13 @@ def eat_memory() -> None:
     del held
 
 
-def nonsense() -> Outcome:
+def nonsense() -> CellOutcome:
     """Return nans as latencies."""
     nans = Variant(rounds_ms=((math.nan,),) * 8)
-    return Outcome(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
+    return CellOutcome(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
 
 
-MISBEHAVIOUR: dict[str, Callable[[], Outcome | None]] = {
+MISBEHAVIOUR: dict[str, Callable[[], CellOutcome | None]] = {
     "Segformer": lambda: die(signal.SIGSEGV),
     "Maskformer": lambda: die(signal.SIGKILL),
     "DETR": hang,

@@ -1,6 +1,6 @@
 """Measure one cell in this process, from building the model to the verdict. Imports torch.
 
-`run` takes a `Job` and returns an `Outcome`; it is the protocol. A failure keeps what was measured before it.
+`run` takes a `Job` and returns a `CellOutcome`; it is the protocol. A failure keeps what was measured before it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bench.measuring.interference import CpuWatch
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
 from bench.measuring.variants import Variants, load_job
-from bench.plans.messages import Job, Outcome, Phase, Send, is_out_of_memory
+from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records.record import Accuracy, Compilation, Measurement, Status, Variant
 from bench.records.scrub import one_line
 from bench.statistics.statistics import median_interval
@@ -47,7 +47,7 @@ REPORT_EVERY_S = 1.0
 
 
 @torch.no_grad()
-def run(job: Job, send: Send) -> Outcome:
+def run(job: Job, send: Send) -> CellOutcome:
     """Measure the cell of the job.
 
     Eager runs before anything is compiled, because buffers that a model creates on its first call would cause graph
@@ -60,7 +60,7 @@ def run(job: Job, send: Send) -> Outcome:
         variants = Variants(job)
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
-            return Outcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
+            return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
         outputs = [variants.output(variants.eager) for _ in range(2)]
         warm_up(variants.eager, job.sampling)
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
@@ -97,7 +97,7 @@ def run(job: Job, send: Send) -> Outcome:
         measurement = msgspec.structs.replace(measurement, accuracy=errors)
     repeats = accuracy.are_identical(*outputs[:2])
     status, reason = _verdict(variants, errors, repeats=repeats, disturbed=disturbed)
-    return Outcome(status=status, reason=reason, measurement=measurement, input_size=size)
+    return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
 # ── Sampling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -195,10 +195,10 @@ def _within(seconds: float, question: Callable[[], T]) -> T | None:
 # ── Verdict ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _failure(error: Exception, oom: Status, size: tuple[int, int] | None) -> Outcome:
+def _failure(error: Exception, oom: Status, size: tuple[int, int] | None) -> CellOutcome:
     text = one_line(f"{type(error).__name__}: {error}")
     is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
-    return Outcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, input_size=size)
+    return CellOutcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, input_size=size)
 
 
 def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:

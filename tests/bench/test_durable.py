@@ -26,7 +26,7 @@ from bench.errors import AtlasError
 from bench.exchange import exchange
 from bench.exchange.check import check
 from bench.exchange.importers import Given
-from bench.plans.messages import Outcome
+from bench.plans.messages import CellOutcome
 from bench.records import document
 from bench.records import repeatability as repeatability_document
 from bench.records.record import Measurement, Record, Status, Variant
@@ -115,7 +115,7 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
     """A whole run: lock its file, append, resume. Its compile caches are elsewhere."""
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
     made = plan("ViT", "BeiT", processes=2)
-    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=RECORDS[0].measurement))
+    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=RECORDS[0].measurement))
 
     class Telling(Silent):
         def __init__(self, disk: Disk) -> None:

@@ -18,7 +18,7 @@ from test_executors import job as plain_job
 from bench.measuring import environment, graphs, roofline, trial, worker
 from bench.measuring.build import Loaded, load
 from bench.measuring.variants import Variants
-from bench.plans.messages import Job, Machine, Outcome, Phase, Preflight, Refusal, Request
+from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Peaks, Status
 from bench.running import sweep
@@ -47,7 +47,7 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     phases: list[Phase] = []
     ended = run(job("ViT"), cache, phases.append)
     outcome = ended.answer
-    assert isinstance(outcome, Outcome), ended
+    assert isinstance(outcome, CellOutcome), ended
     assert outcome.status in (Status.PASS, Status.UNSTABLE), outcome.reason
     found = outcome.measurement
     assert found is not None
