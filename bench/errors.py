@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class AtlasError(Exception):
@@ -29,7 +34,7 @@ def unusable(error: OSError, where: str = "") -> AtlasError:
     return AtlasError(
         f"cannot be read or written: {error.strerror or error}",
         where=where or str(error.filename or ""),
-        remedy="make room, give the right to it, or name another place",
+        remedy="make room, grant access, or choose another place",
     )
 
 
@@ -38,6 +43,13 @@ def unwritable(
 ) -> AtlasError:
     """Return an error for a failed write to `path`."""
     return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
+
+
+def attempt(question: Callable[[], T]) -> T | None:
+    """Return the answer, or None if asking raises any exception. For optional details of a platform or library."""
+    with suppress(Exception):
+        return question()
+    return None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How a test says which fault it has injected, and what came of it: with ``--faults FOLDER`` that becomes a document.
+"""How a test reports the faults that it has injected and their outcome. ``--faults FOLDER`` writes a document of them.
 
 python -m pytest -m fault --faults=bench/results/faults
 """
@@ -13,12 +13,12 @@ import msgspec
 from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Injected
 
 PROPERTY = "fault"
-"""Of a test's report, by which it reaches the process that writes the document."""
+"""Property of a test report that carries the faults to the process that writes the document."""
 
 
 @dataclass(frozen=True)
 class Survived:
-    """Call it once it has been seen: so many faults of a kind were injected at this place, with this outcome."""
+    """Reports a number of faults of one kind at one place, after the test has verified their outcome."""
 
     note: Callable[[str, object], None]
 
@@ -28,5 +28,5 @@ class Survived:
 
 
 def injected(properties: list[tuple[str, object]]) -> list[Injected]:
-    """Those that a test has told of."""
+    """Return the faults that a test has reported."""
     return [msgspec.convert(value, Injected) for name, value in properties if name == PROPERTY]

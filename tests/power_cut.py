@@ -1,10 +1,8 @@
-"""What a program leaves on the disk when the power goes, at every moment of its writing.
+"""Simulate a power cut at every moment of a program's writing.
 
-A folder and a program that writes below it enter; every state that the folder can be in afterwards leaves, as a folder
-of its own, with what the program had been told by then. Sure are only synced data under synced names. The rest may be
-there, may not be, or in part: names before their data, half a write, or zeros where data never came.
-
-    python -m pytest tests/bench/test_durable.py
+`Disk.watch` runs a program that writes below a folder. `Disk.after_power_cuts` then creates every state that a power
+cut could have left, each in its own folder, with what the program had acknowledged by then. Only synced data under
+synced names survives for sure. Anything else may be missing or partial: names without data, half a write, or zeros.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import Any
 import pytest
 
 Data = Callable[[bytes, bytes], bytes]
-"""What becomes of a file: its synced and its written content enter."""
+"""Takes the synced and the written content of a file, and returns what survives."""
 
 
 def _torn(synced: bytes, written: bytes) -> bytes:
@@ -43,7 +41,7 @@ def _same(one: bytes, other: bytes) -> int:
 
 
 DATA: tuple[Data, ...] = (lambda synced, _: synced, lambda _, written: written, _torn, _zeros, _holes)
-"""Nothing unsynced has survived; all; the first half of it; its length alone; its second half and its length."""
+"""What survives of unsynced data: nothing; all; the first half; only its length; its second half and its length."""
 
 
 @dataclass
@@ -54,25 +52,25 @@ class _Inode:
 
 @dataclass
 class _State:
-    """Folders by their path and files by their inode, as they are named and as they are sure to be named."""
+    """The current names and the synced names of folders (None) and files."""
 
     named: dict[str, _Inode | None] = field(default_factory=dict)
-    sure: dict[str, _Inode | None] = field(default_factory=dict)
+    synced: dict[str, _Inode | None] = field(default_factory=dict)
 
     def survivors(self) -> Iterator[dict[str, bytes | None]]:
-        for names, data in itertools.product((self.sure, self.named), DATA):
+        for names, data in itertools.product((self.synced, self.named), DATA):
             there = {path for path in names if all(str(up) in names for up in Path(path).parents if str(up) != ".")}
             inodes = {path: names[path] for path in sorted(there)}
             yield {path: None if each is None else data(each.synced, each.written) for path, each in inodes.items()}
 
 
 class Disk:
-    """Watches what happens to files below a folder, and remembers each state that a power cut could have left."""
+    """Records each state of a folder that a power cut could leave while a program writes to it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.states: dict[tuple[tuple[str, bytes | None], ...], Any] = {}
-        self.told: Any = None
+        self.acknowledged: Any = None
         self._state = _State()
         self._inodes: dict[int, _Inode] = {}
         for path in sorted(folder.rglob("*")):
@@ -80,15 +78,15 @@ class Disk:
             if path.is_file():
                 inode = self._inodes[path.stat().st_ino] = _Inode(path.read_bytes(), path.read_bytes())
             self._state.named[self._name(path)] = inode
-        self._state.sure = dict(self._state.named)
+        self._state.synced = dict(self._state.named)
 
-    def tell(self, what: Any) -> None:
-        """The program has been told so: from here on, it has to be true."""
-        self.told = what
+    def acknowledge(self, what: Any) -> None:
+        """Note that the program has reported this, which must be true from here on."""
+        self.acknowledged = what
         self._happened()
 
     def watch(self, program: Callable[[Disk], object]) -> None:
-        """Run the program."""
+        """Run the program and record all states."""
         with pytest.MonkeyPatch.context() as patch:
             for module, name in ((io, "open"), (os, "open"), (os, "fsync"), (os, "mkdir")):
                 patch.setattr(module, name, getattr(self, f"_{name}")(module, getattr(module, name)))
@@ -97,13 +95,13 @@ class Disk:
             program(self)
 
     def after_power_cuts(self, into: Path) -> Iterator[tuple[Path, Any]]:
-        """Each state in a folder of its own, with what had been told."""
-        for number, (content, told) in enumerate(self.states.items()):
+        """Yield the folder of each state, with what had been acknowledged."""
+        for number, (content, acknowledged) in enumerate(self.states.items()):
             folder = into / str(number)
             folder.mkdir(parents=True)
             for name, data in content:
                 (folder / name).mkdir() if data is None else (folder / name).write_bytes(data)
-            yield folder, told
+            yield folder, acknowledged
 
     def _name(self, path: Any) -> str:
         return Path(path).absolute().relative_to(self.folder).as_posix()
@@ -113,14 +111,14 @@ class Disk:
 
     def _happened(self) -> None:
         for content in map(tuple, map(dict.items, self._state.survivors())):
-            self.states[content] = self.told
+            self.states[content] = self.acknowledged
 
     def _made(self, path: Any) -> None:
         inode = self._state.named[self._name(path)] = self._inodes[Path(path).stat().st_ino] = _Inode()
         assert inode is not None
         self._happened()
 
-    # What the program calls in place of the real ones
+    # Replacements of the functions that the program calls
 
     def _open(self, module: Any, real: Callable[..., Any]) -> Callable[..., Any]:
         def os_open(path: Any, flags: int, *rest: Any, **options: Any) -> int:
@@ -139,7 +137,7 @@ class Disk:
             raw = _File(self, file, mode.replace("b", ""))
             if is_new:
                 self._made(file)
-            raw.note()  # "w" has cut it off
+            raw.note()  # mode "w" truncates
             return io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
 
         return os_open if module is os else io_open
@@ -151,12 +149,12 @@ class Disk:
                 inode.synced = inode.written
             else:
                 folders = [self.folder, *(each for each in self.folder.rglob("*") if each.is_dir())]
-                synced = next((each for each in folders if _is(each, descriptor)), None)
-                named, sure = self._state.named, self._state.sure
-                for name in [each for each in {**named, **sure} if (self.folder / each).parent == synced]:
-                    sure.pop(name, None)
+                target = next((each for each in folders if _is(each, descriptor)), None)
+                named, synced = self._state.named, self._state.synced
+                for name in [each for each in {**named, **synced} if (self.folder / each).parent == target]:
+                    synced.pop(name, None)
                     if name in named:
-                        sure[name] = named[name]
+                        synced[name] = named[name]
             self._happened()
 
         return fsync
@@ -188,14 +186,14 @@ def _is(folder: Path, descriptor: int) -> bool:
 
 
 class _File(io.FileIO):
-    """A file that tells the disk of what is written to it."""
+    """A file that reports each write to the disk."""
 
     def __init__(self, disk: Disk, file: Any, mode: str) -> None:
         super().__init__(file, mode)
         self._disk = disk
 
     def note(self) -> None:
-        """As its content is now."""
+        """Record the current content."""
         self._disk._inodes[os.fstat(self.fileno()).st_ino].written = Path(f"/dev/fd/{self.fileno()}").read_bytes()
         self._disk._happened()
 

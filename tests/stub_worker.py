@@ -1,6 +1,6 @@
-"""A worker that needs no torch: it answers, or misbehaves as the model's name says. Started as a real process.
+"""A worker process without torch, which answers or misbehaves depending on the model's name.
 
-The protocol is the real one (`bench.measuring.worker`); only the measuring is replaced.
+It uses the real protocol (`bench.measuring.worker`) and replaces only the measuring.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 import bench.measuring.worker
-from bench.plans.messages import Answer, Job, Machine, Outcome, Phase, Preflight, Refusal, Request, Send
+from bench.plans.messages import Answer, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request, Send
 from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
 
 ENVIRONMENT = Environment(device_name="Test CPU @ 1GHz", torch="2.13.0+cpu", cores=2, threads=2)
@@ -36,13 +36,13 @@ def answer(request: Request, send: Send) -> Answer:
     began = time.time()
     time.sleep(float(os.environ.get("STUB_SECONDS", "0")))
     if log := os.environ.get("STUB_LOG"):
-        with Path(log).open("a") as file:  # one write of a line: others append to it, too
+        with Path(log).open("a") as file:  # one write for the line, since other workers append too
             file.write(f"{os.environ['CUDA_VISIBLE_DEVICES']} {began} {time.time()}\n")
     misbehaves = MISBEHAVIOUR.get(request.cell.model)
-    if misbehaves and (finding := misbehaves()):
-        return finding
+    if misbehaves and (outcome := misbehaves()):
+        return outcome
     send(Phase(name="measuring", done=1, of=2))
-    return Outcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=(64, 64))
+    return CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=(64, 64))
 
 
 def die(number: signal.Signals) -> None:
@@ -50,7 +50,7 @@ def die(number: signal.Signals) -> None:
 
 
 def hang() -> None:
-    with subprocess.Popen(["sleep", "600"]) as child:  # what a compile worker is: a child that must go with us
+    with subprocess.Popen(["sleep", "600"]) as child:  # like a compile worker, it must end with this process
         Path(os.environ["STUB_CHILD"]).write_text(str(child.pid))
         child.wait()
 
@@ -60,12 +60,12 @@ def give_up() -> None:
     sys.exit(3)
 
 
-def keep_eager() -> Outcome:
-    return Outcome(status=Status.OOM, reason="out of memory", measurement=measurement(compiled=False))
+def keep_eager() -> CellOutcome:
+    return CellOutcome(status=Status.OOM, reason="out of memory", measurement=measurement(compiled=False))
 
 
 def fork() -> None:
-    """Die while a child lives on that has its pipes and has left its group, as a daemon does."""
+    """Die while a child survives that holds the pipes and has left the process group, as a daemon does."""
     if os.fork() == 0:
         os.setsid()
         Path(os.environ["STUB_CHILD"]).write_text(str(os.getpid()))
@@ -76,27 +76,27 @@ def fork() -> None:
 
 
 def chatter() -> None:
-    """What models and libraries print: by Python and below it, no text, and much of it."""
-    sys.stdout.write('{"type":"Outcome","status":"pass"}\n')
+    """Print as models and libraries do: from Python and from below it, much, and not only text."""
+    sys.stdout.write('{"type":"CellOutcome","status":"pass"}\n')
     sys.stdout.flush()
     for _ in range(int(os.environ.get("STUB_PRINTS", "1"))):
         os.write(1, bytes(range(256)) * 256)
 
 
 def eat_memory() -> None:
-    """As much as there is, which is little here."""
+    """Exceed a small memory limit."""
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
     held = [bytearray(1 << 26) for _ in range(64)]
     del held
 
 
-def nonsense() -> Outcome:
-    """Latencies that are no numbers."""
+def nonsense() -> CellOutcome:
+    """Return nans as latencies."""
     nans = Variant(rounds_ms=((math.nan,),) * 8)
-    return Outcome(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
+    return CellOutcome(status=Status.PASS, measurement=msgspec.structs.replace(measurement(), eager=nans))
 
 
-MISBEHAVIOUR: dict[str, Callable[[], Outcome | None]] = {
+MISBEHAVIOUR: dict[str, Callable[[], CellOutcome | None]] = {
     "Segformer": lambda: die(signal.SIGSEGV),
     "Maskformer": lambda: die(signal.SIGKILL),
     "DETR": hang,
@@ -107,7 +107,7 @@ MISBEHAVIOUR: dict[str, Callable[[], Outcome | None]] = {
     "Conditional-DETR": eat_memory,
     "Resnet-101": nonsense,
 }
-"""What a worker of this model does."""
+"""What the worker does, by model."""
 
 
 def measurement(*, compiled: bool = True, warm: bool = False) -> Measurement:

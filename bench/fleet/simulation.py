@@ -29,7 +29,7 @@ import msgspec
 from bench.errors import AtlasError
 from bench.fleet.cluster import Look, Node, Reply, Work
 from bench.fleet.fleet import Fleet, Site
-from bench.plans.messages import Machine, Outcome
+from bench.plans.messages import CellOutcome, Machine
 from bench.plans.plan import Step
 from bench.records.record import Environment, Measurement, Record, Status, Variant
 from bench.running.executors import Ended
@@ -38,7 +38,7 @@ LARGEST = 100_000
 """Nodes of a description: beyond that somebody has mistyped."""
 
 _VARIANT = Variant(rounds_ms=((1.0,),))
-PASSED = Outcome(status=Status.PASS, measurement=Measurement(eager=_VARIANT, compiled=_VARIANT))
+PASSED = CellOutcome(status=Status.PASS, measurement=Measurement(eager=_VARIANT, compiled=_VARIANT))
 """What every process finds that does not fail. It is never written anywhere."""
 
 

@@ -1,9 +1,7 @@
-"""What other ways of timing report about one model: the mean of 300 calls, and two ways of torch's Timer.
+"""Time one model by other ways: the mean of 300 calls, two methods of torch's Timer, and our rounds in one process.
 
-One process, one model: the line of JSON on standard output has for each way the latency of both variants in ms and the
-seconds it spent calling them, and how ours compare with the Timer in short turns. `bench.harness.repeats` sets these
-beside
-what this harness reports. Imports torch.
+Prints one line of JSON: for each way, the latency of both variants in ms and the seconds it took; and how our timing
+compares with the Timer in short turns. `bench.harness.repeats` compares these with the standard profile. Imports torch.
 
     python -m bench.harness.baselines ResNet
 """
@@ -24,7 +22,7 @@ from torch.utils.benchmark import Timer
 
 from bench.measuring.interference import CpuWatch
 from bench.measuring.rounds import Subject, sample, warm_up
-from bench.measuring.trial import Variants
+from bench.measuring.variants import Variants
 from bench.plans.messages import Job, Recipe
 from bench.plans.models import find
 from bench.plans.plan import make_plan
@@ -32,23 +30,23 @@ from bench.plans.profiles import STANDARD, Sampling
 from bench.records.repeatability import ALONE, IN_TURN
 
 CALLS = 300
-"""Of the 2023 guide: the mean of so many calls, one variant after the other."""
+"""Number of calls that the 2023 guide averaged, one variant after the other."""
 
 TIMER = "timer"
-"""What our rounds are held against."""
+"""The way that our rounds are compared with: torch's Timer."""
 
 TURNS, TURN_S = 12, 0.2
-"""How often, and how long each variant is timed before another has its turn: the machine changes within seconds."""
+"""Number of turns, and seconds of each. Turns are short because the machine's speed changes within seconds."""
 
 Way = Callable[[Subject], float]
-"""Times one variant and gives its latency in ms."""
+"""Times one variant and returns its latency in ms."""
 
 Latencies = tuple[float, float]
-"""Of eager and of compiled, in ms."""
+"""Latencies of eager and compiled in ms."""
 
 
 def mean_of_300(subject: Subject) -> float:
-    """The mean of 300 calls on the wall clock."""
+    """Return the mean wall time of 300 calls, in ms."""
     start = time.perf_counter()
     for _ in range(CALLS):
         subject.call(0)
@@ -56,12 +54,12 @@ def mean_of_300(subject: Subject) -> float:
 
 
 def blocked_autorange(subject: Subject) -> float:
-    """The median that torch's Timer gives for blocks of calls, with the threads of this process."""
+    """Return the median of torch's Timer for blocks of calls, in ms, with the threads of this process."""
     return _timer(subject).blocked_autorange(min_run_time=2.0).median * 1e3
 
 
 def adaptive_autorange(subject: Subject) -> float:
-    """The median that torch's Timer gives when it stops by its own precision."""
+    """Return the median of torch's Timer, in ms, when it stops by its own precision."""
     return _timer(subject).adaptive_autorange(min_run_time=0.5).median * 1e3
 
 
@@ -70,9 +68,9 @@ def _timer(subject: Subject) -> Timer:
 
 
 def interleaved(eager: Subject, compiled: Subject) -> Latencies:
-    """The medians of our rounds of both variants in turn, in a single process."""
-    neighbours = CpuWatch(torch.get_num_threads())
-    eager_ms, compiled_ms = _sampled([eager, compiled], STANDARD.sampling, is_disturbed=neighbours.is_disturbed)
+    """Return the medians of our rounds, with both variants in turn in a single process."""
+    watch = CpuWatch(torch.get_num_threads())
+    eager_ms, compiled_ms = _sampled([eager, compiled], STANDARD.sampling, is_disturbed=watch.is_disturbed)
     return eager_ms, compiled_ms
 
 
@@ -96,48 +94,47 @@ WAYS: dict[str, Callable[[Subject, Subject], Latencies]] = {
 
 @torch.no_grad()
 def measure(label: str) -> dict[str, Any]:
-    """Both variants of one model at batch size 1 by every way, in random order, after the same warm-up; then in
-    turns."""
+    """Time both variants of one model at batch size 1 by every way, in random order; then compare ways in turns."""
     spec = find(label)
     [planned] = make_plan(STANDARD, [Recipe(model=spec.label, task=spec.task)], "cpu").planned
     variants = Variants(Job(cell=planned.cell, recipe=planned.recipe, sampling=STANDARD.sampling))
     warm_up(variants.eager, STANDARD.sampling)
     variants.compile()
     variants.warm_up_compiled()
-    found = {}
+    ways = {}
     for name in random.sample(list(WAYS), len(WAYS)):
         start = time.perf_counter()
         eager_ms, compiled_ms = WAYS[name](variants.eager, variants.compiled)
         seconds = time.perf_counter() - start
-        found[name] = {"eager_ms": eager_ms, "compiled_ms": compiled_ms, "seconds": seconds}
+        ways[name] = {"eager_ms": eager_ms, "compiled_ms": compiled_ms, "seconds": seconds}
         if name == "interleaved":
             in_calls = sum(variant.seconds + variant.repeated_s for variant in (variants.eager, variants.compiled))
-            found[name]["overhead"] = 1 - in_calls / seconds
-    return {"ways": found, "agreements": list(agreements(variants.eager, variants.compiled))}
+            ways[name]["overhead"] = 1 - in_calls / seconds
+    return {"ways": ways, "agreements": list(agreements(variants.eager, variants.compiled))}
 
 
 def agreements(eager: Subject, compiled: Subject) -> Iterator[dict[str, Any]]:
-    """How our timing of each variant alone compares with torch's Timer, and both variants in turn with each alone.
+    """Compare our timing of one variant alone with torch's Timer, and of both variants in turn with one alone.
 
-    Gives the medians of the ratios over `TURNS`, in each of which all have theirs in random order.
+    Yields the median ratios over all `TURNS`. Each turn takes all ways in random order.
     """
     variants = {"eager": eager, "compiled": compiled}
     steps = [*((way, (variant,)) for way in (TIMER, ALONE) for variant in variants), (IN_TURN, tuple(variants))]
     ratios: dict[tuple[str, str], list[float]] = {}
     for _ in range(TURNS):
-        found: dict[tuple[str, str], float] = {}
+        turn: dict[tuple[str, str], float] = {}
         for way, names in random.sample(steps, len(steps)):
             latencies = _turn(way, [variants[name] for name in names])
-            found.update({(way, name): latency for name, latency in zip(names, latencies, strict=True)})
+            turn.update({(way, name): latency for name, latency in zip(names, latencies, strict=True)})
         for way, other in ((ALONE, TIMER), (IN_TURN, ALONE)):
             for variant in variants:
-                ratios.setdefault((way, variant), []).append(found[way, variant] / found[other, variant])
+                ratios.setdefault((way, variant), []).append(turn[way, variant] / turn[other, variant])
     for (way, variant), values in ratios.items():
         yield {"way": way, "variant": variant, "ratio": statistics.median(values)}
 
 
 def _turn(way: str, subjects: Sequence[Subject]) -> list[float]:
-    """The latency of each in ms, after a call that finds the caches as the turn before has left them."""
+    """Return the latency of each subject in ms, after one call that absorbs the cost of switching."""
     for subject in subjects:
         subject.call(0)
     if way == TIMER:

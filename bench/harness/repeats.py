@@ -1,7 +1,7 @@
-"""Repeat a measurement, ours and others', to see how well each repeats: a `Repeatability` leaves.
+"""Repeat a measurement by our way and by others, to compare how well each repeats. Imports no torch.
 
-Every repeat is a fresh run of the standard profile in processes of its own, and a fresh process for the rivals. An
-interrupted run goes on where it stopped. No torch here.
+`repeat` returns a `Repeatability`. Each repeat is a new run of the standard profile, and a new process for the other
+ways. An interrupted run resumes.
 
     python -m bench repeatability --repeats 5
 """
@@ -33,10 +33,10 @@ from bench.running.executors import QUIET, ROOT
 from bench.statistics.statistics import speedup
 
 MODELS = ("ResNet", "ViT", "Segformer")
-"""One that is quick and scatters, one that does the same either way, one that compiling helps."""
+"""A fast model with much scatter, one that compiling does not speed up, and one that it does."""
 
-PROGRESS = ROOT / ".cache" / "quality.json"
-"""Where an unfinished run is kept."""
+PROGRESS = ROOT / ".cache" / "repeatability.json"
+"""File of an unfinished run."""
 
 
 def repeat(
@@ -48,82 +48,83 @@ def repeat(
     with_baselines: bool = True,
     progress: Path = PROGRESS,
 ) -> Repeatability:
-    """Take all repeats, the models of each in random order. `tell` hears what is being measured.
+    """Take all repeats, with the models of each in random order. `tell` receives a line for each measurement.
 
-    What is measured is kept in the file `progress` until all of it is: the same command of the same commit on the same
-    machine goes on from there. Raises `AtlasError` where a model gives no latency.
+    The file `progress` keeps an unfinished run, which the same command at the same commit on the same machine resumes.
+    Raises `AtlasError` if a model has no latency.
     """
-    begun = _begun(progress, command)
-    found = list(begun.repeats) if begun else []
-    agreements = list(begun.agreements) if begun else []
+    state = _unfinished(progress, command)
+    taken = list(state.repeats) if state else []
+    agreements = list(state.agreements) if state else []
     with tempfile.TemporaryDirectory() as cache:
         for number in range(repeats):
-            known = {each.model for each in found if each.repeat == number}
+            known = {earlier.model for earlier in taken if earlier.repeat == number}
             for model in random.sample(models, len(models)):
                 if model in known:
                     continue
                 tell(f"repeat {number + 1} of {repeats}: {model}")
                 mine, environment = ours(model, number)
                 others, compared = baselines(model, number, Path(cache)) if with_baselines else ([], [])
-                found += [mine, *others]
+                taken += [mine, *others]
                 agreements += compared
-                begun = Repeatability(
+                state = Repeatability(
                     schema=SCHEMA,
                     taken_at=datetime.now(UTC).replace(microsecond=0),
                     environment=environment,
                     command=command,
-                    repeats=tuple(found),
+                    repeats=tuple(taken),
                     agreements=tuple(agreements),
                 )
-                document.write(begun, progress)
+                document.write(state, progress)
     progress.unlink(missing_ok=True)
-    assert begun, "there is at least one model and one repeat"
-    return begun
+    assert state, "there is at least one model and one repeat"
+    return state
 
 
-def _begun(progress: Path, command: str) -> Repeatability | None:
-    """What was measured before an interruption. In a tree with changes that may have been by other code: it is left."""
+def _unfinished(progress: Path, command: str) -> Repeatability | None:
+    """Return the state of an interrupted run. A tree with changes has none, since its code may have changed since."""
     code = commit() or "-dirty"
     if code.endswith("-dirty") or not progress.is_file():
         return None
-    known = repeatability.read(progress)
-    about = known.environment
-    return known if (about.commit, about.device_name, known.command) == (code, cpu_name(), command) else None
+    state = repeatability.read(progress)
+    environment = state.environment
+    is_same = (environment.commit, environment.device_name, state.command) == (code, cpu_name(), command)
+    return state if is_same else None
 
 
 def ours(model: str, repeat: int) -> tuple[Repeat, Environment]:
-    """One run of the standard profile of one model, with an empty compile cache."""
+    """Run the standard profile for one model, with an empty compile cache."""
     with tempfile.TemporaryDirectory() as folder:
         _run("bench", "run", "--profile", OURS, "--model", model, "--device", "cpu", "--out", folder)
         records = [record for path in Path(folder).glob("*.jsonl") for record in read(path)]
-    measurements = [each.measurement for each in records if each.measurement and each.measurement.compiled]
+    measurements = [record.measurement for record in records if record.measurement and record.measurement.compiled]
     if not measurements:
-        raise AtlasError(f"{model} gave no latency: {records[0].reason if records else 'no record'}", where=OURS)
+        raise AtlasError(f"{model} has no latency: {records[0].reason if records else 'no record'}", where=OURS)
     ratio = speedup(measurements)
     eager, compiled = (_latency(measurements, variant) for variant in ("eager", "compiled"))
-    found = Repeat(
+    taken = Repeat(
         way=OURS,
         model=model,
         repeat=repeat,
         speedup=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        seconds=sum(_seconds(each) for each in measurements),
+        seconds=sum(map(_seconds, measurements)),
         eager_ms=eager,
         compiled_ms=compiled,
         processes=len(measurements),
     )
-    return found, records[0].environment
+    return taken, records[0].environment
 
 
 def baselines(model: str, repeat: int, cache: Path) -> tuple[list[Repeat], list[Agreement]]:
-    """Every other way, in one fresh process; all but the first find their compile cache filled."""
+    """Take every other way in one new process. Later repeats find the compile cache filled."""
     answer = json.loads(_run("bench.harness.baselines", model, TORCHINDUCTOR_CACHE_DIR=str(cache)).splitlines()[-1])
     ways = [
-        Repeat(way=way, model=model, repeat=repeat, speedup=found["eager_ms"] / found["compiled_ms"], **found)
-        for way, found in answer["ways"].items()
+        Repeat(way=way, model=model, repeat=repeat, speedup=figures["eager_ms"] / figures["compiled_ms"], **figures)
+        for way, figures in answer["ways"].items()
     ]
-    return ways, [Agreement(model=model, repeat=repeat, **each) for each in answer["agreements"]]
+    return ways, [Agreement(model=model, repeat=repeat, **fields) for fields in answer["agreements"]]
 
 
 def _run(*arguments: str, **variables: str) -> str:
@@ -137,7 +138,7 @@ def _run(*arguments: str, **variables: str) -> str:
     )
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        raise AtlasError(last[0], where=" ".join(arguments), remedy="run that command by itself")
+        raise AtlasError(last[0], where=" ".join(arguments), remedy="run this command on its own")
     return done.stdout
 
 
@@ -150,7 +151,7 @@ def _latency(measurements: Sequence[Measurement], variant: str) -> float:
 
 
 def _seconds(measurement: Measurement) -> float:
-    """In rounds, also those that were repeated, and in warm-up; taken to be as long as the calls that were kept."""
+    """Return the seconds spent in calls. Calls without a recorded latency count with the mean of those with one."""
     rounds = [calls for variant in (measurement.eager, measurement.compiled) if variant for calls in variant.rounds_ms]
     calls = sum(map(len, rounds))
     measured = sum(map(sum, rounds)) / 1e3
@@ -160,7 +161,7 @@ def _seconds(measurement: Measurement) -> float:
 
 
 def table(repeatability: Repeatability) -> Table:
-    """A row for each way: spread and measuring time by model, as they are and as shares of the standard profile's."""
+    """Return a table with a row for each way: by model, the spread, the measuring time, and its ratio to ours."""
     shown = Table(title="Spread of the speedup over repeats, and seconds spent measuring")
     shown.add_column("way")
     for model in repeatability.models:
@@ -171,16 +172,16 @@ def table(repeatability: Repeatability) -> Table:
 
 
 def remarks(repeatability: Repeatability) -> list[str]:
-    """What the table does not say: coverage, and how far our rounds are from torch's Timer, as far as it is known."""
-    held, of = repeatability.coverage()
+    """Return what the table does not show: coverage, deviation from torch's Timer, and overhead, if known."""
+    covering, total = repeatability.coverage()
     bias, shift = repeatability.distance(ALONE), repeatability.distance(IN_TURN)
     known = {
-        "of a latency at most between our rounds of one arm alone and Timer.blocked_autorange": bias,
-        "of a latency at most between both arms in turn and one alone": shift,
-        "of the time of our rounds not spent in calls": repeatability.overhead,
+        "at most between latencies of our rounds of one variant alone and of Timer.blocked_autorange": bias,
+        "at most between latencies of both variants in turn and of one alone": shift,
+        "of the time of our rounds spent outside of calls": repeatability.overhead,
     }
     return [
-        f"{held} of {of} intervals of 95% hold the value of all repeats together",
+        f"{covering} of {total} 95% intervals contain the value of all repeats together",
         *(f"{share:.1%} {words}" for words, share in known.items() if share is not None),
     ]
 

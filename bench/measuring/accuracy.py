@@ -1,8 +1,8 @@
-"""Does the compiled model compute the same thing? Pure comparisons of output tensors.
+"""Check that the compiled model computes the same as eager.
 
-Enter the outputs of eager, of compiled, and of eager in a higher precision; leave an `Accuracy` and whether it passes.
-All errors are shares of the size of the reference tensor: an absolute difference says nothing about a model whose
-outputs are near 1e-22, as those of a DeepLab with random weights are.
+`compare` takes the outputs of eager, of compiled, and of eager in a higher precision, and returns an `Accuracy`;
+`is_within_tolerance` judges it. All errors are relative to the size of the reference tensor: a DeepLab with random
+weights outputs about 1e-22, where absolute differences mean nothing.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from bench.records.record import Accuracy
 Tensors = list[torch.Tensor]
 
 ROUNDING = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
-"""Largest error, as a share of the largest magnitude of the tensor, that rounding alone explains, without a
-reference."""
+"""Largest error that passes without a reference, because rounding explains it: a share of the tensor's largest
+magnitude."""
 
 TOLERANCE = {torch.float32: 1e-3, torch.float16: 1e-2, torch.bfloat16: 1e-2}
-"""A tenth of it is granted to the root-mean-square error beyond a multiple of eager's. In float32 it is what PyTorch's
-own benchmark of compiled models allows for inference with models of Hugging Face and timm. A smaller one would judge
-the memory layout, not the compiler: eager with channels last strays as far from float64 as the compiled DETR with a
-ResNet-101 does (2.1e-5 against 8.8e-7 for eager as it is), since oneDNN then sums in another order."""
+"""A tenth of this is added to the permitted root-mean-square error. The value for float32 is that of PyTorch's own
+benchmark for inference with Hugging Face and timm models. A smaller one would judge the memory layout instead of the
+compiler: eager in channels-last format deviates from float64 as much as the compiled DETR with ResNet-101 does (2.1e-5,
+while plain eager has 8.8e-7), because oneDNN then sums in a different order."""
 
 RMSE_MULTIPLIER = 3.0
-"""How much further than eager compiled may be from the reference: other orders of summation, same precision (the
-dynamo benchmarks of PyTorch use 2 to 10)."""
+"""Permitted ratio between the errors of compiled and eager, due to different orders of summation. The dynamo benchmarks
+of PyTorch use 2 to 10."""
 
 
 def tensors(output: Any) -> Tensors:
-    """The floating-point tensors of a model's output, in order, detached and on the CPU."""
-    return [each.detach().cpu() for each in _walk(output) if each.is_floating_point()]
+    """Return the floating-point tensors of a model's output, in order, detached and on the CPU."""
+    return [tensor.detach().cpu() for tensor in _walk(output) if tensor.is_floating_point()]
 
 
 def _walk(output: Any) -> Iterator[torch.Tensor]:
@@ -49,7 +49,7 @@ def _walk(output: Any) -> Iterator[torch.Tensor]:
 
 
 def are_identical(first: Tensors, second: Tensors) -> bool:
-    """Whether two runs gave the same bits (nan equals nan)."""
+    """Return whether two runs gave identical results, where nan equals nan."""
     return len(first) == len(second) and all(
         a.shape == b.shape and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True)
         for a, b in zip(first, second, strict=True)
@@ -57,14 +57,17 @@ def are_identical(first: Tensors, second: Tensors) -> bool:
 
 
 def relative_error(result: Tensors, reference: Tensors) -> float:
-    """The largest deviation of any tensor as a share of its largest magnitude; inf where shapes or nans differ."""
+    """Return the largest deviation of any tensor, as a share of its largest magnitude.
+
+    The result is inf if shapes, infinities or nans differ.
+    """
     if len(result) != len(reference):
         return math.inf
     return max((_deviation(a, b, _largest) for a, b in zip(result, reference, strict=True)), default=0.0)
 
 
 def relative_rmse(result: Tensors, reference: Tensors) -> float:
-    """The largest root-mean-square error of any tensor as a share of that tensor's root mean square."""
+    """Return the largest root-mean-square error of any tensor, as a share of the tensor's root mean square."""
     if len(result) != len(reference):
         return math.inf
     return max((_deviation(a, b, _rms) for a, b in zip(result, reference, strict=True)), default=0.0)
@@ -92,7 +95,7 @@ def _deviation(result: torch.Tensor, reference: torch.Tensor, size: Callable[[to
 
 
 def is_within_tolerance(accuracy: Accuracy, dtype: torch.dtype) -> bool:
-    """Whether compiled is as good as eager: within the tolerance of it, or about as near to the reference."""
+    """Return whether compiled is as accurate as eager: nearly equal to it, or about as close to the reference."""
     if accuracy.max_relative_error <= ROUNDING[dtype]:
         return True
     if accuracy.rmse_compiled is None or accuracy.rmse_eager is None:
@@ -101,13 +104,13 @@ def is_within_tolerance(accuracy: Accuracy, dtype: torch.dtype) -> bool:
 
 
 def is_finite(accuracy: Accuracy) -> bool:
-    """Whether all its errors are numbers: other shapes and nans have none, and JSON has no word for inf."""
+    """Return whether all errors are finite. Others cannot be recorded, since JSON has no inf."""
     errors = (accuracy.max_relative_error, accuracy.rmse_eager or 0.0, accuracy.rmse_compiled or 0.0)
     return all(map(math.isfinite, errors))
 
 
 def describe(accuracy: Accuracy) -> str:
-    """One line for the reason of a failed comparison."""
+    """Return the reason of a failed comparison, in one line."""
     if not math.isfinite(accuracy.max_relative_error):
         return "compiled gives other shapes, or numbers where eager gives none"
     text = f"compiled deviates from eager by {accuracy.max_relative_error:.2g} of the largest magnitude"
@@ -117,7 +120,7 @@ def describe(accuracy: Accuracy) -> str:
 
 
 def compare(eager: Tensors, compiled: Tensors, reference: Tensors | None = None, reference_dtype: str = "") -> Accuracy:
-    """The errors of compiled against eager, and of both against the reference where there is one."""
+    """Return the errors of compiled against eager, and of both against the reference if there is one."""
     return Accuracy(
         max_relative_error=relative_error(compiled, eager),
         rmse_eager=relative_rmse(eager, reference) if reference else None,

@@ -1,8 +1,7 @@
-"""Make a model and its inputs: from the model table, offline and with random weights, or from any checkpoint.
+"""Build a model and its inputs, from the model table (offline, with random weights) or from any checkpoint.
 
-Enter a `Recipe`; leave a `Loaded`: the module in inference mode and a few batches made of the bundled image. Imports
-torch, so only workers import this module. Code that comes with a checkpoint is never run (`trust_remote_code` is
-off), and weights are read from safetensors alone.
+`load` takes a `Recipe` and returns a `Loaded`: the module in inference mode, and batches made from the bundled image.
+It never runs code of a checkpoint (`trust_remote_code` is off) and reads weights only from safetensors. Imports torch.
 
     python -m bench run --model ViT --weights pretrained
     python -m bench run --checkpoint microsoft/resnet-18 --task image-classification
@@ -31,11 +30,11 @@ IMAGE = Path(__file__).resolve().parent.parent / "assets" / "scene.png"
 
 QUERIES = ("a photo of a house", "a photo of a tree")
 QUERY_IDS = ((49406, 320, 1125, 539, 320, 1212, 49407), (49406, 320, 1125, 539, 320, 2677, 49407))
-"""The same queries as the token ids of CLIP's vocabulary, so that the table's models need no tokenizer files."""
+"""The queries as token ids of CLIP's vocabulary, so that models of the table need no tokenizer files."""
 QUERY_LENGTH = 16
 
 SEED = 20
-"""Of the random weights: every process of a cell builds the same ones."""
+"""Seed of the random weights, which are equal in all processes of a cell."""
 
 AUTO_CLASSES: dict[Task, tuple[str, ...]] = {
     "image-classification": ("AutoModelForImageClassification",),
@@ -53,7 +52,7 @@ Inputs = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class Loaded:
-    """A module ready for inference, and batches of equal shape to call it with in turn."""
+    """A module in inference mode, and batches of equal shape to call it with in turn."""
 
     module: torch.nn.Module
     batches: tuple[Inputs, ...]
@@ -66,26 +65,27 @@ class Loaded:
 
 
 def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, device: torch.device) -> Loaded:
-    """The module and its batches on `device`. Raises what the library raises: `OSError` for a missing checkpoint."""
+    """Build the module and its batches on `device`. Raises whatever transformers raises, such as `OSError`."""
     spec = recipe.spec
     torch.manual_seed(SEED)
     module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
     module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
-    made = [_inputs(recipe, module, _images(batch_size, first)) for first in range(batches)]
-    return Loaded(module, tuple({name: _place(value, dtype, device) for name, value in each.items()} for each in made))
+    inputs = (_inputs(recipe, module, _images(batch_size, first)) for first in range(batches))
+    placed = ({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
+    return Loaded(module, tuple(placed))
 
 
 def architecture(recipe: Recipe) -> str:
-    """The class that a checkpoint's configuration names for the task: reads the configuration and nothing else.
+    """Return the name of a checkpoint's model class for the task. Reads only the configuration.
 
-    Raises `AtlasError` when there is no such checkpoint, or its architecture does not serve the task.
+    Raises `AtlasError` if there is no such checkpoint or its architecture does not support the task.
     """
     where = f"--weights pretrained: {recipe.source}" if recipe.model else f"--checkpoint {recipe.source}"
     try:
         config = _config(recipe.source)
     except AtlasError:
         raise
-    except Exception as error:  # noqa: BLE001 - the library promises no class, and a configuration may hold anything
+    except Exception as error:  # noqa: BLE001 - transformers may raise anything for a malformed configuration
         raise AtlasError(
             f"its configuration cannot be read: {one_line(error)}",
             where=where,
@@ -98,14 +98,14 @@ def architecture(recipe: Recipe) -> str:
             where=where,
             remedy=f"choose another --task: {', '.join(AUTO_CLASSES)}",
         )
-    return str(auto._model_mapping[type(config)].__name__)  # noqa: SLF001 - the library has no public way to ask
+    return str(auto._model_mapping[type(config)].__name__)  # noqa: SLF001 - there is no public way
 
 
 def _config(source: str) -> Any:
     if (directory := Path(source)).is_dir():
         refuse_unsafe(directory)
     config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
-    if "/" in str(config._attn_implementation):  # noqa: SLF001 - a kernel of the hub, which is code
+    if "/" in str(config._attn_implementation):  # noqa: SLF001 - a kernel from the hub is code
         config._attn_implementation = None  # noqa: SLF001
     return config
 
@@ -139,7 +139,7 @@ def _from_checkpoint(recipe: Recipe) -> torch.nn.Module:
 
 
 def _images(count: int, first: int) -> list[Image.Image]:
-    """`count` pictures: the bundled image and its reflections in turn, beginning with another one for each batch."""
+    """Return `count` images: the bundled one and its reflections in turn. `first` selects where to start."""
     scene = Image.open(IMAGE).convert("RGB")
     flips = (Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM, Image.Transpose.ROTATE_180)
     scenes = [scene, *(scene.transpose(flip) for flip in flips)]
@@ -163,7 +163,7 @@ def _inputs(recipe: Recipe, module: torch.nn.Module, images: Sequence[Image.Imag
 
 
 def _queries(images: int) -> Inputs:
-    """Token ids and mask, both of shape (images × queries, 16): every image is searched for every query."""
+    """Return token ids and mask, both of shape (images × queries, 16), with all queries for every image."""
     rows = [(*ids, *[0] * (QUERY_LENGTH - len(ids))) for ids in QUERY_IDS]
     ids = torch.tensor(rows).repeat(images, 1)
     return {"input_ids": ids, "attention_mask": (torch.arange(QUERY_LENGTH) < len(QUERY_IDS[0])).long().expand_as(ids)}

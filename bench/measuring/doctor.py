@@ -1,7 +1,7 @@
-"""What would spoil a measurement on this machine, and what to do about it.
+"""Find what would distort a measurement on this machine, with remedies. Imports no torch.
 
-`look` reads the machine once (through psutil and, for an NVIDIA GPU, NVML), `examine` judges what was read: pure, so
-that each complaint can be tested without the machine that has it. What cannot be read is no complaint. No torch here.
+`look` reads the machine once, through psutil and NVML, and returns a `MachineState`. `examine` takes it and returns
+`Complaint`s; it is pure, so that tests need no such machine. What cannot be read is no complaint.
 
     python -m bench doctor
 """
@@ -11,76 +11,74 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import psutil
 
-from bench.errors import Complaint
+from bench.errors import Complaint, attempt
 from bench.machine import cores
 from bench.measuring.throttling import SLOWDOWNS, named
 
-T = TypeVar("T")
-
 BUSY_SHARE = 0.1
-"""Of the cores, taken by others: their caches and clocks are felt well before a core is missing."""
+"""Share of the cores used by others. Shared caches and clocks affect latency well before cores run out."""
 
 LOOK_S = 1.0
-"""For which the load is watched: the load average remembers minutes, and what has just ended is no harm."""
+"""Seconds to watch the load. The load average covers minutes and includes programs that have ended."""
 
 STOLEN_SHARE = 0.02
-"""Of the time of a virtual machine that its host gave to others."""
+"""Share of CPU time that the host of a virtual machine gave to others."""
 
 HOT_BELOW_C = 5.0
-"""Distance to the temperature at which a sensor calls itself critical."""
+"""Distance to the critical temperature of a sensor."""
 
 SWAPPED_SHARE = 0.05
-"""Of the memory, lying in swap: what was pushed out comes back in the middle of a call."""
+"""Swap in use, as a share of the memory. Swapped pages are read back in the middle of a call."""
 
 CLOCK_BEHIND_S = 86_400.0
-"""A clock so far behind the files of this program was never set: records would be dated before it."""
+"""Maximum lag of the clock behind the files of this program. A slower one was never set and would misdate records."""
 
 FREE_GB = 5.0
-"""On the disk of the compile cache. The kernels of a model take tens of megabytes, those of a full run gigabytes."""
+"""Free space for the compile cache. The kernels of a model take tens of megabytes, those of a full run gigabytes."""
 
 FREE_MEMORY_GB = 4.0
-"""What the largest model of the table takes on a CPU, eager and compiled, with room to spare."""
+"""Free memory that suffices for the largest model of the table on a CPU, eager and compiled."""
 
 DRIVER = Path("/proc/driver/nvidia")
-"""There where the kernel has loaded NVIDIA's driver."""
+"""Exists if the kernel has loaded NVIDIA's driver."""
 
 COMPILERS = ("c++", "g++", "clang++", "cl")
 
 SLOW_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smbfs", "fuse.sshfs", "9p", "lustre", "beegfs"})
-"""Across a network: the compile cache is thousands of small files."""
+"""Network file systems, too slow for the thousands of small files of a compile cache."""
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """One NVIDIA GPU as NVML describes it; None for what it does not tell."""
+    """One NVIDIA GPU as NVML describes it. Unknown values are None."""
 
     name: str
-    processes: int | None = None  # that compute on it
-    slowdowns: frozenset[str] = frozenset()  # by heat or a fault, right now
+    processes: int | None = None  # number that compute on it
+    slowdowns: frozenset[str] = frozenset()  # current ones, by heat or a fault
     power_limit_w: float | None = None
     default_power_limit_w: float | None = None
-    persistent: bool | None = None  # the driver stays loaded while nobody uses the device
+    persistent: bool | None = None  # the driver stays loaded while the device is idle
 
 
 @dataclass(frozen=True)
 class MachineState:
-    """What was read of this machine; None for what it does not tell."""
+    """The state of this machine. Unknown values are None."""
 
     cores: int
-    quota_cores: float | None = None  # what a container may use of them
-    busy_cores: float | None = None  # that others use, on average while looking
+    quota_cores: float | None = None  # of which a container may use these
+    busy_cores: float | None = None  # used by others on average during the look
     stolen_share: float | None = None
     governors: frozenset[str] = frozenset()
-    hottest: tuple[float, float] | None = None  # °C of the sensor nearest to its critical temperature, and that
+    hottest: tuple[float, float] | None = None  # temperature and critical one, in °C, of the sensor nearest to it
     on_battery: bool | None = None
     swapped_share: float | None = None
     free_memory_gb: float | None = None
@@ -89,16 +87,16 @@ class MachineState:
     cache_free_gb: float | None = None
     cache_file_system: str | None = None
     gpus: tuple[Gpu, ...] = ()
-    driver_fault: str | None = None  # what NVML said when it could not be asked although there is a device
-    thread_variables: tuple[str, ...] = ()  # that set how many threads torch uses
-    clock_behind_s: float = 0.0  # the clock, after the time at which this program was put here
+    driver_fault: str | None = None  # error of NVML although there is a device
+    thread_variables: tuple[str, ...] = ()  # environment variables that set torch's number of threads
+    clock_behind_s: float = 0.0  # lag of the clock behind the files of this program
 
 
-# ── Judging ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Checks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def examine(machine: MachineState) -> list[Complaint]:
-    """Everything that would spoil a measurement, the processor first."""
+    """Return everything that would distort a measurement, the processor first."""
     return [*_processor(machine), *_memory(machine), *_compiling(machine), *_gpus(machine)]
 
 
@@ -222,14 +220,14 @@ def _gpus(machine: MachineState) -> Iterator[Complaint]:
             )
 
 
-# ── Looking ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Reading the machine ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def look(cache: Path, seconds: float = LOOK_S) -> MachineState:
-    """Read this machine for that many seconds; `cache` is where compiled kernels go."""
+    """Read the state of this machine, watching its load for `seconds`. `cache` is the compile cache."""
     gpus, driver_fault = _nvidia()
     busy_cores, stolen_share = _load(seconds)
-    folder = next(each for each in (cache, *cache.parents) if each.exists())
+    folder = next(path for path in (cache, *cache.parents) if path.exists())
     memory = psutil.virtual_memory()
     return MachineState(
         cores=cores() or 1,
@@ -238,11 +236,11 @@ def look(cache: Path, seconds: float = LOOK_S) -> MachineState:
         stolen_share=stolen_share,
         governors=_governors(),
         hottest=_hottest(),
-        on_battery=_unless_it_fails(lambda: psutil.sensors_battery().power_plugged is False),
-        swapped_share=_unless_it_fails(lambda: psutil.swap_memory().used / memory.total),
+        on_battery=attempt(lambda: psutil.sensors_battery().power_plugged is False),
+        swapped_share=attempt(lambda: psutil.swap_memory().used / memory.total),
         free_memory_gb=memory.available / 1e9,
         compiler=next((path for name in (os.environ.get("CXX", ""), *COMPILERS) if (path := shutil.which(name))), None),
-        cache_free_gb=_unless_it_fails(lambda: shutil.disk_usage(folder).free / 1e9),
+        cache_free_gb=attempt(lambda: shutil.disk_usage(folder).free / 1e9),
         cache_file_system=_file_system(folder),
         gpus=gpus,
         driver_fault=driver_fault,
@@ -251,14 +249,8 @@ def look(cache: Path, seconds: float = LOOK_S) -> MachineState:
     )
 
 
-def _unless_it_fails(question: Callable[[], T]) -> T | None:
-    with suppress(Exception):  # whatever the platform raises, it has not said it
-        return question()
-    return None
-
-
 def _load(seconds: float) -> tuple[float | None, float | None]:
-    """Cores that were busy, and the share of time that was stolen, over these seconds: this process sleeps them."""
+    """Sleep for `seconds`, and return the number of busy cores and the stolen share of CPU time."""
     before = psutil.cpu_times()
     psutil.cpu_percent()
     percent = psutil.cpu_percent(interval=seconds)
@@ -269,7 +261,7 @@ def _load(seconds: float) -> tuple[float | None, float | None]:
 
 
 def _quota_cores() -> float | None:
-    """Of the control group that this process is in: ``cpu.max`` of version 2, quota and period of version 1."""
+    """Return the CPU quota of this process's control group: ``cpu.max`` of version 2, or that of version 1."""
     with suppress(OSError, ValueError):
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
         return None if quota == "max" else int(quota) / int(period)
@@ -282,23 +274,23 @@ def _quota_cores() -> float | None:
 
 def _governors() -> frozenset[str]:
     paths = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
-    return frozenset(name.strip() for path in paths if (name := _unless_it_fails(path.read_text)))
+    return frozenset(name.strip() for path in paths if (name := attempt(path.read_text)))
 
 
 def _hottest() -> tuple[float, float] | None:
-    """The sensor that is nearest to its critical temperature."""
-    sensors = _unless_it_fails(psutil.sensors_temperatures) or {}
+    """Return the temperature of the sensor nearest to its critical temperature, and that, in °C."""
+    sensors = attempt(psutil.sensors_temperatures) or {}
     known = [
-        (each.current, each.critical or each.high)
+        (sensor.current, sensor.critical or sensor.high)
         for chip in sensors.values()
-        for each in chip
-        if each.current and (each.critical or each.high)
+        for sensor in chip
+        if sensor.current and (sensor.critical or sensor.high)
     ]
     return min(known, key=lambda reading: reading[1] - reading[0], default=None)
 
 
 def _file_system(folder: Path) -> str | None:
-    """The type of the file system that holds the folder."""
+    """Return the type of the file system that holds the folder."""
     place = str(folder.resolve())
     mounted = [part for part in psutil.disk_partitions(all=True) if _is_below(place, part.mountpoint)]
     return max(mounted, key=lambda part: len(part.mountpoint)).fstype if mounted else None
@@ -309,9 +301,9 @@ def _is_below(place: str, mountpoint: str) -> bool:
 
 
 def _nvidia() -> tuple[tuple[Gpu, ...], str | None]:
-    """The NVIDIA GPU that torch would take; or why it does not answer, where there seems to be one."""
+    """Return the NVIDIA GPU that torch would use, or the driver's error if there seems to be one."""
     try:
-        import pynvml  # noqa: PLC0415 - where it is not installed, nothing is asked
+        import pynvml  # noqa: PLC0415 - optional
     except ImportError:
         return (), None
     try:
@@ -320,21 +312,21 @@ def _nvidia() -> tuple[tuple[Gpu, ...], str | None]:
         return (), str(error) if DRIVER.exists() else None
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
     by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
-    handle = _unless_it_fails(lambda: by_index(int(first)) if first.isdigit() else by_uuid(first))
-    if handle is None:  # no such device, as by -1: torch sees none
+    handle = attempt(lambda: by_index(int(first)) if first.isdigit() else by_uuid(first))
+    if handle is None:  # no such device, such as -1; torch sees none either
         return (), None
     return (_gpu(pynvml, handle),), None
 
 
 def _gpu(nvml: Any, handle: Any) -> Gpu:
-    bits = _unless_it_fails(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)) or 0
+    bits = attempt(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)) or 0
     milliwatts = (nvml.nvmlDeviceGetPowerManagementLimit, nvml.nvmlDeviceGetPowerManagementDefaultLimit)
-    limit, usual = (_unless_it_fails(partial(ask, handle)) for ask in milliwatts)
+    limit, usual = (attempt(partial(ask, handle)) for ask in milliwatts)
     return Gpu(
         name=str(nvml.nvmlDeviceGetName(handle)),
-        processes=_unless_it_fails(lambda: len(nvml.nvmlDeviceGetComputeRunningProcesses(handle))),
+        processes=attempt(lambda: len(nvml.nvmlDeviceGetComputeRunningProcesses(handle))),
         slowdowns=named(bits) & SLOWDOWNS.keys(),
         power_limit_w=limit and limit / 1e3,
         default_power_limit_w=usual and usual / 1e3,
-        persistent=_unless_it_fails(lambda: bool(nvml.nvmlDeviceGetPersistenceMode(handle))),
+        persistent=attempt(lambda: bool(nvml.nvmlDeviceGetPersistenceMode(handle))),
     )

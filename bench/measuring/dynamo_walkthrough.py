@@ -1,8 +1,8 @@
-"""A tour through TorchDynamo: what it makes of a function, and of a step of training. Imports torch: workers only.
+"""Walk through TorchDynamo: what it makes of a small function and of a training step. Imports torch.
 
-A custom backend prints each graph that Dynamo captures, and so do compilers for the forward and backward graphs behind
-it. Then a network of three layers is trained on synthetic data, eager and compiled, from the same start. Everything
-leaves as one `Walkthrough`; the page docs/dynamo.md shows it.
+`run` returns a `Walkthrough`, which the page docs/dynamo.md shows. A custom backend prints each graph that Dynamo
+captures, and custom compilers print the forward and backward graphs. Then a network of three layers is trained on
+synthetic data, eager and compiled, from the same initial weights. The page shows some functions as they are here.
 
     python -m bench dynamo-walkthrough
 """
@@ -52,22 +52,21 @@ from bench.records.walkthrough import (
 SEED = 0
 SAMPLES, HELD_OUT, FEATURES, FOLDS = 1200, 240, 8, 5
 EPOCHS, BATCH_SIZE, LEARNING_RATE = 30, 64, 1e-2
-"""The sizes of every training set are multiples of the batch size: another shape would be compiled once more."""
+"""The size of each training set is a multiple of the batch size, because another shape would recompile."""
 
 TOLERANCE = 1e-6
-"""On the relative difference between the losses of both variants. Training magnifies the smallest difference from step
-to
-step: in float32, losses of the last epochs differ by a tenth and more."""
+"""For the relative difference between the losses of both variants. Training amplifies small differences with each step:
+in float32, the losses of the last epochs differ by a tenth and more."""
 
 LONGEST_LISTING = 20
-"""Operations of a graph that a person still reads."""
+"""Maximum number of operations in a graph that is shown."""
 
 LONGEST_GUARD = 160
-"""Characters."""
+"""Maximum length of a guard in characters."""
 
 
 def run(send: Send) -> Walkthrough:
-    """Take the tour on the CPU, which every machine has, with one thread: its matrices are small."""
+    """Record the walkthrough on the CPU, which every machine has, with one thread, since its matrices are small."""
     start = time.perf_counter()
     torch.set_num_threads(1)
     send(Phase(name="a small function"))
@@ -100,7 +99,7 @@ def run(send: Send) -> Walkthrough:
     )
 
 
-# ── What Dynamo says ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Dynamo's output ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def print_graph(graph_module: torch.fx.GraphModule, _example_inputs: Sequence[Any]) -> Callable[..., Any]:
@@ -110,9 +109,9 @@ def print_graph(graph_module: torch.fx.GraphModule, _example_inputs: Sequence[An
 
 @dataclass
 class _Recorder:
-    """The backend `print_graph`, with what it prints of each graph kept; `then` may compile the graph after all.
+    """A backend that keeps the output of `print_graph` for each graph. `then` optionally compiles the graph.
 
-    Dynamo may start a frame anew after its backend was called: only the last attempt counts.
+    Dynamo may restart a frame after calling its backend, so only the last graph of a compilation counts.
     """
 
     then: Callable[..., Any] | None = None
@@ -120,7 +119,7 @@ class _Recorder:
 
     @property
     def graphs(self) -> tuple[Graph, ...]:
-        """In the order in which their frames were compiled first."""
+        """All graphs, in the order in which their frames were first compiled."""
         return tuple(self.by_compilation.values())
 
     def __call__(self, module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Any:
@@ -134,7 +133,7 @@ class _Recorder:
 
 
 def _function_of(node: torch.fx.Node) -> str:
-    """The function whose frame Dynamo was compiling when it captured the node: the outermost of its stack."""
+    """Return the name of the function that Dynamo was compiling, the outermost frame of the node's stack."""
     match = re.search(r"line \d+, in (\w+)", node.stack_trace or "")
     return match[1] if match else "?"
 
@@ -145,13 +144,13 @@ def _listing(code: str) -> str:
 
 @contextmanager
 def _breaks() -> Iterator[list[ExplainedBreak]]:
-    """The graph breaks within, as ``TORCH_LOGS=graph_breaks`` tells them."""
-    found: list[ExplainedBreak] = []
+    """Collect the graph breaks that ``TORCH_LOGS=graph_breaks`` would log within the context."""
+    breaks: list[ExplainedBreak] = []
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if parsed := _parse_break(record.getMessage()):
-                found.append(parsed)
+                breaks.append(parsed)
 
     logger = logging.getLogger("torch._dynamo.symbolic_convert.__graph_breaks")
     handler, before = Handler(), (logger.level, logger.propagate)
@@ -159,7 +158,7 @@ def _breaks() -> Iterator[list[ExplainedBreak]]:
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     try:
-        yield found
+        yield breaks
     finally:
         logger.removeHandler(handler)
         logger.level, logger.propagate = before
@@ -179,8 +178,10 @@ def _parse_break(message: str) -> ExplainedBreak | None:
 
 @contextmanager
 def _float64() -> Iterator[None]:
-    """Double precision by default, and so for Adam's step counter as well: a compiled step computes its bias correction
-    from that tensor, where eager uses Python floats."""
+    """Make float64 the default, also for Adam's step counter.
+
+    A compiled step computes the bias correction from that tensor, where eager uses Python floats.
+    """
     torch.set_default_dtype(torch.float64)
     try:
         yield
@@ -189,8 +190,8 @@ def _float64() -> Iterator[None]:
 
 
 @contextmanager
-def _forgotten() -> Iterator[None]:
-    """Without what was compiled before, and leaving nothing behind."""
+def _fresh_dynamo() -> Iterator[None]:
+    """Clear all compilations before and after."""
     dynamo.reset()
     clear_compilation_metrics()
     inductor_metrics.reset()
@@ -201,8 +202,8 @@ def _forgotten() -> Iterator[None]:
 
 
 def _recompile_reasons() -> tuple[str, ...]:
-    """Distinct reasons, without the numbers of the cache entries that they begin with."""
-    reasons = (each.recompile_reason for each in get_compilation_metrics() if each.recompile_reason)
+    """Return the distinct reasons, without their leading numbers of cache entries."""
+    reasons = (reason for compilation in get_compilation_metrics() if (reason := compilation.recompile_reason))
     return tuple(dict.fromkeys(one_line(re.sub(r"^\d+/\d+: ", "", reason)) for reason in reasons))
 
 
@@ -223,12 +224,12 @@ def soften(x: Tensor, limit: float) -> Tensor:
 def _function() -> FunctionWalkthrough:
     codes: list[CodeType] = []
     recorder = _Recorder()
-    with _forgotten(), _breaks() as breaks:
+    with _fresh_dynamo(), _breaks() as breaks:
         hook = register_bytecode_hook(lambda _, new: codes.append(new))
         compiled = torch.compile(soften, backend=recorder)
         compiled(torch.linspace(0, 1, 8), 2.0)
         hook.remove()
-        graphs, guards, found = recorder.graphs, _guards(soften), tuple(breaks)
+        graphs, guards, graph_breaks = recorder.graphs, _guards(soften), tuple(breaks)
         compiled(torch.linspace(0, 1, 12), 2.0)
         return FunctionWalkthrough(
             backend=_source(print_graph),
@@ -236,7 +237,7 @@ def _function() -> FunctionWalkthrough:
             bytecode=_bytecode(soften),
             rewritten=_rewritten(codes[0]),
             graphs=graphs,
-            breaks=found,
+            breaks=graph_breaks,
             guards=guards,
             recompile_reasons=_recompile_reasons(),
             recompiled=recorder.graphs[len(graphs) :],
@@ -250,7 +251,7 @@ def _bytecode(function: Callable[..., Any]) -> str:
 
 
 def _rewritten(code: CodeType) -> str:
-    """The instructions that say what Dynamo did: loads of what it has made, jumps, and returns."""
+    """Return the instructions that show what Dynamo did: loads of its globals, jumps, and returns."""
     kept = (
         instruction
         for instruction in dis.get_instructions(code)
@@ -272,7 +273,7 @@ def _without_margin(text: str) -> str:
 
 
 def _guards(function: Callable[..., Any]) -> tuple[str, ...]:
-    """What is checked before the compiled code may run, without the identities of objects."""
+    """Return the checks that guard the compiled code, without object ids."""
     parts = _debug_get_cache_entry_list(function)[0].guard_manager.code_parts
     lines = (re.sub(r"\d{9,}", "…", one_line(part)) for part in parts)
     return tuple(line if len(line) <= LONGEST_GUARD else f"{line[: LONGEST_GUARD - 1]}…" for line in lines)
@@ -327,7 +328,7 @@ Step = Callable[[nn.Module, torch.optim.Optimizer, Tensor, Tensor], Tensor]
 
 
 def _fit(step: Step, x: Tensor, y: Tensor, x_new: Tensor, y_new: Tensor) -> tuple[Score, list[float], list[float]]:
-    """Train a new network; its score on new data, and the losses of both sets after each epoch."""
+    """Train a new network. Return its score on new data, and the losses of both sets after each epoch."""
     torch.manual_seed(SEED)
     model = network()
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
@@ -344,11 +345,14 @@ def _fit(step: Step, x: Tensor, y: Tensor, x_new: Tensor, y_new: Tensor) -> tupl
 
 @_float64()
 def _train(*, compiled: bool) -> tuple[Training, tuple[int, int]]:
-    """Cross-validation, then a network on all that is not held out; and what Inductor made of the first step."""
+    """Cross-validate, then train on all data but the held-out set.
+
+    Returns the training, and Inductor's number of nodes and kernels for the first step.
+    """
     x, y = synthetic(SAMPLES)
     rest = SAMPLES - HELD_OUT
     start = time.perf_counter()
-    with _forgotten():
+    with _fresh_dynamo():
         step: Step = torch.compile(train_step) if compiled else train_step
         model = network()
         step(model, torch.optim.Adam(model.parameters(), lr=LEARNING_RATE), *(each[:BATCH_SIZE] for each in (x, y)))
@@ -375,7 +379,7 @@ def _train(*, compiled: bool) -> tuple[Training, tuple[int, int]]:
 
 @_float64()
 def _traced_step() -> tuple[tuple[Graph, ...], tuple[ExplainedBreak, ...], dict[str, str]]:
-    """One step through printing compilers: Dynamo's graphs, its breaks, and the ATen graphs of the network."""
+    """Run one training step with printing compilers. Return Dynamo's graphs, its breaks, and the ATen graphs."""
     lowered: dict[str, str] = {}
 
     def keep(name: str) -> Callable[[torch.fx.GraphModule, Any], Any]:
@@ -386,7 +390,7 @@ def _traced_step() -> tuple[tuple[Graph, ...], tuple[ExplainedBreak, ...], dict[
 
         return compiler
 
-    def run_as_it_is(module: torch.fx.GraphModule, _: Any) -> Any:  # what needs no gradient: the optimizer's step
+    def run_as_it_is(module: torch.fx.GraphModule, _: Any) -> Any:  # the optimizer's step, which needs no gradient
         return make_boxed_func(module.forward)
 
     recorder = _Recorder(
@@ -394,7 +398,7 @@ def _traced_step() -> tuple[tuple[Graph, ...], tuple[ExplainedBreak, ...], dict[
     )
     x, y = synthetic(BATCH_SIZE)
     model = network()
-    with _forgotten(), _breaks() as breaks:
+    with _fresh_dynamo(), _breaks() as breaks:
         torch.compile(train_step, backend=recorder)(model, torch.optim.Adam(model.parameters()), x, y)
     return recorder.graphs, tuple(breaks), lowered
 

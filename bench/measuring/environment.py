@@ -1,9 +1,7 @@
-"""What a record was measured on, and what the process is doing meanwhile. Imports torch: workers only.
+"""Describe the machine and software of a measurement, and read page faults, load and peak memory. Imports torch.
 
-Enter a device; leave an `Environment` without host name, user name, path or serial number. What a machine does not
-tell (no driver, no /proc) is None, never guessed.
-
-    python -m bench run --dry-run
+`describe` takes a device and returns an `Environment` without host name, user name, path or serial number. What the
+machine does not report (no driver, no /proc) is None.
 """
 
 from __future__ import annotations
@@ -43,14 +41,14 @@ ALLOCATOR_VARIABLES = (
     "CUDNN_",
     "TORCH_CUDNN_",
 )
-"""Environment variables, by prefix, that move a latency; recorded without directories. Not all of CUDA_: in
-CUDA_VISIBLE_DEVICES may stand which of several equal devices it was."""
+"""Prefixes of environment variables that affect latency. They are recorded without directories. Not all of ``CUDA_``:
+CUDA_VISIBLE_DEVICES may contain the id of a device."""
 
 PRIVATE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR",)
 
 
 def choose_device(wanted: str | None) -> torch.device:
-    """The wanted device, or the best present. Raises `AtlasError` when it is not there."""
+    """Return the wanted device, or the best one present. Raises `AtlasError` if the wanted one is missing."""
     accelerator = torch.accelerator.current_accelerator(check_available=True)
     present = [accelerator.type, "cpu"] if accelerator else ["cpu"]
     if wanted is None:
@@ -65,7 +63,7 @@ def choose_device(wanted: str | None) -> torch.device:
 
 
 def describe(device: torch.device) -> Environment:
-    """The environment of a measurement on `device`, in this process."""
+    """Return the environment of a measurement on `device` in this process."""
     return Environment(
         device_name=as_name(_device_name(device)),
         torch=str(torch.__version__),
@@ -131,12 +129,12 @@ def _settings(device: torch.device) -> dict[str, str]:
 
 
 def minor_faults() -> int:
-    """Page faults of this process, all threads, that needed no disk."""
+    """Return the number of page faults of this process, in all threads, that needed no disk access."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
 def load_average() -> float | None:
-    """Of the last minute."""
+    """Return the load average of the last minute, or None where the system has none."""
     try:
         return round(os.getloadavg()[0], 2)
     except (AttributeError, OSError):
@@ -144,7 +142,7 @@ def load_average() -> float | None:
 
 
 class PeakMemory:
-    """Peak memory of what runs in the `with` block, in GB: `allocated_gb` (resident on a CPU) and `reserved_gb`."""
+    """Context that measures peak memory in GB: `allocated_gb` (resident memory on a CPU) and `reserved_gb`."""
 
     allocated_gb: float | None = None
     reserved_gb: float | None = None
@@ -169,7 +167,7 @@ class PeakMemory:
 
 
 def _reset_peak_resident() -> bool:
-    """Give freed memory back to the kernel, then start VmHWM anew. False where the system has no such thing."""
+    """Return freed memory to the kernel and reset VmHWM. Returns False where the system does not support this."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")

@@ -1,9 +1,7 @@
-"""What Dynamo saw: graphs, breaks with reasons, recompilations, CUDA-graph skips, and where compiling took its time.
+"""Report what Dynamo did: graphs, breaks with reasons, recompilations, CUDA-graph skips, and compile time by phase.
 
-Reads torch's own counters after the fact. `reset` starts them anew; only a model that broke is traced a second time,
-for the places of its breaks. Imports torch: workers only.
-
-    python -m bench run --model ViT --dynamic true
+Call `reset` before compiling and `inspect` afterwards: it reads torch's own counters, and traces a model again only to
+locate its graph breaks. Imports torch.
 """
 
 from __future__ import annotations
@@ -22,47 +20,43 @@ from bench.records.scrub import one_line
 
 
 def reset() -> None:
-    """Drop what earlier compilations left behind, so that counts belong to the model compiled next."""
+    """Clear earlier compilations and counters, so that counts belong to the model compiled next."""
     dynamo.reset()
     clear_compilation_metrics()
     counters.clear()
 
 
 def compiled_frames() -> int:
-    """How many frames have been compiled so far: when it stands still, compiling is over."""
+    """Return the number of frames compiled so far. Compiling is over when it no longer grows."""
     return len(get_compilation_metrics())
 
 
 def inspect(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Graphs:
-    """What was compiled since `reset`. A recompilation is not counted as one more graph."""
+    """Return what was compiled since `reset`. A recompilation does not count as a graph."""
     metrics = get_compilation_metrics()
-    recompiles = sum(bool(each.recompile_reason) for each in metrics)
-    breaks = counters["graph_break"]
-    skips = {each.cudagraph_skip_reason: None for each in metrics if each.cudagraph_skip_reason}
+    recompiles = sum(bool(compilation.recompile_reason) for compilation in metrics)
+    breaks = tuple(GraphBreak(reason=one_line(reason)) for reason in counters["graph_break"])
+    skips = dict.fromkeys(reason for compilation in metrics if (reason := compilation.cudagraph_skip_reason))
     if not skips and counters["inductor"]["cudagraph_skips"] and _is_on_cuda(inputs):
         skips = {"for a reason that torch counts but does not keep": None}
     return Graphs(
         graphs=max(0, counters["stats"]["unique_graphs"] - recompiles),
-        breaks=_places(module, inputs) or tuple(GraphBreak(reason=one_line(reason)) for reason in breaks)
-        if breaks
-        else (),
+        breaks=(_located_breaks(module, inputs) or breaks) if breaks else (),
         recompiles=recompiles,
         cudagraph_skips=tuple(one_line(reason) for reason in skips),
     )
 
 
-def _places(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple[GraphBreak, ...]:
+def _located_breaks(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple[GraphBreak, ...]:
     dynamo.reset()
     try:
-        explanation = dynamo.explain(module)(**inputs)
-    except Exception:  # noqa: BLE001 - a model that compiles may still not be explained; the reasons are counted anyway
+        reasons = dynamo.explain(module)(**inputs).break_reasons
+    except Exception:  # noqa: BLE001 - `explain` fails for some models that compile; the counters have the reasons
         return ()
-    return tuple(
-        GraphBreak(reason=one_line(each.reason), location=_place(each.user_stack)) for each in explanation.break_reasons
-    )
+    return tuple(GraphBreak(reason=one_line(each.reason), location=_location(each.user_stack)) for each in reasons)
 
 
-def _place(stack: Any) -> str | None:
+def _location(stack: Any) -> str | None:
     return one_line(f"{stack[-1].filename}:{stack[-1].lineno}") if stack else None
 
 
@@ -71,33 +65,32 @@ def _is_on_cuda(inputs: Mapping[str, Any]) -> bool:
 
 
 BATCHES = (1, 2, 3)
-"""Batches so many times as large as the cell's follow each other: by the third, Dynamo knows that the size changes."""
+"""Multiples of the cell's batch size, tried in order. By the third, Dynamo treats the size as dynamic."""
 
 
 @torch.no_grad()
 def batch_size_recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], dynamic: bool | None) -> int:
-    """How many frames Dynamo traces again when other batch sizes follow. Forgets what was compiled before.
+    """Return how many frames Dynamo traces again for other batch sizes. Clears earlier compilations.
 
-    Nothing is computed: a copy of the module without data runs on the meta device. Only a model whose shapes depend on
-    values, which there are none of, runs as it is. Raises what a model raises then.
+    A copy of the module runs on the meta device, which computes nothing. A model whose shapes depend on values cannot
+    do that and runs as it is; its exceptions are raised.
     """
     with suppress(Exception):
-        return _recompiles(
-            deepcopy(module).to("meta"), {name: each.to("meta") for name, each in inputs.items()}, dynamic
-        )
+        meta_inputs = {name: value.to("meta") for name, value in inputs.items()}
+        return _recompiles(deepcopy(module).to("meta"), meta_inputs, dynamic)
     return _recompiles(module, inputs, dynamic)
 
 
 def _recompiles(module: torch.nn.Module, inputs: Mapping[str, torch.Tensor], dynamic: bool | None) -> int:
     reset()
     traced = torch.compile(module, backend="eager", dynamic=dynamic)
-    for times in BATCHES:
-        traced(**{name: torch.cat([value] * times) for name, value in inputs.items()})
-    return sum(bool(each.recompile_reason) for each in get_compilation_metrics())
+    for multiple in BATCHES:
+        traced(**{name: torch.cat([value] * multiple) for name, value in inputs.items()})
+    return sum(bool(compilation.recompile_reason) for compilation in get_compilation_metrics())
 
 
 def phases_s() -> dict[str, float]:
-    """Seconds spent compiling since `reset`, by the `PHASES` of a record."""
+    """Return the seconds spent compiling since `reset`, by the `PHASES` of a record."""
     metrics = get_compilation_metrics()
     frames, backend, inductor = (
         _total(metrics, name)
@@ -108,4 +101,4 @@ def phases_s() -> dict[str, float]:
 
 
 def _total(metrics: list[CompilationMetrics], name: str) -> float:
-    return sum(getattr(each, name) or 0.0 for each in metrics)
+    return sum(getattr(compilation, name) or 0.0 for compilation in metrics)

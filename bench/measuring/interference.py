@@ -1,10 +1,7 @@
-"""What other programs take of the CPU while a round is timed.
+"""Detect other programs that use the CPU while a round is timed. Imports no torch.
 
-The kernel's account of the cores, less what this process used itself, is what others had, and what the host of a
-virtual machine withheld. A sibling thread of the same core, or a neighbour in the cache, shows in no account. What the
-system does not tell disturbs nothing. No torch here.
-
-    python -m bench run --device cpu --model ViT
+`CpuWatch` compares the kernel's CPU times with those of this process: the rest went to other programs, or to other
+virtual machines. It cannot see sharing of a physical core or a cache. Without CPU times, no round counts as disturbed.
 """
 
 from __future__ import annotations
@@ -20,20 +17,21 @@ from bench.machine import cores
 from bench.records.record import Telemetry
 
 SHARE = 0.05
-"""Of a core, taken by others during a round: variants that wait for all their threads lose as much."""
+"""Threshold: the share of one core that others used during a round. A variant that waits for all its threads loses the
+same share."""
 
 LEAST_S = 0.03
-"""The account ticks every 10 ms on each core: on two quiet ones it is wrong by up to 20 ms."""
+"""Minimum CPU time of others. CPU times tick every 10 ms on each core, so that two idle cores show up to 20 ms."""
 
 REASON = "other programs"
-"""Among the reasons of a `Telemetry`."""
+"""The name of this disturbance among the throttle reasons of a `Telemetry`."""
 
 IDLE = ("idle", "iowait", "guest", "guest_nice")
-"""Fields that are no use of a core, or are contained in another."""
+"""CPU-time fields that are idle time or part of another field."""
 
 
 class CpuReading(NamedTuple):
-    """Seconds on the wall clock, of all cores that this process may use, and of its own threads."""
+    """Wall time, CPU time of all cores that this process may use, and CPU time of this process, in seconds."""
 
     at: float
     busy: float
@@ -41,16 +39,16 @@ class CpuReading(NamedTuple):
 
 
 class CpuWatch:
-    """Looks after every round whether others used the cores that the threads of this process need."""
+    """Checks after each round whether other programs used the cores that the threads of this process need."""
 
     def __init__(self, threads: int, read: Callable[[], CpuReading] | None = None) -> None:
         self._read = read or look
-        self._spare = max(0, (cores() or 1) - threads)  # where others are welcome
+        self._spare = max(0, (cores() or 1) - threads)  # cores that others may use
         self._before = self._read()
         self._disturbed = 0
 
     def is_disturbed(self) -> bool:
-        """Whether they did since the last look; call it once a round."""
+        """Return whether they did since the last call. Call it once per round."""
         before, self._before = self._before, self._read()
         passed, busy, own = (now - then for now, then in zip(self._before, before, strict=True))
         is_disturbed = busy - own - self._spare * passed > max(SHARE * passed, LEAST_S)
@@ -58,7 +56,7 @@ class CpuWatch:
         return is_disturbed
 
     def telemetry(self, kept: int) -> Telemetry:
-        """How many rounds were disturbed; `kept` of them were not repeated."""
+        """Return the counts of disturbed rounds, of which `kept` were not repeated."""
         return Telemetry(
             throttle_reasons={REASON: self._disturbed} if self._disturbed else {},
             repeated_rounds=self._disturbed - kept,
@@ -67,13 +65,13 @@ class CpuWatch:
 
 
 def look() -> CpuReading:
-    """Now. Without an account of the cores, nobody else uses them."""
+    """Read the CPU times now. Without them, the reading shows only this process."""
     own = time.process_time()
     try:
-        account = psutil.cpu_times(percpu=True)
-        mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(account))
-        used = [account[core] for core in mine]
+        times = psutil.cpu_times(percpu=True)
+        usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(times))
+        used = [times[core] for core in usable]
     except (IndexError, OSError, NotImplementedError):
         return CpuReading(time.perf_counter(), own, own)
-    busy = sum(sum(each) - sum(getattr(each, field, 0.0) for field in IDLE) for each in used)
+    busy = sum(sum(core) - sum(getattr(core, field, 0.0) for field in IDLE) for core in used)
     return CpuReading(time.perf_counter(), busy, own)

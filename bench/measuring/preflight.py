@@ -1,5 +1,7 @@
-"""Before a sweep: which device, what machine, who else uses it, and can the checkpoints be read? Imports torch: workers
-only."""
+"""Check the machine before a sweep: choose and describe the device, refuse busy devices and unreadable checkpoints.
+
+Imports torch.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,15 @@ from bench.plans.messages import Machine, Preflight
 
 
 def preflight(request: Preflight) -> Machine:
-    """The machine that would be measured. Raises `AtlasError` for a device that is missing or busy, and for an
-    unreadable checkpoint."""
+    """Return the machine to be measured.
+
+    Raises `AtlasError` for a missing or busy device, and for an unreadable checkpoint.
+    """
     device = choose_device(request.device)
     if not request.allow_busy:
         _refuse_busy_device(device)
     if request.recipes:
-        from bench.measuring.build import architecture  # noqa: PLC0415 - seconds, which only a checkpoint needs
+        from bench.measuring.build import architecture  # noqa: PLC0415 - takes seconds
 
         for recipe in request.recipes:
             architecture(recipe)
@@ -30,8 +34,8 @@ def _refuse_busy_device(device: torch.device) -> None:
     if pids:
         who = f"process {pids[0]} is" if len(pids) == 1 else f"processes {', '.join(map(str, pids))} are"
         raise AtlasError(
-            f"{who} computing on this {device.type} device: no latency measured meanwhile means anything",
+            f"{who} computing on this {device.type} device, which would distort every latency",
             where=f"--device {device.type}",
             remedy="wait, end what runs there, or choose another GPU with CUDA_VISIBLE_DEVICES; --allow-busy measures "
-            "nevertheless, and calls the result unstable",
+            "anyway and marks the result as unstable",
         )

@@ -1,10 +1,8 @@
-"""What a model has to do, and what the device could do: the two sides of a roofline. Imports torch: workers only.
+"""Measure both sides of a roofline: the work of a model and the peak rates of the device. Imports torch.
 
-Enter a module and one batch, leave its `Work`: floating-point operations, and bytes that eager moves between memory and
-its operations, as if no cache held anything between two. Enter a device and a data type, leave its `Peaks`, measured
-with nothing but a matrix product and a copy.
-
-    python -m bench run --model ResNet
+`work` takes a module and one batch, and returns its `Work`: floating-point operations, and the bytes that eager
+operations read and write, assuming no cache. `peaks` takes a device and a data type, and returns its `Peaks`, measured
+with a matrix product and a copy.
 """
 
 from __future__ import annotations
@@ -27,38 +25,38 @@ from bench.records.record import Peaks, Work
 aten = torch.ops.aten
 
 NO_TRAFFIC = {aten.empty, aten.empty_like, aten.empty_strided, aten.new_empty, aten.new_empty_strided}
-"""Reserve memory, and touch none of it."""
+"""Operations that reserve memory without touching it."""
 
-VIEWS = {aten._unsafe_view, aten._reshape_alias}  # noqa: SLF001 - that is what they are called
-"""Views whose schema doesn't say so."""
+VIEWS = {aten._unsafe_view, aten._reshape_alias}  # noqa: SLF001 - their names
+"""Views whose schema does not say so."""
 
 CONVOLUTIONS = {aten.convolution, aten._convolution, aten.cudnn_convolution}  # noqa: SLF001 - as above
-"""What has a setting of its own for TF32."""
+"""Operations with their own setting for TF32."""
 
 GATHERS = {aten.embedding, aten.index, aten.index_select, aten.gather}
-"""Read of their first tensor no more than they write."""
+"""Operations that read no more of their first tensor than they write."""
 
 PEAK_S = 0.3
-"""For each of the two peaks: enough for the clock to settle and for the best of several repetitions."""
+"""Seconds per peak, enough for the clock to settle and for several repetitions."""
 
 LONG_S = 0.02
-"""A product that takes so long is large enough: what starting it costs is lost in it."""
+"""Seconds of a product that is large enough to make launch overhead negligible."""
 
 SMALLEST_PRODUCT, LARGEST_PRODUCT = 256, 8192
-"""Rows of the square matrices. Doubled until a product is long: a CPU may be slow in a 16-bit type."""
+"""Rows of the square matrices, doubled until a product takes `LONG_S`. A CPU may be slow in 16-bit types."""
 
 COPY_BYTES = {"cpu": 128 * 2**20}
-"""More than any cache holds, and quickly allocated …"""
+"""More than any cache holds, and still quick to allocate."""
 
 COPY_BYTES_ELSEWHERE = 1024 * 2**20
-"""… which on an accelerator it always is."""
+"""On an accelerator, where allocation is always quick."""
 
 FAULT_BYTES, FAULT_REPETITIONS = 32 * 2**20, 3
 """Fresh memory to touch: thousands of pages."""
 
 
-class _Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Adds up, operation by operation, what runs below it."""
+class _OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Adds up the work of all operations that run within its context."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -85,7 +83,7 @@ class _Ledger(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _formula(packet: Any) -> Callable[..., int] | None:
-    """Of torch's own counter, which knows the fused attention of CUDA but not that of a CPU: it's the same work."""
+    """Return the FLOP formula of torch's counter. It lacks fused attention on a CPU, whose work equals that on CUDA."""
     if packet not in flop_registry and "scaled_dot_product" in packet.__name__:
         packet = aten._scaled_dot_product_flash_attention  # noqa: SLF001 - as above
     formula: Callable[..., int] | None = flop_registry.get(packet)
@@ -93,40 +91,40 @@ def _formula(packet: Any) -> Callable[..., int] | None:
 
 
 def _traffic(packet: Any, inputs: Any, output: Any) -> int:
-    read = [_bytes(each) for each in tree_leaves(inputs) if isinstance(each, torch.Tensor)]
-    written = [_bytes(each) for each in tree_leaves(output) if isinstance(each, torch.Tensor)]
+    read = [_bytes(leaf) for leaf in tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]
+    written = [_bytes(leaf) for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor)]
     if packet in GATHERS:
         read[0] = min(read[0], sum(written))
     return sum(read) + sum(written)
 
 
 def _bytes(tensor: torch.Tensor) -> int:
-    """Of distinct elements: an expanded dimension is read from the same place again."""
+    """Return the bytes of distinct elements, counting an expanded dimension once."""
     return tensor.element_size() * math.prod(
         size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride
     )
 
 
 def work(module: torch.nn.Module, inputs: Mapping[str, Any], compiled_traffic_bytes: float | None = None) -> Work:
-    """What one eager call does, found by doing it; `compiled_traffic_bytes` is known from `inductor_traffic`."""
-    with torch.no_grad(), _Ledger() as ledger:
+    """Count the work of one eager call by running it. `compiled_traffic_bytes` comes from `inductor_traffic`."""
+    with torch.no_grad(), _OperationCounter() as counter:
         module(**inputs)
     return Work(
-        flop=float(ledger.flop),
-        traffic_bytes=float(ledger.traffic_bytes),
-        streamed_bytes=float(ledger.streamed_bytes),
+        flop=float(counter.flop),
+        traffic_bytes=float(counter.traffic_bytes),
+        streamed_bytes=float(counter.streamed_bytes),
         compiled_traffic_bytes=compiled_traffic_bytes,
-        convolution_flop=float(ledger.convolution_flop),
+        convolution_flop=float(counter.convolution_flop),
     )
 
 
 @contextmanager
 def inductor_traffic() -> Iterator[list[int]]:
-    """Bytes that the kernels of each graph read and write which Inductor compiles meanwhile, by its own account.
+    """Collect the memory traffic of each graph that Inductor compiles within the context, in bytes, as it counts it.
 
-    It counts as `work` does: what an operation needs, and nothing for what stays within a fused kernel.
+    Like `work`, it counts the operands of each kernel and nothing within a fused kernel.
     """
-    from torch._inductor.graph import GraphLowering  # noqa: PLC0415 - all of Inductor, which takes seconds
+    from torch._inductor.graph import GraphLowering  # noqa: PLC0415 - takes seconds
 
     graphs: list[int] = []
     compile_to_module = GraphLowering.compile_to_module
@@ -135,7 +133,7 @@ def inductor_traffic() -> Iterator[list[int]]:
         try:
             return compile_to_module(graph)
         finally:
-            with suppress(Exception):  # that account is not public: without it one cause is unknown, and nothing else
+            with suppress(Exception):  # not a public interface; without it, only one cause stays unknown
                 graphs.append(sum(node.get_read_write_buffers_sizes() for node in graph.scheduler.nodes))
 
     GraphLowering.compile_to_module = counted  # type: ignore[assignment, method-assign]
@@ -149,10 +147,13 @@ def inductor_traffic() -> Iterator[list[int]]:
 
 
 def peaks(device: torch.device, dtype: torch.dtype, clock: Callable[[], float] = time.perf_counter) -> Peaks:
-    """The best of several matrix products and copies, with this process's threads and settings, in about a second."""
+    """Return the best rates of several matrix products and copies, with this process's threads and settings.
+
+    This takes about a second.
+    """
 
     def best(operation: Callable[[], object]) -> float:
-        """Seconds of the fastest repetition; the first only warms up."""
+        """Return the seconds of the fastest repetition after the first, which warms up."""
         return min(list(_repeated(operation, device, clock))[1:])
 
     def product_flop_s() -> float:
@@ -177,7 +178,7 @@ def peaks(device: torch.device, dtype: torch.dtype, clock: Callable[[], float] =
 
 
 def _is_tf32_for_convolutions_alone(device: torch.device, dtype: torch.dtype) -> bool:
-    """As torch has it on CUDA unless told otherwise."""
+    """Return whether only convolutions may use TF32, torch's default on CUDA."""
     if (device.type, dtype) != ("cuda", torch.float32):
         return False
     return torch.backends.cudnn.allow_tf32 and not torch.backends.cuda.matmul.allow_tf32
@@ -185,7 +186,7 @@ def _is_tf32_for_convolutions_alone(device: torch.device, dtype: torch.dtype) ->
 
 @contextmanager
 def _tf32() -> Iterator[None]:
-    """Products use it meanwhile."""
+    """Let matrix products use TF32 within the context."""
     torch.backends.cuda.matmul.allow_tf32 = True
     try:
         yield
@@ -211,7 +212,7 @@ def _large_product(
 
 
 def _repeated(operation: Callable[[], object], device: torch.device, clock: Callable[[], float]) -> Iterator[float]:
-    """Seconds of each repetition: at least three, and as many as `PEAK_S` holds."""
+    """Yield the seconds of each repetition: at least three, and as many as fit into `PEAK_S`."""
     start, count = clock(), 0
     while count < 3 or clock() - start < PEAK_S:
         yield _timed(operation, device, clock)
@@ -219,14 +220,14 @@ def _repeated(operation: Callable[[], object], device: torch.device, clock: Call
 
 
 def _page_fault_s(clock: Callable[[], float]) -> float:
-    """Seconds by which the first write to a page takes longer than the second."""
+    """Return the extra seconds of the first write to a page over the second."""
     with mmap.mmap(-1, FAULT_BYTES) as memory:
         buffer = (ctypes.c_char * FAULT_BYTES).from_buffer(memory)
         times = [clock()]
         for _ in range(2):
             ctypes.memset(buffer, 1, FAULT_BYTES)
             times.append(clock())
-        del buffer  # memory that is still referred to can't be given back
+        del buffer  # `memory` cannot be closed while it is referenced
     first, second = times[1] - times[0], times[2] - times[1]
     return max(0.0, first - second) / (FAULT_BYTES / mmap.PAGESIZE)
 

@@ -1,13 +1,9 @@
-"""Sampling: warm up, interleave, stop. Two callables enter, raw samples leave; no torch, and the clock can be replaced.
+"""Sample latencies: warm up, interleave two variants, and stop. Imports no torch; tests replace the clock.
 
-A `Subject` is one variant: a call runs forward and waits until the device has finished. Rounds of an eager block and a
-compiled block alternate in random order, so that what the machine does meanwhile hits both variants alike; their ratio
-is
-taken round by round. What the change of variants itself costs falls on a call before each block, which is no sample: a
-program that runs one variant would not see it. The constants, each with its reason, are those of
-`bench.plans.profiles.Sampling`.
-
-    python -m bench run --profile quick --model ViT
+`sample` takes `Subject`s, one for each variant, and collects raw samples in them. A round has an eager and a compiled
+block in random order, so that disturbances of the machine affect both alike, and speedups are ratios within a round.
+An unsampled call before each block absorbs the cost of switching variants, which a program with one variant does not
+have. `bench.plans.profiles.Sampling` explains the constants.
 """
 
 from __future__ import annotations
@@ -25,21 +21,21 @@ from bench.plans.profiles import Sampling
 from bench.statistics.statistics import Precision, has_converged, is_precise
 
 Clock = Callable[[], int]
-"""Nanoseconds; `time.perf_counter_ns` unless a test replaces it."""
+"""Returns nanoseconds."""
 
 Call = Callable[[int], object]
-"""Run forward on the batch of that number (taken modulo the batches there are) and wait for the device."""
+"""Runs forward on the batch of this number, modulo the number of batches, and waits for the device."""
 
 
 @dataclass
 class Subject:
-    """One variant under measurement: its call, and what has been seen of it. Latencies in ms."""
+    """One variant under measurement: its call and its latencies in ms."""
 
     call: Call
     warmup_ms: list[float] = field(default_factory=list)
     rounds_ms: list[tuple[float, ...]] = field(default_factory=list)
-    lead_ms: list[tuple[float, ...]] = field(default_factory=list)  # before the block of each round
-    repeated_s: float = 0.0  # in calls of rounds that were repeated
+    lead_ms: list[tuple[float, ...]] = field(default_factory=list)  # of the unsampled calls before each block
+    repeated_s: float = 0.0  # time in calls of discarded rounds
     faults: int = 0
     next_batch: int = 0
 
@@ -49,23 +45,23 @@ class Subject:
 
     @property
     def seconds(self) -> float:
-        """In calls of rounds, of the blocks and before them."""
+        """Time in calls of all rounds, including the unsampled ones."""
         return sum(map(sum, (*self.rounds_ms, *self.lead_ms))) / 1e3
 
     def clear_rounds(self) -> None:
-        """Before it is sampled again."""
+        """Discard all rounds, so that the subject can be sampled again."""
         self.rounds_ms.clear()
         self.lead_ms.clear()
         self.repeated_s = 0.0
         self.faults = 0
 
     def medians_ms(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """The median of each round, shape (rounds,)."""
+        """Return the median latency of each round, of shape (rounds,)."""
         return np.array([statistics.median(calls) for calls in self.rounds_ms])
 
 
 def timed(subject: Subject, calls: int, clock: Clock = time.perf_counter_ns) -> tuple[float, ...]:
-    """Latencies in ms of that many calls, one after the other, going through the batches in turn."""
+    """Return the latencies in ms of consecutive calls, which use the batches in turn."""
     latencies = []
     for _ in range(calls):
         start = clock()
@@ -76,7 +72,7 @@ def timed(subject: Subject, calls: int, clock: Clock = time.perf_counter_ns) -> 
 
 
 def warm_up(subject: Subject, sampling: Sampling, clock: Clock = time.perf_counter_ns) -> None:
-    """Call until the latency has settled: enough calls, enough time, two adjacent windows that agree; or the cap."""
+    """Call until the latency has settled (enough calls and time, and two adjacent windows that agree), or the cap."""
     while not _is_warm(subject.warmup_ms, sampling):
         subject.warmup_ms.extend(timed(subject, 1, clock))
 
@@ -94,11 +90,11 @@ def _is_warm(latencies_ms: list[float], sampling: Sampling) -> bool:
 
 @dataclass(frozen=True)
 class Round:
-    """Progress: how many rounds are done, and why sampling stops after this one."""
+    """Progress of sampling: the number of rounds so far, and why it stops after this one."""
 
     number: int
     stop_reason: str | None = None
-    disturbed: int = 0  # rounds that had to be kept although the device was throttled or used by others
+    disturbed: int = 0  # rounds kept although the device was throttled or used by other programs
 
 
 def sample(
@@ -110,23 +106,22 @@ def sample(
     faults: Callable[[], int] = lambda: 0,
     is_disturbed: Callable[[], bool] = lambda: False,
 ) -> Iterator[Round]:
-    """Take rounds until a reason to stop, yielding after each; samples gather in the subjects: eager and compiled, or
-    eager alone.
+    """Sample rounds until a stop condition, yielding after each. `subjects` are eager and compiled, or eager alone.
 
-    `faults` reads a running count of page faults, `is_disturbed` asks the device after each round; a disturbed round is
-    repeated, as long as `max_repeats` and `max_s` allow, and then kept and counted.
+    `faults` returns a running count of page faults. `is_disturbed` is called after each round; a disturbed round is
+    repeated within the limits `max_repeats` and `max_s`, and beyond them kept and counted.
     """
     blocks = {id(subject): _block_length(subject, sampling) for subject in subjects}
     leads = _leads(subjects, sampling)
     start, repeats, disturbed, number, reason = clock(), 0, 0, 0, None
     while reason is None:
-        made = {}
+        round_faults = {}
         for subject in rng.sample(subjects, len(subjects)):
-            subject.next_batch -= leads  # those that had their turn, so that all batches get into blocks
+            subject.next_batch -= leads  # so that blocks, not the calls before them, go through all batches
             subject.lead_ms.append(timed(subject, leads, clock))
             before = faults()
             subject.rounds_ms.append(timed(subject, blocks[id(subject)], clock))
-            made[id(subject)] = faults() - before
+            round_faults[id(subject)] = faults() - before
         seconds = (clock() - start) / 1e9
         if is_disturbed():
             if repeats < sampling.max_repeats and seconds < sampling.max_s:
@@ -136,14 +131,14 @@ def sample(
                 continue
             disturbed += 1
         for subject in subjects:
-            subject.faults += made[id(subject)]
+            subject.faults += round_faults[id(subject)]
         number += 1
         reason = _stop_reason(subjects, sampling, number, seconds)
         yield Round(number, reason, disturbed)
 
 
 def expected_rounds(subjects: Sequence[Subject], sampling: Sampling) -> int:
-    """About how many rounds there will be at most, for a progress bar."""
+    """Return an estimate of the maximum number of rounds, for a progress bar."""
     leads = _leads(subjects, sampling)
     variants_ms = [_settled_ms(subject, sampling) * (leads + _block_length(subject, sampling)) for subject in subjects]
     within = max(sampling.floor_rounds, round(sampling.max_s * 1e3 / sum(variants_ms)))
@@ -151,7 +146,7 @@ def expected_rounds(subjects: Sequence[Subject], sampling: Sampling) -> int:
 
 
 def _leads(subjects: Sequence[Subject], sampling: Sampling) -> int:
-    """Calls before each block: none where no other variant comes between two blocks."""
+    """Return the number of calls before each block. A single variant needs none."""
     return sampling.lead_calls if len(subjects) > 1 else 0
 
 

@@ -1,10 +1,8 @@
-"""What an accelerator says of itself: clock, temperature, power, energy, why it slows down, and who else uses it.
+"""Read an accelerator's sensors: clock, temperature, power, energy, throttle reasons, and processes that use it.
 
-Enter a device; leave readings between rounds, as a `Telemetry`. NVIDIA is asked through NVML, AMD through what
-`torch.cuda` passes on; Intel and Apple tell torch nothing. What can't be read is named, never guessed. Imports torch:
-workers only.
-
-    python -m bench run --device cuda --model ViT
+`Sensors` takes a device and answers single questions; `DeviceWatch` reads it between rounds and returns a `Telemetry`.
+NVIDIA devices are read through NVML, AMD devices through `torch.cuda`; Intel and Apple devices provide nothing. What
+cannot be read is listed as unreadable. Imports torch.
 """
 
 from __future__ import annotations
@@ -28,14 +26,15 @@ except ImportError:
     pynvml = None
 
 READ_EVERY_S = 0.1
-"""Between two readings: one takes well below a millisecond, so that all together cost less than 1%, and none falls
-into a timed call. While the device is slowed down, that alone is asked after every round."""
+"""Time between readings, outside of timed calls. One takes well below a millisecond, so that they cost less than 1%.
+While the device is throttled, the throttle reasons are read after every round."""
 
 ENERGY_S = 1.0
-"""Least time between two ticks of the energy counter, which ticks every 20 to 100 ms: an error of a tenth at most."""
+"""Minimum time between the first and last tick of the energy counter, which ticks every 20 to 100 ms: an error of 10%
+at most."""
 
 ENERGY_PATIENCE_S = 5.0
-"""Without a tick for so long, the counter stands still."""
+"""Maximum wait for a tick of the energy counter."""
 
 QUESTIONS = ("clock", "temperature", "power", "slowdown", "energy", "processes")
 
@@ -44,31 +43,35 @@ Answers = Mapping[str, Callable[[], Any]]
 
 
 class Sensors:
-    """One accelerator, open to `QUESTIONS`. What it can't answer is None, and listed in `unreadable`."""
+    """The sensors of one accelerator. A question that it cannot answer returns None and is added to `unreadable`."""
 
     def __init__(self, device: torch.device) -> None:
         self.unreadable: set[str] = set()
-        self.hidden: set[str] = set()  # answered, but not for the whole machine
+        self.hidden: set[str] = set()  # answered for this container only
         self._device = device
         self._answers = _answers(device)
         for question in QUESTIONS:
             self.read(question)
 
     def read(self, question: str) -> Any | None:
-        """MHz, °C, W, a set of reasons, J since some moment, a set of process ids, the driver's version; or None."""
+        """Return the answer to one of `QUESTIONS` or "driver", or None.
+
+        Clock in MHz, temperature in °C, power in W, energy in J since some moment; sets of throttle reasons and process
+        ids; the driver's version.
+        """
         if question not in self.unreadable:
-            with suppress(Exception):  # whatever the library raises, the device has not said it
+            with suppress(Exception):  # the library may raise anything
                 return self._answers[question]()
             self.unreadable.add(question)
         return None
 
     def other_processes(self) -> tuple[int, ...]:
-        """Processes that compute on the device and are none of ours.
+        """Return the ids of processes that compute on the device and do not belong to this run.
 
-        None are found where nobody tells. A container may hide other processes: where this one is hidden as well
-        nothing is known, and else only of those within, which `unreadable` says.
+        The result is empty if the processes are unknown. A container may hide processes outside of it, which telemetry
+        lists as unreadable; if it hides this process too, nothing is known.
         """
-        torch.empty(1, device=self._device)  # from here on, this process is one of them
+        torch.empty(1, device=self._device)  # makes this process visible to the driver
         pids = self.read("processes") or set()
         if os.getpid() not in pids:
             self.unreadable.add("processes")
@@ -79,26 +82,26 @@ class Sensors:
 
 
 def _sees_all_processes() -> bool:
-    """Whether this process is in the namespace of the machine itself, whose number Linux has fixed."""
+    """Return whether this process is in the PID namespace of the host, which has a fixed number in Linux."""
     with suppress(OSError):
         return str(Path("/proc/self/ns/pid").readlink()) == "pid:[4026531836]"
     return False
 
 
 def _is_ours(pid: int) -> bool:
-    """This process, the one that started it, and what either of them started to compile."""
+    """Return whether the process is this one, its parent, or a compile worker of either."""
     with suppress(OSError):
         return pid in (os.getpid(), os.getppid()) or os.getpgid(pid) == os.getpgrp()
-    return True  # it has ended since
+    return True  # it has ended
 
 
 def _answers(device: torch.device) -> Answers:
     if device.type != "cuda":
         return {}
     if torch.version.hip:
-        # Not its power: in which unit torch passes that on, its documentation and its code disagree.
+        # Power is left out, because torch's documentation and code disagree on its unit.
         return {"clock": torch.cuda.clock_rate, "temperature": torch.cuda.temperature}
-    with suppress(Exception):  # no pynvml, no driver, or no such device, as in a partition of one
+    with suppress(Exception):  # no pynvml, no driver, or no such device, as for a MIG partition
         pynvml.nvmlInit()
         uuid = torch.cuda.get_device_properties(device).uuid
         return _nvml(pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}"))
@@ -113,12 +116,12 @@ def _nvml(handle: Any) -> Answers:
         "slowdown": lambda: named(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
         "energy": lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3,
         "driver": lambda: str(pynvml.nvmlSystemGetDriverVersion()),
-        "processes": lambda: {each.pid for each in pynvml.nvmlDeviceGetComputeRunningProcesses(handle)},
+        "processes": lambda: {process.pid for process in pynvml.nvmlDeviceGetComputeRunningProcesses(handle)},
     }
 
 
 class DeviceWatch:
-    """Looks at the sensors between rounds, seldom, and keeps what they said."""
+    """Reads the sensors between rounds, at most every `READ_EVERY_S`, and keeps the readings."""
 
     def __init__(self, sensors: Sensors, clock: Clock = time.monotonic) -> None:
         self._sensors = sensors
@@ -130,7 +133,7 @@ class DeviceWatch:
         self._throttled_rounds = 0
 
     def is_disturbed(self) -> bool:
-        """Whether the device has been found slowed down after this round; call it once a round."""
+        """Return whether the device is throttled. Call it once per round."""
         is_due = self._clock() >= self._next
         if is_due or self._throttled:
             reasons = self._sensors.read("slowdown") or frozenset()
@@ -146,7 +149,7 @@ class DeviceWatch:
         return self._throttled
 
     def telemetry(self, kept: int) -> Telemetry:
-        """All of it; `kept` of the throttled rounds were not repeated."""
+        """Return all readings and counts; `kept` of the throttled rounds were not repeated."""
         return Telemetry(
             clock_mhz=tuple(self._readings["clock"]),
             temperature_c=tuple(self._readings["temperature"]),
@@ -159,9 +162,10 @@ class DeviceWatch:
 
 
 def energy_j(sensors: Sensors, block: Callable[[], int], clock: Clock = time.monotonic) -> float | None:
-    """Joules of the device for one call; `block` makes some and says how many. None where no counter counts.
+    """Return the energy of the device per call in J, or None without a working counter.
 
-    Counted from one tick of the device's counter to another, so that neither end is a guess.
+    `block` makes some calls and returns their number. Energy is measured between two ticks of the device's counter, so
+    that both ends are exact.
     """
     before = sensors.read("energy")
     if before is None:

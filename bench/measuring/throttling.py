@@ -1,7 +1,4 @@
-"""Why an NVIDIA device slows itself down, by the bits of NVML's answer. No torch here.
-
-python -m bench doctor
-"""
+"""Name the reasons why an NVIDIA device is throttled, from the bit mask that NVML returns. Imports no torch."""
 
 from __future__ import annotations
 
@@ -11,12 +8,12 @@ SLOWDOWNS = {
     "hardware thermal slowdown": 0x40,
     "hardware power brake": 0x80,
 }
-"""A device that is held back by heat or a fault: a round measured meanwhile is repeated."""
+"""Slowdowns by heat or a fault. A round measured during one is repeated."""
 
 LIMITS = {"application clocks": 0x02, "power cap": 0x04, "synchronised boost": 0x10, "display clocks": 0x100}
-"""Limits that belong to the device and its settings: noted, and no reason to repeat a round."""
+"""Limits of the device and its settings. They are recorded, and no round is repeated for them."""
 
 
 def named(bits: int) -> frozenset[str]:
-    """The reasons in an answer of NVML; what is neither a slowdown nor a limit, such as idling, is none."""
+    """Return the names of the slowdowns and limits in a bit mask. Other bits, such as idling, are ignored."""
     return frozenset(name for name, bit in {**SLOWDOWNS, **LIMITS}.items() if bits & bit)

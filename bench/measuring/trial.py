@@ -1,8 +1,6 @@
-"""One cell, measured in this process from building to verdict. Imports torch: workers only.
+"""Measure one cell in this process, from building the model to the verdict. Imports torch.
 
-Enter a `Job`; leave an `Outcome`. Read `run` for the protocol; what fails keeps what was found before it.
-
-    python -m bench run --model ViT
+`run` takes a `Job` and returns a `CellOutcome`; it is the protocol. A failure keeps what was measured before it.
 """
 
 from __future__ import annotations
@@ -13,68 +11,48 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from copy import deepcopy
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 import torch
 
+from bench.errors import attempt
 from bench.measuring import accuracy, graphs, roofline
-from bench.measuring.build import Inputs, Loaded, load
-from bench.measuring.environment import PeakMemory, load_average, minor_faults
+from bench.measuring.build import Inputs, Loaded
+from bench.measuring.environment import load_average, minor_faults
 from bench.measuring.interference import CpuWatch
-from bench.measuring.rounds import Round, Subject, expected_rounds, sample, timed, warm_up
-from bench.measuring.sensors import DeviceWatch, Sensors, energy_j
-from bench.plans.messages import Job, Outcome, Phase, Send, is_out_of_memory
+from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
+from bench.measuring.sensors import DeviceWatch
+from bench.measuring.variants import Variants, load_job
+from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records.record import Accuracy, Compilation, Measurement, Status, Variant
 from bench.records.scrub import one_line
 from bench.statistics.statistics import median_interval
 
 T = TypeVar("T")
 
-FIRST_CALLS = 3
-"""Calls that make a compiled model ready: one compiles; with CUDA graphs the second warms up and the third records."""
-
-WARM_UPS = 3
-"""Times that a compiled model is warmed up at most, should it still compile meanwhile."""
-
 UNSTABLE = 0.15
-"""Half-width of the 95% interval of a latency within the process, as a share, from which it is called unstable."""
-
-PEAK_CALLS = 1
-"""Calls in the pass for peak memory: both variants have run often enough to have allocated what they keep."""
-
-EVENT_CALLS = 10
-"""Calls between two CUDA events, for the time that the device itself is busy."""
-
-HEAD_START, CYCLES_PER_MS = 1.5, 3_000_000
-"""The device sleeps for so many latencies while the host queues the call: then no gap between its kernels is the
-host's. No clock of an SM is faster, so it sleeps long enough."""
-
-REPLAYING = ("reduce-overhead", "max-autotune")
-"""Modes with CUDA graphs, whose replays the allocator does not see."""
+"""Half-width of the 95% interval of a latency within the process, as a share, above which the cell is unstable."""
 
 RETRACE_CAP_S = 240.0
-"""For tracing with other batch sizes: seconds for most models, minutes where the windows of a Swin depend on them."""
-
-ENERGY_BLOCK_MS = 20.0
-"""Calls between two looks at the energy counter, which ticks no faster."""
+"""Time limit to trace other batch sizes, which takes seconds for most models, and minutes for a Swin with windows that
+depend on the batch."""
 
 BUSY = "another process was computing on the device"
 
-TELL_EVERY_S = 1.0
-"""Between reports of progress while sampling: each wakes the parent."""
+REPORT_EVERY_S = 1.0
+"""Time between reports of progress while sampling. Each wakes the parent."""
 
 
 @torch.no_grad()
-def run(job: Job, send: Send) -> Outcome:
+def run(job: Job, send: Send) -> CellOutcome:
     """Measure the cell of the job.
 
-    Eager runs before anything is compiled, since buffers made on a first call would show as graph breaks. Compiling is
-    timed until the model is ready; then both variants are warm and take turns. Whatever explains the result comes last:
-    looking at it disturbs.
+    Eager runs before anything is compiled, because buffers that a model creates on its first call would cause graph
+    breaks. After the timed compilation, both variants are warmed up and sampled in turn. Diagnostics come last, because
+    they disturb the measurement.
     """
     send(Phase(name="building"))
     size = None
@@ -82,18 +60,18 @@ def run(job: Job, send: Send) -> Outcome:
         variants = Variants(job)
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
-            return Outcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
+            return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
         outputs = [variants.output(variants.eager) for _ in range(2)]
         warm_up(variants.eager, job.sampling)
-    except Exception as error:  # noqa: BLE001 - whatever a model raises is how its cell ended
+    except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
         return _failure(error, Status.EAGER_OOM, size)
 
     failed = None
     try:
         send(Phase(name="compiling"))
-        begun = time.perf_counter()
+        start = time.perf_counter()
         with roofline.inductor_traffic() as compiled_traffic:
-            imported_ms = (time.perf_counter() - begun) * 1e3  # Inductor, which else the first call would import
+            imported_ms = (time.perf_counter() - start) * 1e3  # of Inductor, otherwise part of the first call
             first, *others = variants.compile()
         first_calls_ms = (imported_ms + first, *others)
         outputs.append(variants.output(variants.compiled))
@@ -108,146 +86,30 @@ def run(job: Job, send: Send) -> Outcome:
             compilation=_compilation(job, first_calls_ms, variants.compiled),
             graphs=graphs.inspect(variants.loaded.module, variants.loaded.batches[0]),
         )
-        found = _accuracy(variants, *outputs[1:])
-        measurement = _explained(variants, measurement, compiled_traffic)
+        errors = _accuracy(variants, *outputs[1:])
+        measurement = _with_diagnostics(variants, measurement, compiled_traffic)
     except Exception as error:  # noqa: BLE001 - as above
         failed = _failure(error, Status.OOM, size)
-    if failed:  # only now: the traceback held what the failed call had allocated
+    if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
         variants.release_compiled()
         return msgspec.structs.replace(failed, measurement=_eager_alone(variants, send))
-    if accuracy.is_finite(found):
-        measurement = msgspec.structs.replace(measurement, accuracy=found)
+    if accuracy.is_finite(errors):
+        measurement = msgspec.structs.replace(measurement, accuracy=errors)
     repeats = accuracy.are_identical(*outputs[:2])
-    status, reason = _verdict(variants, found, repeats=repeats, disturbed=disturbed)
-    return Outcome(status=status, reason=reason, measurement=measurement, input_size=size)
+    status, reason = _verdict(variants, errors, repeats=repeats, disturbed=disturbed)
+    return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
-def _load(job: Job) -> Loaded:
-    return load(
-        job.recipe,
-        batch_size=job.cell.batch_size,
-        batches=job.sampling.inputs,
-        dtype=getattr(torch, job.cell.dtype),
-        device=torch.device(job.cell.device),
-    )
-
-
-class Variants:
-    """Eager and compiled, each a `Subject`: the same module and batches, called the one way and the other."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self.loaded = loaded = _load(job)
-        self.device = torch.device(job.cell.device)
-        self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
-        self.had_other_processes = False
-        self._compiled_module: Any = None
-        self.eager = Subject(lambda number: self._call(loaded.module, number))
-        self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
-
-    def _call(self, module: Any, number: int) -> Any:
-        """Forward, and wait for the device."""
-        output = module(**self.loaded.batches[number % len(self.loaded.batches)])
-        self.synchronize()
-        return output
-
-    def synchronize(self) -> None:
-        """Wait until the device has done all it was given; a CPU has."""
-        if self.device.type != "cpu":
-            torch.accelerator.synchronize(self.device)
-
-    def find_other_processes(self) -> bool:
-        """Whether anybody else computes on the device, or has been found to."""
-        self.had_other_processes = self.had_other_processes or bool(self.sensors and self.sensors.other_processes())
-        return self.had_other_processes
-
-    def output(self, subject: Subject) -> accuracy.Tensors:
-        """What the variant computes of the first batch, copied: CUDA graphs reuse the memory of their outputs."""
-        return accuracy.tensors(subject.call(0))
-
-    def compile(self) -> tuple[float, ...]:
-        """Compile; the latencies in ms of the calls that make the model ready."""
-        graphs.reset()
-        cell = self.job.cell
-        self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
-        return timed(self.compiled, FIRST_CALLS)
-
-    def release_compiled(self) -> None:
-        """Give back what compiling has taken, as far as the device still answers."""
-        self._compiled_module = None
-        with suppress(Exception):
-            graphs.reset()
-            gc.collect()
-            if self.device.type != "cpu":
-                torch.accelerator.empty_cache()
-
-    def warm_up_compiled(self) -> None:
-        """Warm up until nothing more is compiled."""
-        for _ in range(WARM_UPS):
-            frames = graphs.compiled_frames()
-            self.compiled.warmup_ms.clear()
-            warm_up(self.compiled, self.job.sampling)
-            if graphs.compiled_frames() == frames:
-                return
-
-    def with_resources(self, subject: Subject, variant: Variant | None) -> Variant:
-        """The variant with its peak memory, in a pass of its own; on an accelerator also with the time that the device
-        is
-        busy, and its energy.
-
-        Where CUDA graphs replay, only the two figures are told that mean something: what eager allocates, and what
-        is reserved with the graphs' own pool.
-        """
-        with PeakMemory(self.device) as memory:
-            timed(subject, PEAK_CALLS)
-        replays = self.device.type == "cuda" and self.job.cell.compile_mode in REPLAYING
-        return msgspec.structs.replace(
-            variant or Variant(),
-            peak_memory_gb=None if replays and subject is self.compiled else memory.allocated_gb,
-            peak_reserved_gb=None if replays and subject is self.eager else memory.reserved_gb,
-            device_ms=_unless_it_fails(lambda: self._device_ms(subject)) or (),
-            energy_j=self._energy_j(subject),
-        )
-
-    def _device_ms(self, subject: Subject) -> tuple[float, ...]:
-        """Milliseconds between two events around a call that is queued as a whole before the device begins it.
-
-        Too much where a call waits for the device itself, or has more kernels than the queue holds (about a thousand).
-        None but CUDA can be held back.
-        """
-        if self.device.type != "cuda" or torch.version.hip:
-            return ()
-        module = self.loaded.module if subject is self.eager else self._compiled_module
-        head_start = int(HEAD_START * float(np.median(subject.medians_ms())) * CYCLES_PER_MS)
-        latencies = []
-        for number in range(EVENT_CALLS):
-            start, end = (torch.Event(self.device, enable_timing=True) for _ in range(2))
-            torch.cuda._sleep(head_start)  # type: ignore[no-untyped-call]  # noqa: SLF001 - there is no other
-            start.record()
-            module(**self.loaded.batches[number % len(self.loaded.batches)])
-            end.record()
-            end.synchronize()
-            latencies.append(round(start.elapsed_time(end), 6))
-        return tuple(latencies)
-
-    def _energy_j(self, subject: Subject) -> float | None:
-        """Joules of a call, one after the other as they are timed; None where another process uses energy, too."""
-        if self.sensors is None or self.had_other_processes:
-            return None
-        calls = max(1, round(ENERGY_BLOCK_MS / float(np.median(subject.medians_ms()))))
-        return energy_j(self.sensors, lambda: len(timed(subject, calls)))
-
-
-# ── Sampling ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Sampling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> tuple[Measurement, int]:
-    """Rounds of the subjects (eager first) until they are precise enough or time is up; and how many were disturbed."""
+    """Sample the subjects (eager first). Return the measurement and the number of disturbed rounds in it."""
     on_cpu = variants.device.type == "cpu"
     expected = expected_rounds(subjects, variants.job.sampling)
     gc.collect()
-    gc.freeze()  # what exists by now stays: a collection within a call need not look through it
-    before, last, told = load_average(), Round(0), -math.inf
+    gc.freeze()  # collections within a call need not traverse the objects that exist by now
+    before, last, reported = load_average(), Round(0), -math.inf
     watch = DeviceWatch(variants.sensors) if variants.sensors else CpuWatch(torch.get_num_threads())
     for last in sample(
         subjects,
@@ -256,8 +118,8 @@ def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> tu
         faults=minor_faults if on_cpu else lambda: 0,
         is_disturbed=watch.is_disturbed,
     ):
-        if time.monotonic() - told >= TELL_EVERY_S:
-            told = time.monotonic()
+        if time.monotonic() - reported >= REPORT_EVERY_S:
+            reported = time.monotonic()
             send(Phase(name="measuring", done=last.number, of=max(expected, last.number)))
     after = load_average()
     variants.find_other_processes()
@@ -280,16 +142,16 @@ def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> tu
 
 
 def _eager_alone(variants: Variants, send: Send) -> Measurement | None:
-    """Rounds of eager where the compiled variant failed; None when eager, too, can't go on."""
+    """Sample eager alone after compiled failed. Return None if eager fails too."""
     variants.eager.clear_rounds()
     try:
         return _sample(variants, (variants.eager,), send)[0]
-    except Exception:  # noqa: BLE001 - the failure that brought us here is the one to report
+    except Exception:  # noqa: BLE001 - the first failure is the one to report
         return None
 
 
 def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject) -> Compilation:
-    """Time to ready: the first calls minus what they cost in steady state."""
+    """Return the time to ready: the first calls minus their time in steady state."""
     steady_ms = float(np.median(compiled.medians_ms()))
     ready_s = round(max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3, 3)
     return Compilation(
@@ -299,69 +161,63 @@ def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject)
     )
 
 
-# ── Explaining ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Diagnostics ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _explained(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
-    """With what the causes of the result are computed from. What is the same in all processes is told by the first."""
+def _with_diagnostics(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
+    """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
     cell, module, inputs = variants.job.cell, variants.loaded.module, variants.loaded.batches[0]
     dtype = getattr(torch, cell.dtype)
-    explained = msgspec.structs.replace(
-        measurement, peaks=_unless_it_fails(lambda: roofline.peaks(variants.device, dtype))
-    )
+    diagnosed = msgspec.structs.replace(measurement, peaks=attempt(lambda: roofline.peaks(variants.device, dtype)))
     if variants.job.warm:
-        return explained
+        return diagnosed
     assert measurement.graphs is not None
     traffic = sum(compiled_traffic) if compiled_traffic and not measurement.graphs.recompiles else None
-    work = _unless_it_fails(lambda: roofline.work(module, inputs, traffic))
+    work = attempt(lambda: roofline.work(module, inputs, traffic))
     recompiles = _within(RETRACE_CAP_S, lambda: graphs.batch_size_recompiles(module, inputs, cell.dynamic))
     return msgspec.structs.replace(
-        explained, work=work, graphs=msgspec.structs.replace(measurement.graphs, batch_size_recompiles=recompiles)
+        diagnosed, work=work, graphs=msgspec.structs.replace(measurement.graphs, batch_size_recompiles=recompiles)
     )
 
 
 def _within(seconds: float, question: Callable[[], T]) -> T | None:
-    """The answer if it comes in time. What takes longer goes on until the process ends: nothing may be timed after."""
+    """Return the answer, or None if it fails or takes longer.
+
+    A slow question keeps running until the process ends, so nothing may be timed afterwards.
+    """
     answers: list[T | None] = []
-    thread = threading.Thread(target=lambda: answers.append(_unless_it_fails(question)), daemon=True)
+    thread = threading.Thread(target=lambda: answers.append(attempt(question)), daemon=True)
     thread.start()
     thread.join(seconds)
     return answers[0] if answers else None
 
 
-def _unless_it_fails(question: Callable[[], T]) -> T | None:
-    """The answer, or None: what only explains a result must not cost it."""
-    with suppress(Exception):
-        return question()
-    return None
+# ── Verdict ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-# ── Judging ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _failure(error: Exception, oom: Status, size: tuple[int, int] | None, found: Measurement | None = None) -> Outcome:
+def _failure(error: Exception, oom: Status, size: tuple[int, int] | None) -> CellOutcome:
     text = one_line(f"{type(error).__name__}: {error}")
     is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
-    return Outcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, measurement=found, input_size=size)
+    return CellOutcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, input_size=size)
 
 
 def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
-    """Compiled against eager; where that alone settles nothing, both against eager in a higher precision."""
+    """Compare compiled with eager, and if they differ, both with eager in a higher precision."""
     dtype = getattr(torch, variants.job.cell.dtype)
-    found = accuracy.compare(eager, compiled)
-    if accuracy.is_within_tolerance(found, dtype):
-        return found
+    errors = accuracy.compare(eager, compiled)
+    if accuracy.is_within_tolerance(errors, dtype):
+        return errors
     higher = torch.float32 if dtype.itemsize < 4 else torch.float64
-    reference = _unless_it_fails(lambda: _reference(variants.loaded, higher))
-    if reference is None and variants.device.type != "cpu":  # no such type there, or no room: a CPU has both
-        reference = _unless_it_fails(lambda: _reference(_load(_on_cpu(variants.job)), higher))
-    if reference is None:  # the model insists on its own dtype: eager has to do
-        return found
+    reference = attempt(lambda: _reference(variants.loaded, higher))
+    if reference is None and variants.device.type != "cpu":  # the device lacks the type or the memory
+        reference = attempt(lambda: _reference(load_job(_on_cpu(variants.job)), higher))
+    if reference is None:  # the model supports no other dtype
+        return errors
     return accuracy.compare(eager, compiled, reference, str(higher).removeprefix("torch."))
 
 
 def _on_cpu(job: Job) -> Job:
-    """The same model and first batch: both follow from seeds."""
+    """Return the job for the CPU. Its model and first batch are the same, since both follow from seeds."""
     sampling = msgspec.structs.replace(job.sampling, inputs=1)
     return msgspec.structs.replace(job, cell=msgspec.structs.replace(job.cell, device="cpu"), sampling=sampling)
 
@@ -374,20 +230,20 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
     return accuracy.tensors(module(**inputs))
 
 
-def _verdict(variants: Variants, found: Accuracy, *, repeats: bool, disturbed: int) -> tuple[Status, str | None]:
-    """How the cell ended, the gravest first."""
-    if not accuracy.is_within_tolerance(found, getattr(torch, variants.job.cell.dtype)):
-        return Status.FAIL_ACCURACY, accuracy.describe(found)
+def _verdict(variants: Variants, errors: Accuracy, *, repeats: bool, disturbed: int) -> tuple[Status, str | None]:
+    """Return the status and its reason, the most serious one first."""
+    if not accuracy.is_within_tolerance(errors, getattr(torch, variants.job.cell.dtype)):
+        return Status.FAIL_ACCURACY, accuracy.describe(errors)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
     if variants.sensors and disturbed and not variants.had_other_processes:
         return Status.THROTTLED, f"the device slowed itself down in {disturbed} of the rounds"
-    unrest = _unrest(variants, disturbed)
-    return (Status.UNSTABLE, unrest) if unrest else (Status.PASS, None)
+    instability = _instability(variants, disturbed)
+    return (Status.UNSTABLE, instability) if instability else (Status.PASS, None)
 
 
-def _unrest(variants: Variants, disturbed: int) -> str | None:
-    """Why the latencies are not to be relied upon, if they are not."""
+def _instability(variants: Variants, disturbed: int) -> str | None:
+    """Return why the latencies are unreliable, or None."""
     if variants.had_other_processes:
         return BUSY
     if 2 * disturbed >= (rounds := len(variants.eager.rounds_ms)):
@@ -395,7 +251,7 @@ def _unrest(variants: Variants, disturbed: int) -> str | None:
     for name, subject in (("eager", variants.eager), ("compiled", variants.compiled)):
         medians = subject.medians_ms()
         low, high = median_interval(medians)
-        reach = (high - low) / 2 / float(np.median(medians))
-        if reach > UNSTABLE:  # nan, for fewer rounds than have an interval, isn't
-            return f"{name} latency is known only to ±{reach:.0%} after {medians.size} rounds"
+        half_width = (high - low) / 2 / float(np.median(medians))
+        if half_width > UNSTABLE:  # false for nan, with too few rounds for an interval
+            return f"{name} latency is known only to ±{half_width:.0%} after {medians.size} rounds"
     return None

@@ -1,11 +1,8 @@
-"""One request in one process: it comes in on standard input, phases and an answer leave on standard output.
+"""Serve one request in one process: read it from standard input, and write phases and an answer to standard output.
 
-This module speaks with the parent and imports no torch; `bench.measuring.trial` measures. Whatever fails there is an
-answer with
-its reason; only the death of the process is left to the parent to name. When standard input ends, the parent is gone,
-and the worker ends with everything it started.
-
-    python -m bench run --model ViT
+This module talks to the parent and imports no torch; `bench.measuring.trial` measures. A failure is an answer with its
+reason, except for the death of the process, which the parent reports. When standard input closes, the parent has ended,
+and the worker ends with everything that it started.
 """
 
 from __future__ import annotations
@@ -25,11 +22,11 @@ from bench.plans.messages import Answer, Message, Preflight, Refusal, Request, S
 
 
 def main() -> None:
-    """Serve one request, then end."""
+    """Serve one request, then exit."""
     channel = _claim_stdout()
     request: Request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(OSError):  # where memory runs out, the kernel shall take this process, not the sweep
+    with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
     def send(message: Message) -> None:
@@ -41,14 +38,14 @@ def main() -> None:
 
 
 def _claim_stdout() -> BinaryIO:
-    """Keep standard output for messages; what models and libraries print goes to standard error."""
+    """Reserve standard output for messages, and redirect the output of models and libraries to standard error."""
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return channel
 
 
 def _end_with_parent() -> None:
-    """Block until the pipe from the parent closes, then kill the process group, compile workers included."""
+    """Wait until the pipe from the parent closes, then kill the process group with its compile workers."""
     while os.read(0, 4096):
         pass
     if os.getpgid(0) == os.getpid():
@@ -59,7 +56,7 @@ def _end_with_parent() -> None:
 def _answer(request: Request, send: Send) -> Answer:
     try:
         if isinstance(request, Preflight):
-            from bench.measuring.preflight import preflight  # noqa: PLC0415 - torch, which takes seconds
+            from bench.measuring.preflight import preflight  # noqa: PLC0415 - imports torch, which takes seconds
 
             return preflight(request)
         if isinstance(request, TakeWalkthrough):

@@ -33,7 +33,7 @@ def refuse_unsafe(directory: Path) -> None:
             if path.name.endswith(INDEX):
                 _refuse_foreign_shards(path, content)
         if path.name == ADAPTER:
-            raise _unsafe(path, "is of an adapter, which names another checkpoint", "merge it into its model")
+            raise _unsafe(path, "belongs to an adapter, which refers to another checkpoint", "merge it into its model")
 
 
 def _refuse_outside(path: Path, root: Path) -> None:
@@ -44,18 +44,18 @@ def _refuse_outside(path: Path, root: Path) -> None:
         raise _unsafe(path, f"cannot be read: {error}", "remove it, or put the file in its place") from None
     if not target.is_relative_to(root):
         remedy = "copy the checkpoint with the files that it links to (cp -rL), or give its hub id"
-        raise _unsafe(path, "is a link to a file outside of the directory, which is not followed", remedy)
+        raise _unsafe(path, "is a link to a file outside of the directory", remedy)
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise _unsafe(path, "is no plain file", "remove it")
+        raise _unsafe(path, "is not a regular file", "remove it")
 
 
 def _refuse_foreign_shards(index: Path, content: Any) -> None:
     shards = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(shards, dict):
-        raise _unsafe(index, "has no weight_map", "save the checkpoint again")
+        raise _unsafe(index, "has no `weight_map`", "save the checkpoint again")
     for name in shards.values():
         if not isinstance(name, str) or name != Path(name).name or not name.endswith(".safetensors"):
-            what = f"names {name!r:.100} for a part of the weights, which is no safetensors file beside it"
+            what = f"names {name!r:.100} as a part of the weights, which is not a safetensors file beside it"
             raise _unsafe(index, what, "save the checkpoint again")
 
 
@@ -65,7 +65,7 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise _unsafe(path, f"is no JSON: {error}", "save the checkpoint again") from None
+        raise _unsafe(path, f"is not valid JSON: {error}", "save the checkpoint again") from None
 
 
 def _unsafe(path: Path, what: str, remedy: str) -> AtlasError:

@@ -102,7 +102,7 @@ class Phase(_Message, frozen=True):
     of: int = 0
 
 
-class Outcome(_Message, frozen=True):
+class CellOutcome(_Message, frozen=True):
     """Answer to a `Job`: how the cell ended and what was measured."""
 
     status: Status
@@ -126,7 +126,7 @@ class Refusal(_Message, frozen=True):
 
 
 Request = Preflight | Job | TakeWalkthrough
-Answer = Machine | Outcome | WalkthroughTaken | Refusal
+Answer = Machine | CellOutcome | WalkthroughTaken | Refusal
 Message = Phase | Answer
 Send = Callable[[Message], None]
 """Sends a message to the parent."""

@@ -25,7 +25,7 @@ from bench.plans.profiles import Profile
 from bench.records.record import Cell, Record, as_name, gave_nothing
 
 
-class Planned(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedCell(msgspec.Struct, frozen=True, kw_only=True):
     """A cell to be measured, and how to build its model."""
 
     cell: Cell
@@ -37,7 +37,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A profile and the cells to measure with it."""
 
     profile: Profile
-    planned: tuple[Planned, ...]
+    planned: tuple[PlannedCell, ...]
 
     @property
     def digest(self) -> str:
@@ -59,7 +59,9 @@ def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
     )
 
 
-def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_size: int, compile_mode: str) -> Planned:
+def _planned(
+    profile: Profile, recipe: Recipe, device: str, dtype: str, batch_size: int, compile_mode: str
+) -> PlannedCell:
     spec = recipe.spec
     # A local checkpoint is recorded by its directory name, since its path is private.
     checkpoint = spec.checkpoint if spec else _public_name(str(recipe.checkpoint))
@@ -76,25 +78,21 @@ def _planned(profile: Profile, recipe: Recipe, device: str, dtype: str, batch_si
         input_size=spec.input_size if spec else None,
     )
     model = ["--model", recipe.model] if recipe.model else ["--checkpoint", checkpoint, "--task", recipe.task]
-    extras = [*(["--shrunken"] if recipe.shrunken else []), "--weights", recipe.weights]
-    coordinates = [
-        "--batch-size",
-        str(batch_size),
-        "--compile-mode",
-        compile_mode,
-        "--dtype",
-        dtype,
-        "--device",
-        device,
-        "--malloc",
-        "keep" if profile.keep_memory else "default",
-    ]
+    options = {
+        "--weights": recipe.weights,
+        "--batch-size": batch_size,
+        "--compile-mode": compile_mode,
+        "--dtype": dtype,
+        "--device": device,
+        "--malloc": "keep" if profile.keep_memory else "default",
+    }
     if profile.dynamic is not None:
-        coordinates += ["--dynamic", str(profile.dynamic).lower()]
-    if profile.allow_busy:
-        coordinates += ["--allow-busy"]
-    words = ["python", "-m", "bench", "run", "--profile", profile.name, *model, *extras, *coordinates]
-    return Planned(cell=cell, recipe=recipe, command=shlex.join(words))
+        options["--dynamic"] = str(profile.dynamic).lower()
+    words = ["python", "-m", "bench", "run", "--profile", profile.name, *model]
+    words += ["--shrunken"] if recipe.shrunken else []
+    words += [str(word) for option in options.items() for word in option]
+    words += ["--allow-busy"] if profile.allow_busy else []
+    return PlannedCell(cell=cell, recipe=recipe, command=shlex.join(words))
 
 
 def _public_name(checkpoint: str) -> str:
@@ -105,7 +103,7 @@ def _public_name(checkpoint: str) -> str:
 class Step:
     """One process of one cell."""
 
-    planned: Planned
+    planned: PlannedCell
     process: int
     is_first: bool  # the first process of a cell compiles with an empty cache
 
@@ -170,14 +168,14 @@ def pending(
     ]
 
 
-def by_use(planned: Sequence[Planned], durations: DurationEstimates) -> list[Planned]:
+def by_use(planned: Sequence[PlannedCell], durations: DurationEstimates) -> list[PlannedCell]:
     """Return the cells in the best order for a limited time: as many models as possible, of all tasks.
 
     Combinations of data type, batch size and compile mode keep their planned order. Within one, the fastest model of
     every task comes first, then the second fastest of every task, and so on.
     """
 
-    def duration(item: Planned) -> tuple[float, float]:
+    def duration(item: PlannedCell) -> tuple[float, float]:
         return durations.of(item.cell, is_first=True), _pixels_by_parameters(item)
 
     ranks = {combination: rank for rank, combination in enumerate(dict.fromkeys(map(_combination, planned)))}
@@ -190,12 +188,12 @@ def by_use(planned: Sequence[Planned], durations: DurationEstimates) -> list[Pla
     return [item for *_, item in sorted(placed, key=lambda place: place[:2])]
 
 
-def _combination(planned: Planned) -> tuple[Any, ...]:
+def _combination(planned: PlannedCell) -> tuple[Any, ...]:
     cell = planned.cell
     return (cell.dtype, cell.batch_size, cell.compile_mode)
 
 
-def _pixels_by_parameters(planned: Planned) -> float:
+def _pixels_by_parameters(planned: PlannedCell) -> float:
     """Return a proxy of the model's work, which orders models without a known duration."""
     spec = planned.recipe.spec
     return spec.parameters * math.prod(spec.input_size) if spec else math.inf
@@ -251,7 +249,7 @@ class Agenda:
                 self.left += max(0, self._processes - cell.done)
                 self._enqueue(planned, cell)
 
-    def _enqueue(self, planned: Planned, progress: CellProgress) -> None:
+    def _enqueue(self, planned: PlannedCell, progress: CellProgress) -> None:
         if progress.done < self._processes:
             step = Step(planned, progress.next_process, is_first=progress.done == 0)
             queue = self._at.setdefault(progress.node, deque()) if progress.node else self._open

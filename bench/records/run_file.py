@@ -64,7 +64,7 @@ def decode(line: bytes, where: str) -> Record:
 
 def invalid_record(error: msgspec.ValidationError, where: str, otherwise: str) -> AtlasError:
     """Return an error for a value that is not a record. It advises to correct the field, or to do `otherwise`."""
-    what = _PATTERN.sub("a sign that has no place there, or another form than it has to have", str(error))
+    what = _PATTERN.sub("characters or a form that the field does not allow", str(error))
     return AtlasError(
         f"not a record: {what}", where=where, remedy=f"correct the field named after `$.`, or {otherwise}"
     )

@@ -111,7 +111,7 @@ def unflatten(columns: Mapping[str, Any], where: str) -> Record:
             branch = branch.setdefault(parent, {})
         decoded = _decoded(value, f"{where}: {column}") if is_json(column) else value
         if COLUMNS[column] is dict and not isinstance(decoded, dict):
-            raise AtlasError("is no object", where=f"{where}: {column}", remedy="export the record again")
+            raise AtlasError("is not a JSON object", where=f"{where}: {column}", remedy="export the record again")
         if decoded != {} or name not in branch:
             branch[name] = decoded
     try:

@@ -30,7 +30,7 @@ from bench import durable
 from bench.errors import AtlasError, Complaint, unwritable
 from bench.machine import boot
 from bench.plans.duration import DurationEstimates
-from bench.plans.messages import Job, Machine, Outcome, Phase, Preflight, Recipe, Refusal, is_out_of_memory
+from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Recipe, Refusal, is_out_of_memory
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.plans.profiles import KEEP_MEMORY, STANDARD, Profile
 from bench.records.record import DOCTOR, RESULTS, SCHEMA, Environment, Record, Status, gave_nothing
@@ -291,7 +291,7 @@ def run(
             )
             if ended.timed_out and ended.seconds < plan.profile.timeout_s:
                 break  # the budget ended, not the cell
-            if isinstance(ended.answer, Outcome) and ended.answer.status is Status.SKIPPED:
+            if isinstance(ended.answer, CellOutcome) and ended.answer.status is Status.SKIPPED:
                 raise AtlasError(  # no outcome of the cell, and the next one would fare no better
                     ended.answer.reason or "the cell was skipped",
                     where=machine.environment.device_name,
@@ -403,21 +403,21 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
     )
 
 
-def _finding(ended: Ended) -> Outcome:
+def _finding(ended: Ended) -> CellOutcome:
     """What the worker found, or what became of it."""
     match ended.answer:
-        case Outcome() as finding:
+        case CellOutcome() as finding:
             return finding
         case Refusal(what=what, where=where):
-            return Outcome(status=Status.FAIL_TO_RUN, reason=f"{where}: {what}" if where else what)
+            return CellOutcome(status=Status.FAIL_TO_RUN, reason=f"{where}: {what}" if where else what)
     words = f"; its last words: {ended.last_words}" if ended.last_words else ""
     if ended.timed_out:
-        return Outcome(status=Status.TIMEOUT, reason=f"{ended.cause}{words}")
+        return CellOutcome(status=Status.TIMEOUT, reason=f"{ended.cause}{words}")
     if not ended.nonsense and ended.out_of_memory and ended.returncode == -signal.SIGKILL:
-        return Outcome(status=Status.OOM, reason="the kernel ended the process for want of memory")
+        return CellOutcome(status=Status.OOM, reason="the kernel ended the process for want of memory")
     if not ended.nonsense and is_out_of_memory(ended.last_words):
-        return Outcome(status=Status.OOM, reason=f"{ended.cause}{words}")
-    return Outcome(status=Status.CRASH, reason=f"{ended.cause}{words}")
+        return CellOutcome(status=Status.OOM, reason=f"{ended.cause}{words}")
+    return CellOutcome(status=Status.CRASH, reason=f"{ended.cause}{words}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""After a power cut, a kill or on a full disk: what was said to be written is there, whole, and writing goes on."""
+"""After a power cut, a kill or on a full disk, acknowledged data is complete, and writing can continue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bench.errors import AtlasError
 from bench.exchange import exchange
 from bench.exchange.check import check
 from bench.exchange.importers import Given
-from bench.plans.messages import Outcome
+from bench.plans.messages import CellOutcome
 from bench.records import document
 from bench.records import repeatability as repeatability_document
 from bench.records.record import Measurement, Record, Status, Variant
@@ -40,7 +40,7 @@ RECORDS = [record(VIT, run_name="run"), record(BEIT, run_name="run"), record(VIT
 
 
 def cut(folder: Path, program: Callable[[Disk], object]) -> tuple[Disk, Iterator[tuple[Path, Any]]]:
-    """The program's disk, and all that power cuts could have left of it."""
+    """Return the program's disk, and all states that power cuts could have left."""
     disk = Disk(folder)
     disk.watch(program)
     return disk, disk.after_power_cuts(folder.with_name("after"))
@@ -57,14 +57,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_simulated_disk_loses_what_was_not_synced(folder: Path) -> None:
-    """The power cut bites: what writes without care is caught."""
+    """The simulation catches a careless program."""
 
     def careless(disk: Disk) -> None:
         (folder / "new").write_bytes(b"content")
-        disk.tell("written")
+        disk.acknowledge("written")
 
     _, left = cut(folder, careless)
-    found = {(state / "new").read_bytes() if (state / "new").exists() else None for state, told in left if told}
+    found = {
+        (state / "new").read_bytes() if (state / "new").exists() else None
+        for state, acknowledged in left
+        if acknowledged
+    }
     assert found >= {None, b"", b"content", b"con", bytes(7)}
 
 
@@ -73,15 +77,15 @@ def test_a_power_cut_takes_no_record_that_was_acknowledged(folder: Path, survive
 
     def program(disk: Disk) -> None:
         append(run, RECORDS[:1])
-        disk.tell(1)
+        disk.acknowledge(1)
         append(run, RECORDS[1:])
-        disk.tell(3)
+        disk.acknowledge(3)
 
     disk, left = cut(folder, program)
-    for state, told in left:
+    for state, acknowledged in left:
         path = state / "results" / run.name
         found = list(read(path)) if path.exists() else []
-        assert len(found) >= (told or 0)
+        assert len(found) >= (acknowledged or 0)
         assert found == RECORDS[: len(found)]
         append(path, RECORDS[len(found) :])
         assert list(read(path)) == RECORDS
@@ -95,12 +99,12 @@ def test_a_power_cut_after_a_torn_line_takes_nothing_either(folder: Path, surviv
 
     def program(disk: Disk) -> None:
         append(run, RECORDS[1:2])
-        disk.tell(2)
+        disk.acknowledge(2)
 
     disk, left = cut(folder, program)
-    for state, told in left:
+    for state, acknowledged in left:
         found = list(read(state / run.name))
-        assert len(found) >= (told or 1)
+        assert len(found) >= (acknowledged or 1)
         assert found == RECORDS[: len(found)]
     survived("power_cut", "records", "nothing_lost", len(disk.states))
 
@@ -108,26 +112,26 @@ def test_a_power_cut_after_a_torn_line_takes_nothing_either(folder: Path, surviv
 def test_a_run_goes_on_after_a_power_cut_at_any_moment(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
 ) -> None:
-    """All of a run: owning its file, appending, resuming. Its compile caches lie elsewhere."""
+    """A whole run: lock its file, append, resume. Its compile caches are elsewhere."""
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
     made = plan("ViT", "BeiT", processes=2)
-    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=RECORDS[0].measurement))
+    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=RECORDS[0].measurement))
 
     class Telling(Silent):
         def __init__(self, disk: Disk) -> None:
             self.disk = disk
 
         def end(self, record: Record, seconds: float) -> None:
-            self.disk.tell([*(self.disk.told or []), (record.cell.model, record.process)])
+            self.disk.acknowledge([*(self.disk.acknowledged or []), (record.cell.model, record.process)])
 
     def go(out: Path, reporter: Silent) -> list[Record]:
         found = sweep.find_run(made, MACHINE, out, is_ordinary=True)
         return sweep.run(made, MACHINE, found, Scripted(*[answered] * 4), reporter)
 
     disk, left = cut(folder, lambda disk: go(folder / "out", Telling(disk)))
-    for state, told in left:
+    for state, acknowledged in left:
         before = [each for path in (state / "out").glob("*.jsonl") for each in read(path)]
-        assert [(each.cell.model, each.process) for each in before][: len(told or [])] == (told or [])
+        assert [(each.cell.model, each.process) for each in before][: len(acknowledged or [])] == (acknowledged or [])
         after = go(state / "out", Silent())
         assert after[: len(before)] == before
         assert [(each.cell.model, each.process) for each in after] == [
@@ -145,12 +149,12 @@ def test_a_document_is_the_new_one_or_the_one_before(folder: Path, has_old: bool
 
     def program(disk: Disk) -> None:
         repeatability_document.write(new, folder / "repeatability")
-        disk.tell("written")
+        disk.acknowledge("written")
 
     disk, left = cut(folder, program)
-    for state, told in left:
+    for state, acknowledged in left:
         found = repeatability_document.newest(state)
-        assert found in ([new] if told else [new, old if has_old else None])
+        assert found in ([new] if acknowledged else [new, old if has_old else None])
     survived("power_cut", "documents", "whole_or_before", len(disk.states))
 
 
@@ -164,12 +168,12 @@ def test_imported_files_are_each_new_or_as_they_were(folder: Path, survived: Sur
 
     def program(disk: Disk) -> None:
         exchange.import_("huggingface-2023", Given(), out)
-        disk.tell("written")
+        disk.acknowledge("written")
 
     disk, left = cut(folder, program)
-    for state, told in left:
+    for state, acknowledged in left:
         found = (state / "published" / path.name).read_bytes()
-        assert found in ([new] if told else [new, old])
+        assert found in ([new] if acknowledged else [new, old])
     survived("power_cut", "imports", "whole_or_before", len(disk.states))
 
 
@@ -183,13 +187,13 @@ def test_a_catalog_is_the_new_one_or_the_one_before(folder: Path, survived: Surv
 
     def program(disk: Disk) -> None:
         catalogs.write(new, path)
-        disk.tell("written")
+        disk.acknowledge("written")
 
     disk, left = cut(folder, program)
     after = path.read_bytes()
     assert after != before
-    for state, told in left:
-        assert (state / path.name).read_bytes() in ([after] if told else [before, after])
+    for state, acknowledged in left:
+        assert (state / path.name).read_bytes() in ([after] if acknowledged else [before, after])
     survived("power_cut", "catalogs", "whole_or_before", len(disk.states))
 
 
@@ -229,7 +233,7 @@ LONG = msgspec.structs.replace(RECORDS[1], measurement=Measurement(eager=Variant
 
 
 def fill(folder: Path) -> None:
-    """Leave no room."""
+    """Fill up the file system."""
     with (folder / "filler").open("ab", buffering=0) as file, pytest.raises(OSError, match="No space"):
         all(file.write(bytes(1024)) for _ in range(100))
 
@@ -276,7 +280,7 @@ def test_a_site_that_does_not_fit_is_told_in_a_line(small_disk: Path, tmp_path: 
     project = small_project(tmp_path / "project", languages=("en", "ar"))
     done = in_project(project, "mkdocs", "build", "--site-dir", str(small_disk / "site"))
     assert done.returncode == 1
-    said = done.stdout + done.stderr  # on which of the two depends on the version of MkDocs
+    said = done.stdout + done.stderr  # which of the two depends on the version of MkDocs
     assert f"{small_disk / 'site'}: cannot be read or written: No space left on device" in said
     assert "remedy: make room" in said
     assert "Traceback" not in said
@@ -285,7 +289,7 @@ def test_a_site_that_does_not_fit_is_told_in_a_line(small_disk: Path, tmp_path: 
 
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a file system that takes no writes, with one run in it."""
+    """A folder with one run on a read-only file system."""
     place = tmp_path / "read-only"
     place.mkdir()
     mount(place, "size=1m")
@@ -319,7 +323,7 @@ def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(
 
 
 def test_a_write_that_is_cut_short_leaves_the_record_before_it(tmp_path: Path, survived: Survived) -> None:
-    """Without a file system of one's own: the kernel stops a file at a size."""
+    """The kernel limits the file size, which needs no file system of its own."""
     run = tmp_path / "run.jsonl"
     append(run, RECORDS[:1])
     code = (

@@ -19,7 +19,7 @@ from bench.fleet.cluster import CPU, Node, Reply, Work
 from bench.fleet.fleet import Fleet, Site, measure_on
 from bench.fleet.simulation import PASSED, Silent, SimulatedEngine
 from bench.plans.duration import DurationEstimates
-from bench.plans.messages import Machine, Outcome, Preflight
+from bench.plans.messages import CellOutcome, Machine, Preflight
 from bench.plans.plan import Plan, pending
 from bench.records.record import Record, Status
 from bench.records.run_file import append, read
@@ -119,7 +119,7 @@ def test_a_process_that_dies_once_leaves_no_trace_in_the_records() -> None:
     [
         (Ended(seconds=20.0, timed_out=True), Status.TIMEOUT),
         (Ended(seconds=1.0, returncode=-9, out_of_memory=True), Status.OOM),
-        (Ended(seconds=1.0, answer=Outcome(status=Status.FAIL_TO_RUN, reason="no")), Status.FAIL_TO_RUN),
+        (Ended(seconds=1.0, answer=CellOutcome(status=Status.FAIL_TO_RUN, reason="no")), Status.FAIL_TO_RUN),
     ],
 )
 def test_what_is_an_outcome_on_one_machine_is_one_at_once(ended: Ended, status: Status) -> None:
@@ -182,7 +182,7 @@ def test_whatever_is_lost_no_cell_is_lost_and_none_doubled(fates: list[str], los
     endings = {
         "pass": Ended(seconds=5.0, answer=PASSED),
         "crash": CRASHED,
-        "oom": Ended(seconds=2.0, answer=Outcome(status=Status.OOM, reason="no room")),
+        "oom": Ended(seconds=2.0, answer=CellOutcome(status=Status.OOM, reason="no room")),
     }
     records, _ = measured(made, A, B, C, ends=lambda *_: endings[next(fate)], losses=tuple(losses))
     assert pending(made, records) == []
@@ -236,7 +236,7 @@ def test_records_are_on_disk_as_they_come_and_the_next_run_goes_on(tmp_path: Pat
 
 def test_failed_cells_are_measured_again_when_asked(tmp_path: Path) -> None:
     made, found = plan("ViT"), RunFile(tmp_path / "run.jsonl")
-    failure = Ended(seconds=1.0, answer=Outcome(status=Status.OOM, reason="no room"))
+    failure = Ended(seconds=1.0, answer=CellOutcome(status=Status.OOM, reason="no room"))
     for retry, ends in ((False, failure), (False, failure), (True, Ended(seconds=1.0, answer=PASSED))):
         engine = SimulatedEngine({A: MACHINE}, lambda _: 5.0, lambda *_, ended=ends: ended)
         measure_on([site_of(made, A, run_file=found)], engine, Told(), request=Preflight(), retry_failed=retry)

@@ -1,8 +1,7 @@
-"""The whole protocol on simulated clocks whose truth is known: warm-up, rounds, stopping, intervals, verdicts.
+"""The whole protocol on simulated clocks with a known speedup: warm-up, rounds, stopping, intervals, verdicts.
 
-Two thousand runs, as `make bench-repeatability` asks for, take a minute and have to keep what is claimed exactly;
-`make test`
-is content with fewer, and with what chance adds to these.
+Two thousand runs (ATLAS_RUNS=2000) take a minute and must meet the claims exactly. By default, there are fewer runs and
+some allowance for chance.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ RUNS = int(os.environ.get("ATLAS_RUNS", "300"))
 ENOUGH = 2000
 
 SHORT = msgspec.structs.replace(STANDARD.sampling, max_s=4.0, warmup_cap_s=1.0, min_s=1.0)
-"""Simulated calls take Python as long as real ones take a model: fewer of them, the same rules."""
+"""The same rules with fewer calls, since simulated calls are slow."""
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What a simulated machine does to a call of `eager_ms` or of `eager_ms / truth`. Shares of a latency."""
+class SimulatedMachine:
+    """How a simulated machine disturbs calls of `eager_ms` and `eager_ms / truth`, as shares of a latency."""
 
     truth: float
     eager_ms: float = 60.0
     noise: float = 0.03  # log-normal, call by call
-    outliers: float = 0.01  # of the calls, up to three times as long
+    outliers: float = 0.01  # share of calls that take up to three times as long
     drift: float = 0.05  # over a process, both variants alike
-    step: float = 0.10  # at some moment of every third process, both variants alike
+    step: float = 0.10  # at one moment in every third process, both variants alike
     offset: float = 0.06  # between processes, both variants alike
-    own_offset: float = 0.01  # between processes, each variant for itself
+    own_offset: float = 0.01  # between processes, for each variant independently
 
     def process(self, rng: random.Random, sampling: Sampling = SHORT) -> Measurement:
-        """One fresh process."""
+        """Measure one new process."""
         now_ns = 0
         common = rng.gauss(0, self.offset)
         step_at = rng.uniform(0, 10) if rng.random() < 1 / 3 else math.inf
@@ -69,18 +68,20 @@ class Machine:
         return Measurement(eager=eager, compiled=compiled, stop_reason=last.stop_reason)
 
     def cell(self, rng: random.Random, processes: int = STANDARD.processes) -> list[Measurement]:
-        """The processes of one cell."""
+        """Measure all processes of one cell."""
         return [self.process(rng) for _ in range(processes)]
 
 
-def cells(machine: Machine, seed: int, runs: int = RUNS) -> Iterator[list[Measurement]]:
+def cells(machine: SimulatedMachine, seed: int, runs: int = RUNS) -> Iterator[list[Measurement]]:
     rng = random.Random(seed)
     return (machine.cell(rng) for _ in range(runs))
 
 
 def chance(share: float) -> float:
-    """Two and a half standard deviations of a share found in `RUNS` runs: what chance alone may add where they are few.
-    Seeds are fixed: enough runs find the same on every machine."""
+    """Return 2.5 standard deviations of a share in `RUNS` runs, the allowance for chance if they are few.
+
+    Seeds are fixed, so that enough runs give the same result on every machine.
+    """
     return 2.5 * math.sqrt(share * (1 - share) / RUNS) if RUNS < ENOUGH else 0.0
 
 
@@ -88,19 +89,21 @@ def holds(estimate: Estimate, truth: float) -> bool:
     return estimate.low <= truth <= estimate.high
 
 
-@pytest.mark.parametrize("machine", [Machine(truth=1.5), Machine(truth=1.02, noise=0.08, own_offset=0.03)])
-def test_the_interval_holds_the_truth_as_often_as_it_claims(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    "machine", [SimulatedMachine(truth=1.5), SimulatedMachine(truth=1.02, noise=0.08, own_offset=0.03)]
+)
+def test_the_interval_holds_the_truth_as_often_as_it_claims(machine: SimulatedMachine) -> None:
     share = sum(holds(speedup(cell), machine.truth) for cell in cells(machine, seed=1)) / RUNS
     assert 0.93 - chance(0.93) <= share <= 0.97 + chance(0.97)
 
 
 def test_eager_against_itself_is_called_different_once_in_a_hundred_at_most() -> None:
-    wrong = sum(verdict(cell) in {"faster", "slower"} for cell in cells(Machine(truth=1.0), seed=5))
+    wrong = sum(verdict(cell) in {"faster", "slower"} for cell in cells(SimulatedMachine(truth=1.0), seed=5))
     assert wrong / RUNS <= 0.01 + chance(0.01)
 
 
 def test_two_per_cent_are_found_where_precision_ended_the_run() -> None:
-    quiet = replace(Machine(truth=1.02), eager_ms=12.0, noise=0.006, own_offset=0.001, drift=0.005, step=0.0)
+    quiet = replace(SimulatedMachine(truth=1.02), eager_ms=12.0, noise=0.006, own_offset=0.001, drift=0.005, step=0.0)
     runs = RUNS // 4  # short calls, many rounds: each run takes long
     precise = [
         cell

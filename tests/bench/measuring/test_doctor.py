@@ -1,4 +1,4 @@
-"""What would spoil a measurement: each complaint from a machine that has the fault, and none from one that is well."""
+"""The doctor: each complaint for a machine with that fault, and none for a healthy machine."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_driver_that_does_not_fit_its_library_is_told(monkeypatch: pytest.Monk
 def test_the_gpu_that_is_asked_is_the_one_that_torch_takes(
     visible: str | None, asked: list[int | str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Others of the machine measure their own cells."""
+    """Other GPUs of the machine measure their own cells."""
     import pynvml
 
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)

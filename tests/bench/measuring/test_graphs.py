@@ -1,4 +1,4 @@
-"""What Dynamo saw: one graph, a break with its reason and place, a recompilation."""
+"""Dynamo's report: one graph, a break with its reason and location, a recompilation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether other programs were in the way: from known accounts, and from a program that really is."""
+"""Detection of other programs: from given CPU times, and with a real busy program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.measuring.interference import REASON, CpuReading, CpuWatch, look
 
 
 def readings(*rounds: tuple[float, float, float]) -> Iterator[CpuReading]:
-    """Running totals, from what each round took on the clock, of the cores, and of this process."""
+    """Yield running totals, from the wall time, busy time and own time of each round."""
     now = CpuReading(100.0, 5000.0, 7.0)
     yield now
     for each in rounds:
@@ -55,7 +55,7 @@ def test_a_program_that_really_computes_is_seen() -> None:
     alone = look()
     time.sleep(0.1)
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-        time.sleep(0.3)  # it has started
+        time.sleep(0.3)  # let it start
         before = look()
         time.sleep(1.0)
         after = look()

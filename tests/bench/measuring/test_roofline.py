@@ -1,4 +1,4 @@
-"""Operations and bytes of modules whose answers are known by hand; peaks that a machine can have."""
+"""FLOP and bytes of modules with results known by hand, and plausible peaks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_fused_attention_counts_as_the_plain_one_does(label: str) -> None:
 
 
 def test_a_fused_kernel_moves_less_than_eager_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    from torch._inductor.graph import GraphLowering  # seconds, for every process that collects tests
+    from torch._inductor.graph import GraphLowering  # takes seconds, which collecting tests should not
 
     class Stop(Exception):  # noqa: N818 - no error: the C++ compiler would take long, and tell nothing
         pass
@@ -74,7 +74,7 @@ def test_a_fused_kernel_moves_less_than_eager_does(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(GraphLowering, "compile_to_module", only_generate)
     torch._dynamo.reset()
     x, w = torch.ones(8, 16), torch.ones(16, 32)
-    # Whether the C++ compiler knows vector instructions is found out by running it, and changes no traffic.
+    # Skip the slow check for vector instructions, which do not affect traffic.
     plain = torch._inductor.config.patch({"force_disable_caches": True, "cpp.vec_isa_ok": False})
     with torch.no_grad(), inductor_traffic() as graphs, plain, pytest.raises(Exception, match="Stop"):
         torch.compile(Chain())(x, w)

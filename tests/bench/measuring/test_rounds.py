@@ -1,4 +1,4 @@
-"""Sampling, with a clock that stands still except when a call takes its time."""
+"""Sampling with a simulated clock that only calls advance."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bench.measuring.rounds import Round, Subject, expected_rounds, sample, time
 from bench.plans.profiles import PROFILES, Sampling
 
 Latency = Callable[[int], float]
-"""Milliseconds, by the number of the call."""
+"""Takes the number of a call and returns its latency in ms."""
 
 
 class World:
-    """A clock, and variants whose calls move it on. Latencies in ms, as a function of the call's number."""
+    """A clock, and variants whose calls advance it by the given latencies."""
 
     def __init__(self) -> None:
         self.now_ns = 0
@@ -56,7 +56,7 @@ def test_warm_up_lasts_until_the_latency_has_settled() -> None:
     world = World()
     subject = world.variant("eager", lambda number: 5.0 if number >= 40 else 25.0 - 0.5 * number)
     warm_up(subject, Sampling(warmup_s=0.0), world.clock)
-    assert len(subject.warmup_ms) >= 45  # both windows lie behind the fall
+    assert len(subject.warmup_ms) >= 45  # both windows are after the drop
     assert subject.warmup_ms[-1] == 5.0
 
 
@@ -84,7 +84,7 @@ def test_rounds_pair_the_variants_in_random_order() -> None:
     world.called.clear()
     rounds = list(sample(variants, Sampling(), rng=random.Random(0), clock=world.clock))
     order = "".join(world.called)
-    pairs = [order[index : index + 4] for index in range(0, len(order), 4)]  # a call before the block, and the block
+    pairs = [order[index : index + 4] for index in range(0, len(order), 4)]  # the unsampled call, and the block
     assert set(pairs) == {"eecc", "ccee"}
     assert 0.3 < pairs.count("eecc") / len(pairs) < 0.7
     assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == len(rounds) == len(pairs)
@@ -116,7 +116,7 @@ def test_what_the_change_of_variants_costs_is_in_no_sample() -> None:
     assert {calls for variant in variants for calls in variant.rounds_ms} == {(40.0,)}
     assert len(variants[0].lead_ms) == rounds[-1].number
     assert variants[0].seconds == pytest.approx(world.now_ns / 1e9 / 2, rel=0.2)
-    in_blocks = batches[-4 * rounds[-1].number :][1::2]  # of both variants, which go through the batches alike
+    in_blocks = batches[-4 * rounds[-1].number :][1::2]  # of both variants, which use the batches in the same order
     counts = [in_blocks.count(batch) for batch in range(4)]
     assert max(counts) - min(counts) <= 2
 
@@ -207,7 +207,7 @@ def test_page_faults_are_charged_to_the_variant_that_made_them() -> None:
 
 
 def test_what_the_machine_does_to_both_variants_cancels_in_the_ratio() -> None:
-    """The machine slows down by half in the middle: the latencies move, their ratio hardly does."""
+    """The machine slows down by half in the middle, which changes latencies but hardly their ratio."""
     world = World()
 
     def machine(latency_ms: float, seed: int) -> Latency:

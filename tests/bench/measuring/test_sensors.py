@@ -1,4 +1,4 @@
-"""What a GPU says of itself, spoken by a library that only pretends: pynvml's own functions with a driver's answers."""
+"""Sensors of a simulated GPU: pynvml's functions with the answers of a fake driver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.plans.messages import Preflight
 
 
 class Nvml:
-    """A driver: readings that a test can change, and questions that it doesn't answer."""
+    """A fake driver with readings that a test can change, and questions that it refuses."""
 
     NVML_CLOCK_SM, NVML_TEMPERATURE_GPU = 1, 0
 
@@ -53,7 +53,7 @@ class Nvml:
 
 @pytest.fixture
 def nvml(monkeypatch: pytest.MonkeyPatch) -> Nvml:
-    """An NVIDIA GPU, as far as `bench.measuring.sensors` can see."""
+    """An NVIDIA GPU as `bench.measuring.sensors` sees it."""
     driver = Nvml()
     monkeypatch.setattr(sensors, "pynvml", driver)
     monkeypatch.setattr(sensors, "_sees_all_processes", lambda: True)
@@ -69,7 +69,7 @@ def gpu(nvml: Nvml) -> Sensors:
 
 
 class Time:
-    """A clock that only goes when it is told to."""
+    """A clock that tests advance."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -152,7 +152,7 @@ def test_an_amd_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def stranger(nvml: Nvml) -> Iterator[int]:
-    """Another user's program on the GPU, as far as a driver can tell."""
+    """The id of a process of another user on the GPU."""
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as process:
         nvml.pids |= {process.pid}
         yield process.pid
@@ -203,7 +203,7 @@ def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest
 
 
 def counting(nvml: Nvml, time: Time, watts: float, tick_s: float) -> Callable[[], int]:
-    """Blocks of 4 calls in 20 ms, while the device draws that power and its counter moves only once a tick."""
+    """Measure blocks of 4 calls in 20 ms at this power, with a counter that changes only at each tick."""
 
     def block() -> int:
         time.now += 0.02

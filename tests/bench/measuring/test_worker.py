@@ -1,4 +1,4 @@
-"""The real worker with torch: one cell from building to verdict, and what becomes of it when it fails."""
+"""The real worker with torch: one cell from building to verdict, and its failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from test_executors import job as plain_job
 
 from bench.measuring import environment, graphs, roofline, trial, worker
 from bench.measuring.build import Loaded, load
-from bench.plans.messages import Job, Machine, Outcome, Phase, Preflight, Refusal, Request
+from bench.measuring.variants import Variants
+from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Peaks, Status
 from bench.running import sweep
@@ -27,7 +28,7 @@ from bench.statistics.statistics import speedup
 SHORT = Sampling(max_s=0.1, min_rounds=3, min_samples=6, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1)
 
 NO_VECTORS = {"TORCHINDUCTOR_VEC_ISA_OK": "0", "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"}
-"""The C++ compiler takes half a minute for vectorized kernels, and half of that for plain ones."""
+"""Halves the time of the C++ compiler, which takes half a minute for vectorized kernels."""
 
 
 def job(model: str = "ResNet") -> Job:
@@ -40,15 +41,15 @@ def run(request: Request, cache: Path, on_phase: Callable[[Phase], None] = lambd
 
 
 def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureRequest) -> None:
-    # Kept between runs of the tests: a cold compilation takes long, and tells no more.
+    # Kept between test runs, since a cold compilation is slow and tests nothing more.
     cache = request.config.cache.mkdir("inductor") if request.config.cache else None
     assert cache
     phases: list[Phase] = []
     ended = run(job("ViT"), cache, phases.append)
-    finding = ended.answer
-    assert isinstance(finding, Outcome), ended
-    assert finding.status in (Status.PASS, Status.UNSTABLE), finding.reason
-    found = finding.measurement
+    outcome = ended.answer
+    assert isinstance(outcome, CellOutcome), ended
+    assert outcome.status in (Status.PASS, Status.UNSTABLE), outcome.reason
+    found = outcome.measurement
     assert found is not None
     assert found.compiled is not None
     assert len(found.eager.rounds_ms) == len(found.compiled.rounds_ms) >= 3
@@ -71,7 +72,7 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     assert found.peaks.matmul_flop_s > 1e9
     assert found.telemetry is not None
     assert found.telemetry.clock_mhz == (), "a CPU says nothing of itself"
-    assert finding.input_size == (64, 64)
+    assert outcome.input_size == (64, 64)
     names = list(dict.fromkeys(phase.name for phase in phases))
     assert names == ["building", "compiling", "warming up", "measuring", "memory and graphs"]
 
@@ -86,7 +87,7 @@ def test_a_cell_is_unstable_where_others_disturbed_half_of_its_rounds(disturbed:
     assert (reason is not None) == (status is Status.UNSTABLE)
 
 
-def test_a_survey_names_the_machine_and_nothing_private(tmp_path: Path) -> None:
+def test_a_preflight_names_the_machine_and_nothing_private(tmp_path: Path) -> None:
     answer = run(Preflight(), tmp_path).answer
     assert isinstance(answer, Machine)
     environment = answer.environment
@@ -126,7 +127,7 @@ def test_a_missing_device_is_refused_with_what_is_there() -> None:
 
 @pytest.fixture(autouse=True)
 def _known_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Finding them takes as long as all the rest."""
+    """Replace the peaks, which take as long to measure as everything else."""
     monkeypatch.setattr(roofline, "peaks", lambda *_: Peaks(matmul_flop_s=1e11, copy_bytes_s=1e10))
 
 
@@ -154,22 +155,22 @@ def test_a_compilation_that_fails_leaves_the_latency_of_eager(
     failing_compile: Callable[[Exception], None], error: Exception, status: Status
 ) -> None:
     failing_compile(error)
-    finding = trial.run(job(), lambda _: None)
-    assert finding.status is status
-    assert finding.reason is not None
-    assert "/home" not in finding.reason
-    assert finding.measurement is not None
-    assert finding.measurement.compiled is None
-    assert len(finding.measurement.eager.rounds_ms) >= 3
+    outcome = trial.run(job(), lambda _: None)
+    assert outcome.status is status
+    assert outcome.reason is not None
+    assert "/home" not in outcome.reason
+    assert outcome.measurement is not None
+    assert outcome.measurement.compiled is None
+    assert len(outcome.measurement.eager.rounds_ms) >= 3
 
 
 def test_a_model_that_does_not_fit_in_eager_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_large(*_: Any, **__: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr(trial, "load", too_large)
-    finding = trial.run(job(), lambda _: None)
-    assert (finding.status, finding.measurement) == (Status.EAGER_OOM, None)
+    monkeypatch.setattr("bench.measuring.variants.load", too_large)
+    outcome = trial.run(job(), lambda _: None)
+    assert (outcome.status, outcome.measurement) == (Status.EAGER_OOM, None)
 
 
 def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
@@ -184,11 +185,11 @@ def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
         return wrong
 
     monkeypatch.setattr(torch, "compile", compile_)
-    finding = trial.run(job(), lambda _: None)
-    assert finding.status is Status.FAIL_ACCURACY
-    assert finding.measurement is not None
-    assert finding.measurement.compiled is not None
-    accuracy = finding.measurement.accuracy
+    outcome = trial.run(job(), lambda _: None)
+    assert outcome.status is Status.FAIL_ACCURACY
+    assert outcome.measurement is not None
+    assert outcome.measurement.compiled is not None
+    accuracy = outcome.measurement.accuracy
     assert accuracy is not None
     assert accuracy.max_relative_error == pytest.approx(0.1, rel=0.01)
     assert accuracy.reference_dtype == "float64"
@@ -201,16 +202,16 @@ def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
 def test_a_device_that_others_use_is_left_alone_or_called_unstable(
     monkeypatch: pytest.MonkeyPatch, *, allow_busy: bool
 ) -> None:
-    def find_other_processes(variants: trial.Variants) -> bool:
+    def find_other_processes(variants: Variants) -> bool:
         variants.had_other_processes = True
         return True
 
-    monkeypatch.setattr(trial.Variants, "find_other_processes", find_other_processes)
+    monkeypatch.setattr(Variants, "find_other_processes", find_other_processes)
     monkeypatch.setattr(torch, "compile", lambda module, **_: module)
-    finding = trial.run(msgspec.structs.replace(job(), allow_busy=allow_busy), lambda _: None)
-    assert finding.status is (Status.UNSTABLE if allow_busy else Status.SKIPPED)
-    assert finding.reason == "another process was computing on the device"
-    assert (finding.measurement is not None) is allow_busy
+    outcome = trial.run(msgspec.structs.replace(job(), allow_busy=allow_busy), lambda _: None)
+    assert outcome.status is (Status.UNSTABLE if allow_busy else Status.SKIPPED)
+    assert outcome.reason == "another process was computing on the device"
+    assert (outcome.measurement is not None) is allow_busy
 
 
 def test_what_only_explains_a_result_does_not_cost_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,9 +223,9 @@ def test_what_only_explains_a_result_does_not_cost_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(roofline, "work", fails)
     monkeypatch.setattr(graphs, "batch_size_recompiles", lambda *_: time.sleep(60))
     monkeypatch.setattr(trial, "RETRACE_CAP_S", 0.1)
-    finding = trial.run(job(), lambda _: None)
-    assert finding.status in (Status.PASS, Status.UNSTABLE)
-    found = finding.measurement
+    outcome = trial.run(job(), lambda _: None)
+    assert outcome.status in (Status.PASS, Status.UNSTABLE)
+    found = outcome.measurement
     assert found is not None
     assert found.graphs is not None
     assert (found.work, found.peaks, found.graphs.batch_size_recompiles) == (None, None, None)
@@ -242,10 +243,10 @@ def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.
         return loaded
 
     monkeypatch.setattr(torch, "compile", compile_)
-    monkeypatch.setattr(trial, "load", noisy)
-    finding = trial.run(job(), lambda _: None)
-    assert finding.status is Status.EAGER_TWO_RUNS_DIFFER
-    assert finding.measurement is not None
+    monkeypatch.setattr("bench.measuring.variants.load", noisy)
+    outcome = trial.run(job(), lambda _: None)
+    assert outcome.status is Status.EAGER_TWO_RUNS_DIFFER
+    assert outcome.measurement is not None
 
 
 # ── What only a GPU does, with one that is made up ──────────────────────────────────────────────────────────────────
@@ -254,7 +255,7 @@ def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.
 def test_the_time_of_a_device_is_that_between_events_around_a_call_that_is_queued_as_a_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    variants = trial.Variants(job())
+    variants = Variants(job())
     told: list[str] = []
 
     class Event:

@@ -1,4 +1,4 @@
-"""Checkpoints from strangers: nothing outside of the directory is read, and nothing that never ends."""
+"""Untrusted checkpoints: nothing outside of the directory is read, and no file that never ends."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_link_out_of_the_directory_is_not_followed(checkpoint: Path, name: str
 
 
 @pytest.mark.parametrize("target", ["gone", "model.safetensors"])
-def test_a_link_to_nowhere_is_told(checkpoint: Path, target: str) -> None:
+def test_a_dangling_link_is_refused(checkpoint: Path, target: str) -> None:
     (checkpoint / "model.safetensors").unlink()
     (checkpoint / "model.safetensors").symlink_to(target)
     with pytest.raises(AtlasError, match="cannot be read"):
@@ -62,7 +62,7 @@ def test_a_link_to_nowhere_is_told(checkpoint: Path, target: str) -> None:
 def test_parts_of_the_weights_lie_beside_their_index(checkpoint: Path, shard: object) -> None:
     index = {"metadata": {}, "weight_map": {"a": "model.safetensors", "b": shard}}
     (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index))
-    with pytest.raises(AtlasError, match=r"names .* for a part of the weights"):
+    with pytest.raises(AtlasError, match=r"names .* as a part of the weights"):
         refuse_unsafe(checkpoint)
 
 
@@ -74,14 +74,14 @@ def test_an_adapter_leads_to_another_checkpoint(checkpoint: Path) -> None:
 
 def test_what_never_ends_is_not_opened(checkpoint: Path) -> None:
     os.mkfifo(checkpoint / "tokenizer.json")
-    with pytest.raises(AtlasError, match="no plain file"):
+    with pytest.raises(AtlasError, match="not a regular file"):
         refuse_unsafe(checkpoint)
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b"1" * 5000, b"\xff", b"", b"{"])
 def test_a_configuration_is_json_of_a_sensible_depth(checkpoint: Path, content: bytes) -> None:
     (checkpoint / "config.json").write_bytes(content)
-    with pytest.raises(AtlasError, match="no JSON"):
+    with pytest.raises(AtlasError, match="not valid JSON"):
         refuse_unsafe(checkpoint)
 
 
@@ -93,8 +93,8 @@ def test_a_configuration_of_gigabytes_is_not_read(checkpoint: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def told(survived: Survived) -> Iterator[None]:
-    """Every one of these is a fault that was injected."""
+def report(survived: Survived) -> Iterator[None]:
+    """Each case is an injected fault."""
     yield
     survived("hostile_input", "checkpoints", "read_or_refused")
 

@@ -1,4 +1,4 @@
-"""Estimates: from what earlier processes took on this kind of machine, the nearest relative first."""
+"""Estimates come from earlier processes on this kind of machine: of the same cell, its model, or any model."""
 
 from __future__ import annotations
 

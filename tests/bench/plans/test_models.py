@@ -1,4 +1,4 @@
-"""The model table: every row builds what it says, offline, and its small variant runs eager and compiled alike."""
+"""The model table: every row builds its model offline, and its shrunken model agrees eager and compiled."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def test_the_bundled_image_becomes_the_input_that_the_table_promises(spec: Model
 VARIANTS = {
     repr(replace(spec.shrink(), label="", checkpoint="", parameters=0)): spec.label for spec in reversed(MODELS)
 }
-"""A label for each small variant: two models that differ in depth alone have the same."""
+"""One label for each shrunken model. Two models that differ only in depth share one."""
 
 LOWERED = ("ResNet",)
-"""Dynamo alone tells graphs from breaks. By day, only this one goes on to AOTAutograd, which takes as long again. (The
-test of the worker takes ViT through all of Inductor.)"""
+"""Dynamo alone finds graph breaks. Without the thorough option, only this model continues to AOTAutograd, which takes
+as long again. The test of the worker compiles ViT with Inductor."""
 
 COMPILED = ("ViT", "ResNet", "Segformer", "DETR")
-"""By day, the others run eager alone: each is like one of these in what Dynamo sees of it, and takes seconds."""
+"""Without the thorough option, other models run only eager, since each looks like one of these to Dynamo."""
 
 
 @pytest.mark.parametrize("label", VARIANTS.values())
@@ -82,7 +82,7 @@ def test_the_small_variant_runs_eager_and_compiled_as_one_graph(label: str) -> N
     batch = loaded.batches[0]
     assert loaded.input_size == (64, 64)
     with torch.no_grad():
-        eager = tensors(loaded.module(**batch))  # before compiling: what a first call makes would break the graph
+        eager = tensors(loaded.module(**batch))  # before compiling: buffers of a first call would break the graph
     assert eager
     if label not in COMPILED and not THOROUGH:
         return
@@ -125,7 +125,7 @@ def test_owlvit_searches_each_image_for_each_query() -> None:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, torch.nn.Module]:
-    """A small Segformer with its processor, saved as the hub has them."""
+    """A small Segformer with its processor, saved in the layout of the hub."""
     folder = tmp_path_factory.mktemp("hub") / "small-segformer"
     spec = find("Segformer").shrink()
     torch.manual_seed(1)
@@ -164,7 +164,7 @@ def test_an_empty_directory_is_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_weights_out_of_reach_are_said_so_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # a real hub is asked for half a minute
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # else it retries for half a minute
     with pytest.raises(AtlasError, match="configuration cannot be read") as error:
         architecture(Recipe(model="ViT", task="image-classification", weights="pretrained"))
     assert error.value.where == "--weights pretrained: google/vit-base-patch16-224"
@@ -225,7 +225,7 @@ CONFIG: dict[str, Any] = {
     "quantization_config": {"quant_method": "bitsandbytes"},
     "attn_implementation": "eager",
 }
-"""Without counts that a library would make lists of: see SECURITY.md."""
+"""Contains no counts from which a library would allocate lists; see SECURITY.md."""
 
 
 @settings(max_examples=500 if THOROUGH else 8, deadline=None)

@@ -38,7 +38,7 @@ def test_a_cell_that_gave_nothing_is_not_tried_again_unless_asked() -> None:
     records = [record(vit, status=Status.OOM), record(beit), record(beit, 1)]
     assert pending(made, records) == []
     again = pending(made, records, forgotten=records[:1])
-    assert todo(again) == [("ViT", 1, True), ("ViT", 2, False)]  # a new process number: no record says the same twice
+    assert todo(again) == [("ViT", 1, True), ("ViT", 2, False)]  # a new process number, since each record has its own
 
 
 def test_one_crash_among_good_processes_does_not_end_the_cell() -> None:
@@ -112,7 +112,7 @@ def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
 def test_no_later_process_of_a_cell_begins_whose_first_does_not_fit() -> None:
     made = plan("ViT", "BeiT", processes=2)
     steps = pending(made, [])
-    assert fitting(steps, DurationEstimates(made.profile.sampling), 30.0) == []  # its second alone would fit
+    assert fitting(steps, DurationEstimates(made.profile.sampling), 30.0) == []  # only its second process would fit
 
 
 # ── Several workers ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -187,7 +187,7 @@ def test_any_number_of_nodes_does_all_that_one_would_and_nothing_twice(
         for node, step in taken:
             records.append(ended(step, node, next(fate)))
             agenda.end(step, records[-1])
-            if next(kill, False):  # the driver dies with the others at work, and comes back
+            if next(kill, False):  # the driver dies while nodes work, and restarts
                 agenda = Agenda(FOUR, progress_by_cell(records))
                 break
     assert agenda.left == 0

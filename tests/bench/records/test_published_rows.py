@@ -24,7 +24,7 @@ def slug(text: str) -> str:
 
 
 def figure(variant: Variant | None) -> str:
-    """As the source printed it."""
+    """Return the figure as the source printed it."""
     return "OOM" if variant is None or variant.published_mean_ms is None else f"{variant.published_mean_ms:.3f}"
 
 
@@ -35,12 +35,12 @@ def cells(row: Record) -> tuple[str, str]:
 
 
 def plain(cell: str) -> str:
-    """Without the mark of a doubted row and the commas between thousands."""
+    """Return the text without the mark of a doubted row and thousands separators."""
     return re.sub("[,†]", "", cell).strip()
 
 
 def shown(page: HtmlPage, row: Record) -> list[tuple[str, str]]:
-    """Eager and compiled in every row of this model, in tables below the heading of its version, mode and batch."""
+    """Return eager and compiled of this model in all tables below the heading of its version, mode and batch size."""
     heading = f"torch-{slug(row.environment.torch)}-{row.cell.compile_mode}-batch-{row.cell.batch_size}"
     return [
         (plain(line[1]), plain(line[2]))

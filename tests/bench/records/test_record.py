@@ -1,4 +1,4 @@
-"""Records: the same after a round trip, strict in reading, whole whatever interrupts the writing."""
+"""Records: equal after a round trip, strictly decoded, and complete after an interrupted write."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_appending_and_reading(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lost", [0, 1, 40])
 def test_a_line_that_never_reached_the_disk_is_passed_over_and_cut_off(tmp_path: Path, lost: int) -> None:
-    """A power cut leaves zeros in place of what was not synced, and perhaps the end of the line."""
+    """A power cut leaves zeros in place of unsynced data, and perhaps the end of the line."""
     path = tmp_path / "run.jsonl"
     append(path, [record(VIT, run_name="run")])
     line = encode(record(BEIT, run_name="run"))

@@ -1,4 +1,4 @@
-"""What the comparison with other ways of timing says, from known repeats."""
+"""Repeatability: statistics of given repeats, and documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons tell what happened, and nothing about the machine."""
+"""Messages keep what happened and lose private details."""
 
 from __future__ import annotations
 

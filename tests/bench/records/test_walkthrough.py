@@ -1,4 +1,4 @@
-"""The tour through TorchDynamo: what is really captured, and a record that tells nothing about its machine."""
+"""The walkthrough of TorchDynamo: what it captures, and a record without private details."""
 
 from __future__ import annotations
 

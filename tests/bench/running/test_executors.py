@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from faults import Survived
 
-from bench.plans.messages import Job, Machine, Outcome, Phase, Preflight, Recipe, Request
+from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Recipe, Request
 from bench.plans.models import find
 from bench.plans.plan import make_plan
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
@@ -46,7 +46,7 @@ def is_alive(pid: int) -> bool:
 
 def test_a_worker_tells_its_phases_and_answers() -> None:
     ended, phases = run(job())
-    assert isinstance(ended.answer, Outcome)
+    assert isinstance(ended.answer, CellOutcome)
     assert ended.answer.status is Status.PASS
     assert [phase.name for phase in phases] == ["building", "measuring"]
 
@@ -154,7 +154,7 @@ def test_a_worker_that_dies_is_not_waited_for_because_of_what_it_has_started(tmp
 
 def test_whatever_a_model_prints_is_no_answer_and_fills_no_disk() -> None:
     ended, _ = run(job("MobileNet"), STUB_PRINTS="400")  # 25 MB
-    assert isinstance(ended.answer, Outcome)
+    assert isinstance(ended.answer, CellOutcome)
     assert ended.answer.measurement is not None
     assert len(ended.last_words) <= MAX_LENGTH
 

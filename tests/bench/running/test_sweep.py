@@ -28,9 +28,9 @@ from test_executors import STUB, is_alive, wait_until
 from bench.errors import AtlasError, Complaint
 from bench.exchange.check import check
 from bench.plans.duration import DurationEstimates
-from bench.plans.messages import Job, Machine, Outcome, Phase, Recipe, Request
+from bench.plans.messages import CellOutcome, Job, Machine, Phase, Recipe, Request
 from bench.plans.models import find
-from bench.plans.plan import Plan, Planned, Step, make_plan
+from bench.plans.plan import Plan, PlannedCell, Step, make_plan
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import SCHEMA, Measurement, Record, Status
 from bench.records.run_file import append, read
@@ -54,7 +54,7 @@ def plan(*models: str, processes: int = 1, max_s: float = 0.1) -> Plan:
 
 
 def record(
-    planned: Planned,
+    planned: PlannedCell,
     process: int = 0,
     status: Status = Status.PASS,
     found: Measurement | None = None,
@@ -222,7 +222,7 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(
 
 
 def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> None:
-    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=measurement()))
+    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     executor = Scripted(*[answered] * 3)
     sweep_with(executor, plan("ViT", processes=3), tmp_path)
     assert [job.warm for job in executor.jobs] == [False, True, True]
@@ -249,7 +249,7 @@ def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) 
 
 
 def test_every_record_says_what_its_process_took(tmp_path: Path) -> None:
-    ended = Ended(seconds=41.26, answer=Outcome(status=Status.PASS, measurement=measurement()))
+    ended = Ended(seconds=41.26, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     assert sweep_with(Scripted(ended), plan("ViT"), tmp_path)[0].seconds == 41.3
 
 
@@ -257,7 +257,7 @@ def test_what_is_too_long_for_the_budget_gives_way_and_is_done_later(tmp_path: P
     made = plan("DETR", "ViT")
     detr, vit = made.planned
     pace = paced({"DETR": 500.0, "ViT": 50.0})
-    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=measurement()))
+    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     records = sweep_with(Scripted(answered), made, tmp_path, pace=pace, deadline=time.monotonic() + 100)
     assert [each.cell for each in records] == [vit.cell]
     records = sweep_with(Scripted(answered), made, tmp_path)
@@ -277,7 +277,7 @@ def test_the_kernel_running_out_of_memory_is_told_from_a_crash(tmp_path: Path) -
 
 def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
     made = plan("ViT")
-    failure = Ended(seconds=1.0, answer=Outcome(status=Status.FAIL_TO_RUN, reason="no"))
+    failure = Ended(seconds=1.0, answer=CellOutcome(status=Status.FAIL_TO_RUN, reason="no"))
     sweep_with(Scripted(failure), made, tmp_path)
     assert len(sweep_with(Scripted(), made, tmp_path)) == 1
     records = sweep_with(Scripted(failure), made, tmp_path, retry_failed=True)
@@ -296,7 +296,7 @@ def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) 
     """It ended after this one had read the file, and before it owned it."""
     made = plan("ViT", "BeiT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=measurement()))
+    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     sweep_with(Scripted(answered, answered), made, tmp_path)
     records = run(made, MACHINE, found, Scripted(), Silent())
     assert [each.cell.model for each in records] == ["ViT", "BeiT"]
@@ -329,7 +329,7 @@ def test_runs_of_one_name_in_two_folders_share_no_compile_cache(tmp_path: Path) 
 def test_a_compile_cache_is_trusted_until_the_machine_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=measurement()))
+    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, executor = plan("ViT", processes=4), Scripted(*[answered] * 4)
     boots = iter(["first", "first", "second", "second"])
     monkeypatch.setattr(sweep, "boot", lambda: next(boots))
@@ -348,7 +348,7 @@ class Told(Silent):
 def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
 ) -> None:
-    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=measurement()))
+    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     times = iter(datetime(*day, tzinfo=UTC) for day in ((2026, 3, 2), (2026, 3, 1), (2026, 3, 3)))
     monkeypatch.setattr(sweep, "datetime", SimpleNamespace(now=lambda _: next(times)))
@@ -365,7 +365,7 @@ def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
 
 
 def test_a_reason_in_colours_and_lines_can_be_read_again(tmp_path: Path) -> None:
-    failed = Outcome(status=Status.FAIL_TO_RUN, reason="\x1b[31mtoo\nlarge\x00\u202e\x1b[0m" + "!" * 5000)
+    failed = CellOutcome(status=Status.FAIL_TO_RUN, reason="\x1b[31mtoo\nlarge\x00\u202e\x1b[0m" + "!" * 5000)
     (record_,) = sweep_with(Scripted(Ended(seconds=1.0, answer=failed)), plan("ViT"), tmp_path)
     (path,) = tmp_path.glob("*.jsonl")
     assert list(read(path)) == [record_]
@@ -382,7 +382,7 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
 
 
 def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
-    answered = Ended(seconds=1.0, answer=Outcome(status=Status.PASS, measurement=measurement()))
+    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     load, battery = (Complaint(check, "so it is", "mend it") for check in ("load", "battery"))
     looks = iter([[load], [load, battery], []])

@@ -1,0 +1,161 @@
+"""Eager and compiled as two `Subject`s of one module: call, compile, warm up, and measure memory and energy.
+
+Imports torch.
+"""
+
+from __future__ import annotations
+
+import gc
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+
+from bench.errors import attempt
+from bench.measuring import accuracy, graphs
+from bench.measuring.build import Loaded, load
+from bench.measuring.environment import PeakMemory
+from bench.measuring.rounds import Subject, timed, warm_up
+from bench.measuring.sensors import Sensors, energy_j
+from bench.plans.messages import Job
+from bench.records.record import Variant
+
+FIRST_CALLS = 3
+"""Calls until a compiled model is ready: the first compiles; with CUDA graphs, the second warms up and the third
+records."""
+
+WARM_UPS = 3
+"""Maximum number of warm-ups of a compiled model that still compiles."""
+
+PEAK_CALLS = 1
+"""Calls to measure peak memory. Both variants have already allocated what they keep."""
+
+EVENT_CALLS = 10
+"""Calls timed with CUDA events, for the time that the device itself is busy."""
+
+HEAD_START, CYCLES_PER_MS = 1.5, 3_000_000
+"""The device sleeps for `HEAD_START` latencies while the host queues a call, so that it never waits for the host. No SM
+has a faster clock than `CYCLES_PER_MS`, so the sleep is long enough."""
+
+REPLAYING = ("reduce-overhead", "max-autotune")
+"""Modes that replay CUDA graphs, invisible to the allocator."""
+
+ENERGY_BLOCK_MS = 20.0
+"""Time between readings of the energy counter, which ticks no faster."""
+
+
+def load_job(job: Job) -> Loaded:
+    """Build the model and the batches of the job's cell."""
+    return load(
+        job.recipe,
+        batch_size=job.cell.batch_size,
+        batches=job.sampling.inputs,
+        dtype=getattr(torch, job.cell.dtype),
+        device=torch.device(job.cell.device),
+    )
+
+
+class Variants:
+    """Eager and compiled, each a `Subject`, with the same module and batches."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.loaded = load_job(job)
+        self.device = torch.device(job.cell.device)
+        self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
+        self.had_other_processes = False
+        self._compiled_module: Any = None
+        self.eager = Subject(lambda number: self._call(self.loaded.module, number))
+        self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
+
+    def _call(self, module: Any, number: int) -> Any:
+        """Run forward and wait for the device."""
+        output = module(**self.loaded.batches[number % len(self.loaded.batches)])
+        self.synchronize()
+        return output
+
+    def synchronize(self) -> None:
+        """Wait for the device. A CPU is always done."""
+        if self.device.type != "cpu":
+            torch.accelerator.synchronize(self.device)
+
+    def find_other_processes(self) -> bool:
+        """Return whether another process uses the device, or did so at an earlier call."""
+        self.had_other_processes = self.had_other_processes or bool(self.sensors and self.sensors.other_processes())
+        return self.had_other_processes
+
+    def output(self, subject: Subject) -> accuracy.Tensors:
+        """Return a copy of the output for the first batch. CUDA graphs reuse the memory of their outputs."""
+        return accuracy.tensors(subject.call(0))
+
+    def compile(self) -> tuple[float, ...]:
+        """Compile, and return the latencies in ms of the calls until the model is ready."""
+        graphs.reset()
+        cell = self.job.cell
+        self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
+        return timed(self.compiled, FIRST_CALLS)
+
+    def release_compiled(self) -> None:
+        """Release the memory of the compiled model, as far as the device still responds."""
+        self._compiled_module = None
+        with suppress(Exception):
+            graphs.reset()
+            gc.collect()
+            if self.device.type != "cpu":
+                torch.accelerator.empty_cache()
+
+    def warm_up_compiled(self) -> None:
+        """Warm up until no more frames are compiled."""
+        for _ in range(WARM_UPS):
+            frames = graphs.compiled_frames()
+            self.compiled.warmup_ms.clear()
+            warm_up(self.compiled, self.job.sampling)
+            if graphs.compiled_frames() == frames:
+                return
+
+    def with_resources(self, subject: Subject, variant: Variant | None) -> Variant:
+        """Return the variant with its peak memory; on an accelerator also with device time and energy.
+
+        With CUDA graphs, only two figures of memory are meaningful: what eager allocates, and what compiled reserves,
+        which includes the graphs' own pool.
+        """
+        with PeakMemory(self.device) as memory:
+            timed(subject, PEAK_CALLS)
+        replays = self.device.type == "cuda" and self.job.cell.compile_mode in REPLAYING
+        return msgspec.structs.replace(
+            variant or Variant(),
+            peak_memory_gb=None if replays and subject is self.compiled else memory.allocated_gb,
+            peak_reserved_gb=None if replays and subject is self.eager else memory.reserved_gb,
+            device_ms=attempt(lambda: self._device_ms(subject)) or (),
+            energy_j=self._energy_j(subject),
+        )
+
+    def _device_ms(self, subject: Subject) -> tuple[float, ...]:
+        """Return milliseconds between two events around a call that is fully queued before the device starts it.
+
+        The result is too high if the call itself waits for the device, or has more kernels than the queue holds (about
+        a thousand). It is empty on devices other than CUDA, which cannot sleep.
+        """
+        if self.device.type != "cuda" or torch.version.hip:
+            return ()
+        module = self.loaded.module if subject is self.eager else self._compiled_module
+        head_start = int(HEAD_START * float(np.median(subject.medians_ms())) * CYCLES_PER_MS)
+        latencies = []
+        for number in range(EVENT_CALLS):
+            start, end = (torch.Event(self.device, enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(head_start)  # type: ignore[no-untyped-call]  # noqa: SLF001 - no public one
+            start.record()
+            module(**self.loaded.batches[number % len(self.loaded.batches)])
+            end.record()
+            end.synchronize()
+            latencies.append(round(start.elapsed_time(end), 6))
+        return tuple(latencies)
+
+    def _energy_j(self, subject: Subject) -> float | None:
+        """Return the energy of a synchronised call in J, or None if other processes use the device."""
+        if self.sensors is None or self.had_other_processes:
+            return None
+        calls = max(1, round(ENERGY_BLOCK_MS / float(np.median(subject.medians_ms()))))
+        return energy_j(self.sensors, lambda: len(timed(subject, calls)))
