@@ -1,4 +1,4 @@
-// The root 404 page holds a section for every language: leave the one that the address belongs to.
+// The root 404 page has a section for every language: keep only the one of the address.
 {
   const sections = [...document.querySelectorAll("section[data-prefix]")]
   const longest = (a, b) => b.dataset.prefix.length - a.dataset.prefix.length

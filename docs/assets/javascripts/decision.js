@@ -1,4 +1,4 @@
-// The form of "Should I compile?". In the content, where instant navigation runs it.
+// The form of "Should I compile?". It is in the content, where instant navigation runs it.
 for (const root of document.querySelectorAll("[data-decision]:not([data-ready])")) {
   root.dataset.ready = ""
   const texts = JSON.parse(root.dataset.texts)
@@ -27,13 +27,13 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     return made
   }
   const p = (...children) => element("p", {}, ...children)
-  // Names and figures keep their order.
+  // Isolates names and figures.
   const isolated = text => element("bdi", { dir: /[ء-ي]/.test(text) ? "rtl" : "ltr" }, text)
-  // A full-width one has its space within.
+  // Full-width signs include their space.
   const inARow = facts => facts.flatMap(fact => [isolated(fact), fact.endsWith("）") ? "· " : "\u00a0· "]).slice(0, -1)
   const say = (template, values) => template.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part))
 
-  // A value, with its interval where it has one.
+  // A value, with its interval if known.
   const within = (interval, show) => {
     if (!interval) return [texts.unknown]
     const [value, low, high] = interval
@@ -43,7 +43,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const exact = (x, show) => within(x === null ? null : [x, null, null], show)
 
   const read = () => {
-    // Links to sections load it anew.
+    // Links to sections load it again.
     const given = location.hash.includes("=") ? new URLSearchParams(location.hash.slice(1)) : window.atlas
     for (const [name, control] of Object.entries(controls)) {
       control.value = given?.get(name) ?? defaults[name]
@@ -63,7 +63,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const { ready_s, calls: breakEven } = row[cache.value]
       const eager = row.eager_ms?.[0] ?? null
       const compiled = row.compiled_ms?.[0] ?? null
-      const saving = (1e3 * ready_s) / breakEven?.[0] // of paired rounds
+      const saving = (1e3 * ready_s) / breakEven?.[0] // from paired rounds
       const figures = () => ({
         eager_ms: within(row.eager_ms, ms),
         compiled_ms: within(row.compiled_ms, ms),
@@ -174,7 +174,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
     let waiting
     form.addEventListener("input", () => {
-      clearTimeout(waiting) // who types is not told every digit
+      clearTimeout(waiting) // not after every digit
       waiting = setTimeout(choose, 150)
     })
     form.onsubmit = () => false
@@ -190,7 +190,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     update()
   }
 
-  const data = fetch(root.dataset.decision).then(response => response.json()) // a 404 page is no JSON
+  const data = fetch(root.dataset.decision).then(response => response.json()) // fails on a 404 page
   Promise.all([import("./recommend.js"), data])
     .then(start)
     .catch(() => answer.replaceChildren(p(texts.failed)))

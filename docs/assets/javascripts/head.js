@@ -1,7 +1,7 @@
-// What Material's script expects to find, and the chosen colours before anything is shown. Runs in the head of a page.
+// Sets up what Material's script expects, and applies the chosen colours before the first paint. Runs in the head.
 window.__md_scope = new URL(document.currentScript.dataset.scope, location)
 
-// A browser that keeps nothing for this site refuses even to be asked.
+// A browser that blocks storage for this site throws on access.
 window.__md_get = (key, storage, scope = __md_scope) => {
   try {
     return JSON.parse((storage || localStorage).getItem(`${scope.pathname}.${key}`))
@@ -16,10 +16,10 @@ window.__md_set = (key, value, storage, scope = __md_scope) => {
   } catch {}
 }
 
-// Material's script says so when it has come: what needs it would only then get its place in the header.
+// Material's script sets this when it loads. Setting it now reserves the place of its controls in the header.
 document.documentElement.classList.replace("no-js", "js")
 
-// The reader's choice, else that of their system, as soon as there is a body: no page is light first and dark then.
+// Applies the reader's choice, else the system's, as soon as there is a body, so that no dark page flashes light.
 {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? { scheme: "slate" } : {}
   const colors = __md_get("__palette")?.color || system

@@ -1,4 +1,4 @@
-// The language switch keeps the place on the page: heading ids are the same in every language. Who has chosen, is not asked.
+// The language switch keeps the place on the page: heading ids are the same in every language. It stores the choice.
 document.addEventListener("click", event => {
   const link = event.target.closest?.(".md-select__link[hreflang], .atlas-offer a")
   if (!link) return
@@ -6,7 +6,7 @@ document.addEventListener("click", event => {
   __md_set("__language", link.hreflang)
 }, true)
 
-// The pages at the root offer the language that the reader's browser asks for first, as far as there is a translation.
+// Pages at the root offer the first language of the browser that the site has, until the reader chooses one.
 const fitting = wanted => link => [wanted, wanted.split("-")[0]].includes(link.hreflang.toLowerCase())
 
 const offered = links => {

@@ -1,16 +1,16 @@
-// Should this record be compiled for? Pure: a row of the decision data and a number of calls enter, an outcome leaves.
-// decision.js shows it; the words for each outcome are in decision.py.
+// Whether compiling pays off. Pure: takes a row of the decision data and a number of calls, returns an outcome.
+// decision.js shows it; generator/pages/decision.py has the words for each outcome.
 
-// Two latencies without an interval count as different from this ratio on: processes of one model differ by as much.
+// The least ratio of two latencies without intervals that counts: processes of one model differ by as much.
 const NOISE = 1.05
 
-// A gain or loss within this ratio is none, however narrow its interval. As in bench/statistics.
+// A gain or loss within this ratio does not count, as in bench/statistics/statistics.py.
 const SAME = 1.01
 
 const OF_STATUS = { oom: "compiled-failed", eager_oom: "eager-failed", fail_accuracy: "wrong", throttled: "unknown", skipped: "unknown" }
 const FAILED = ["crash", "timeout", "fail_to_run"]
 
-// Seconds that `calls` calls take, the time to ready included; null where that is unknown.
+// Seconds for `calls` calls, including the time to ready; null if unknown.
 export const total_s = (latency_ms, calls, ready_s = 0) => (latency_ms === null || ready_s === null ? null : ready_s + (calls * latency_ms) / 1e3)
 
 // 1: compiled is faster, -1: slower, 0: no clear difference.
@@ -20,7 +20,7 @@ const direction = ([value, low, high]) => {
   return from > 1 ? 1 : to < 1 ? -1 : 0
 }
 
-// `row` as in the data, undefined where there is none; `cache` is cold or warm.
+// `row` is undefined if there is no record; `cache` is cold or warm.
 export const recommend = (row, calls, cache) => {
   if (!row) return "not-measured"
   if (row.status in OF_STATUS) return OF_STATUS[row.status]
@@ -36,7 +36,7 @@ export const recommend = (row, calls, cache) => {
   return calls < (low ?? value) ? "few-calls" : "close-calls"
 }
 
-// The records for a choice, the best first: our own before published ones, then what has all calls done soonest.
+// The records for a choice, the best first: measured before published ones, then by total time.
 export const ranked = (rows, calls, cache) => {
   const total = row => total_s(row.compiled_ms?.[0] ?? null, calls, row[cache].ready_s ?? 0) ?? Infinity
   return [...rows].sort((a, b) => a.origin.localeCompare(b.origin) || a.doubtful - b.doubtful || total(a) - total(b) || 0)

@@ -1,5 +1,5 @@
-// Sorts `table[data-sortable]` by the column whose header is pressed; again turns the order round.
-// A cell sorts by `data-sort` (a number, or nothing where there is no value), else by its text. No value is always last.
+// Sorts `table[data-sortable]` by the column whose header is clicked; a second click reverses the order.
+// A cell sorts by `data-sort` (a number, empty without a value), else by its text. Cells without a value come last.
 {
   const { ascending, descending } = document.currentScript.dataset
   const { lang } = document.documentElement

@@ -1,11 +1,11 @@
-// The chart beside the table: a point for each row that has both figures, drawn by Chart.js in the colours of the page.
+// The chart beside the table: a point for each row with both values, drawn by Chart.js in the colours of the page.
 
 import { Chart, LinearScale, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip } from "./vendor/chart.js"
 import { element, isolated, say } from "./words.js"
 
 Chart.register(LinearScale, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip)
 
-// Told apart by colour and by shape; whatever comes after the seventh shares the last.
+// Series differ by colour and shape; all after the seventh share the last.
 const MARKS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "＋" }
 const SHAPES = Object.keys(MARKS)
 const SERIES = SHAPES.length
@@ -22,7 +22,7 @@ export const makeChart = texts => {
   let last
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily
 
-  // Asked for once and after a change of colours: each time, the browser works the style of the whole page out.
+  // Read once and after a change of colours: each read makes the browser compute the style of the whole page.
   let styles = new Map()
   const style = name => {
     if (!styles.has(name)) styles.set(name, getComputedStyle(figure).getPropertyValue(name).trim())
@@ -30,10 +30,10 @@ export const makeChart = texts => {
   }
   const muted = () => style("--md-default-fg-color--light")
 
-  // A canvas has no elements that isolate a figure.
+  // A canvas has no elements to isolate figures with.
   const ordered = text => (isRightToLeft ? `\u200e${text}\u200e` : text)
 
-  // The rows in one series for each value of `by`, the most frequent values first.
+  // Groups the rows into a series per value of `by`, the most frequent first.
   const series = (points, by) => {
     const groups = [...Map.groupBy(points, ({ row }) => row[by.id])].sort(([, a], [, b]) => b.length - a.length)
     const kept = groups.slice(0, groups.length > SERIES ? SERIES - 1 : SERIES)
@@ -129,7 +129,7 @@ export const makeChart = texts => {
 
   return {
     element: figure,
-    // Draws `y` over `x`, each { id, label, show, log }, coloured by `by`; `name` says what a row is.
+    // Draws `y` over `x`, both { id, label, show, log }, coloured by `by`; `name` returns the name of a row.
     draw: what => {
       last = what
       draw()

@@ -1,14 +1,14 @@
-// The records and what is worked out from them. Pure: columns enter; rows, counts, pairs and files leave.
+// The records and values derived from them. Pure: takes columns, returns rows, counts, pairs and files.
 
-// Rows by column, from columns as generator/pages/explorer.py packs them. Unknown is null, never is Infinity.
-// A row only knows its place, and looks its values up in the columns: ten thousand rows are there at once.
+// Makes rows from the columns that generator/pages/explorer.py packs. Unknown is null, never is Infinity.
+// A row stores only its index and reads values from the columns, so ten thousand rows take no time to make.
 export const unpack = columns => {
   const names = Object.keys(columns)
   const row = {}
   for (const name of names) Object.defineProperty(row, name, { get: lookUp(columns[name]) })
   const count = columns.newest?.length ?? 0
   const rows = Array.from({ length: count }, (_, at) => Object.assign(Object.create(row), { at, id: String(at) }))
-  return { rows, names: names.filter(name => name !== "why") } // files are the same in all languages
+  return { rows, names: names.filter(name => name !== "why") } // files are the same in every language
 }
 
 const lookUp = column => {
@@ -24,7 +24,7 @@ const lookUp = column => {
   }
 }
 
-// The rows with all `wanted` values that `fits` admits, and how many of these each value of each column would leave.
+// The rows with all `wanted` values that `fits` accepts, and the number that would remain for each value of each column.
 export const select = (rows, columns, wanted, fits) => {
   const given = columns.filter(name => wanted[name])
   const counts = Object.fromEntries(columns.map(name => [name, new Map()]))
@@ -44,10 +44,10 @@ export const select = (rows, columns, wanted, fits) => {
   return { found, counts }
 }
 
-// What tells cells apart, besides what is compared. How many threads a device is given belongs to the device.
+// Columns that identify a cell, besides the compared one. The number of threads belongs to the device.
 const CELL = ["device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "weights", "input_size", "layout", "origin"]
 
-// The cells that are there with both values of `column`: a row for each, with the latencies of both and their change.
+// A row for each cell that exists with both values of `column`, with both latencies and their relative change.
 export const pairs = (rows, column, first, second) => {
   const key = row => CELL.map(name => (name === column ? "" : row[name])).join("\n")
   const wanted = rows.filter(row => row.newest && [first, second].includes(String(row[column])))
@@ -76,16 +76,16 @@ export const PAIR_COLUMNS = ["eager_first", "eager_second", "eager_change", "com
 
 const plain = value => (value === Infinity ? "inf" : (value ?? null))
 
-// No formulas for a spreadsheet: see generator/pages/downloads.py.
+// Prevents formulas in spreadsheets: see generator/pages/downloads.py.
 const field = value => {
   const told = plain(value) ?? ""
   const text = typeof told === "string" && /^[=+\-@\t\r']/.test(told) ? `'${told}` : String(told)
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-// Columns of rows as a file: unknown is empty, never is inf.
+// Columns of rows as CSV: unknown is empty, never is inf.
 export const asCsv = (rows, names) => [names, ...rows.map(row => names.map(name => row[name]))].map(line => `${line.map(field).join(",")}\n`).join("")
 
-// The same as a list of objects, one a line: unknown is null.
+// The same as JSON, one object per line: unknown is null.
 export const asJson = (rows, names) =>
   `[\n${rows.map(row => JSON.stringify(Object.fromEntries(names.map(name => [name, plain(row[name])])))).join(",\n")}\n]\n`

@@ -1,9 +1,9 @@
-// What an opened row tells: figures with intervals, graphs, environment, source and the command that reproduces it.
+// The content of an opened row: figures with intervals, graphs, environment, source and the command to reproduce it.
 
 import { strip } from "./strip.js"
 import { element, isolated, say } from "./words.js"
 
-// `folder` is where the rounds of each device are.
+// `folder` holds the rounds of each device.
 export const makeDetails = (texts, folder) => {
   const { says, details: label, figures, names, links } = texts
   const isKnown = value => (value ?? "") !== ""
@@ -14,7 +14,7 @@ export const makeDetails = (texts, folder) => {
   }
   const section = (title, ...content) => [element("p", { className: "explorer-title" }, label[title]), ...content]
 
-  // A figure, with the bounds of its interval where it has one.
+  // A figure, with the bounds of its interval if it has one.
   const within = (row, name, show, low = `${name}_low`, high = `${name}_high`) => {
     if (!isKnown(row[name])) return null
     const value = isolated(show(row[name]))
@@ -31,7 +31,7 @@ export const makeDetails = (texts, folder) => {
     const known = Object.entries(JSON.parse(text ?? "{}"))
     return known.length ? verbatim(known.map(([name, value]) => `${name}=${value}`)) : null
   }
-  // As exact as it is known.
+  // A date as exact as it is known.
   const date = row => {
     const text = row.measured_at ?? row.source_date
     const [, month, day] = text?.split("-") ?? []
@@ -41,11 +41,11 @@ export const makeDetails = (texts, folder) => {
   const samples = row =>
     row.compiled_samples && row.processes ? say(says.samples, { count: isolated(figures.count(row.compiled_samples)), processes: isolated(figures.count(row.processes)) }) : null
 
-  // The same cell of a published row, measured as its source did.
+  // Measures the cell of a published row with the protocol of its source.
   const own = row =>
     `python -m bench run --profile paper-2023 --checkpoint ${row.checkpoint} --task ${row.task} --batch-size ${row.batch_size} --compile-mode ${row.compile_mode} --dtype ${row.dtype}`
   const command = row => {
-    const words = (row.command ?? own(row)).split(/(?<= )/).map(word => element("span", {}, word)) // lines break there
+    const words = (row.command ?? own(row)).split(/(?<= )/).map(word => element("span", {}, word)) // line breaks only between these
     const code = element("pre", { tabIndex: 0 }, element("code", {}, words))
     return row.command ? [code] : [element("p", {}, says.no_command), code]
   }
@@ -114,7 +114,7 @@ export const makeDetails = (texts, folder) => {
           )
         : []),
       ...source(row),
-      ...(row.dtype.includes(" ") ? [] : section("command", ...command(row))), // there is none for autocast
+      ...(row.dtype.includes(" ") ? [] : section("command", ...command(row))), // autocast has no command
     ]
   }
 }

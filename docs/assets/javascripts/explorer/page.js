@@ -5,7 +5,7 @@ import { makeDetails } from "./details.js"
 import { makeTable } from "./table.js"
 import { element, figures, isolated } from "./words.js"
 
-// Figures, how each is written, and in the chart what is logarithmic and what changes nothing.
+// Figures with their formats, and for the chart the logarithmic scales and the values that mean no change.
 const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => ({
   eager_ms: { show: ms, tick: three, log: true },
   compiled_ms: { show: ms, tick: three, log: true, same: "x" },
@@ -19,7 +19,7 @@ const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => (
 const COORDINATES = ["model", "device", "torch", "compile_mode", "batch_size", "dtype", "origin"]
 const X = "eager_ms"
 
-// `columns` are those of the records, undefined where they could not be loaded.
+// `columns` are those of the records, undefined if they failed to load.
 export const start = async (root, columns) => {
   const texts = JSON.parse(root.dataset.texts)
   texts.figures = figures(texts)
@@ -77,7 +77,7 @@ export const start = async (root, columns) => {
   )
   const button = (text, onclick) => element("button", { type: "button", className: "md-button", onclick }, text)
 
-  // State: what is not as at the start is in the address
+  // State: the address has every setting that differs from its default
 
   let sort = null
   measure.value = shown.includes("speedup") ? "speedup" : measure.value
@@ -107,7 +107,7 @@ export const start = async (root, columns) => {
       if (key === "first") offer()
       const value = state.get(key) ?? defaults[key]
       if (control.tagName !== "SELECT" || [...control.options].some(option => option.value === value)) control.value = value
-      else if (!["first", "second"].includes(key)) control.value = defaults[key] // the address names what does not exist
+      else if (!["first", "second"].includes(key)) control.value = defaults[key] // the address names an unknown value
     }
     const by = state.get("sort")
     sort = by ? { id: by.replace(/^-/, ""), desc: by.startsWith("-") } : null
@@ -148,7 +148,7 @@ export const start = async (root, columns) => {
     return views.get(key)
   }
 
-  // Search: every word, anywhere in what names a row
+  // Search: every word must occur in the name of a row
 
   const naming = row => [...texts.filters.map(column => named(column, row)), row.checkpoint, row.device_name, row.run, row.reason, row.source_title]
   const text = row => (row.text ??= naming(row).filter(Boolean).join(" ").toLowerCase())
@@ -165,7 +165,7 @@ export const start = async (root, columns) => {
   let current
 
   const axis = id => ({ id, label: headings[id], ...known[id], show: known[id].tick })
-  // After the table is painted; of several changes only the last is drawn.
+  // After the table is painted; only the last of several changes is drawn.
   const later = act => {
     cancelAnimationFrame(waitingFrame)
     waitingFrame = requestAnimationFrame(() => setTimeout(act))
@@ -206,7 +206,7 @@ export const start = async (root, columns) => {
     update()
     const state = address()
     later(() => {
-      if (!root.isConnected) return // another page by now
+      if (!root.isConnected) return // the reader has left the page
       history.replaceState(history.state, "", state)
       plot()
     })
@@ -226,7 +226,7 @@ export const start = async (root, columns) => {
   let waiting
   form.addEventListener("input", ({ target }) => {
     clearTimeout(waiting)
-    if (target === search) waiting = setTimeout(act, 120) // who types is not shown every letter
+    if (target === search) waiting = setTimeout(act, 120) // not after every letter
     else act()
   })
   form.onsubmit = () => false
@@ -248,10 +248,10 @@ export const start = async (root, columns) => {
     link,
   )
   root.replaceChildren(form, tools, picture, where)
-  await new Promise(setTimeout) // a phone is slow: it may paint
+  await new Promise(setTimeout) // lets a slow phone paint first
   read()
   update()
-  // The chart comes when it is seen.
+  // Loads the chart once it is visible.
   new IntersectionObserver(async ([{ isIntersecting }], observer) => {
     if (!isIntersecting) return
     observer.disconnect()

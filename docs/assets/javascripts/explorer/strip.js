@@ -1,4 +1,4 @@
-// The rounds of a cell as dots in the order of time, fetched when a row is first opened.
+// The rounds of a cell as dots in order of time, fetched when a row is first opened.
 
 import { element, isolated, say } from "./words.js"
 
@@ -17,7 +17,7 @@ const svg = (name, attributes, ...children) => {
   return made
 }
 
-// Shows the rounds of `row` as soon as they are there; nothing where the source has none.
+// Shows the rounds of `row` once they have loaded, and nothing if the source has none.
 export const strip = (row, texts, folder) => {
   const place = element("div")
   if (row.compiled_samples) load(`${folder}${row.device}.json`).then(rounds => rounds[row.id] && draw(place, rounds[row.id], texts))

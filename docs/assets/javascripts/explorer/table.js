@@ -1,9 +1,9 @@
-// The table: rows and columns enter, real table elements leave. TanStack Table sorts, groups and pages them.
+// The table: takes rows and columns, returns table elements. TanStack Table sorts, groups and paginates.
 
 import * as tanstack from "./vendor/table-core.js"
 import { element, isolated, say } from "./words.js"
 
-const PAGE = 25 // rows: each more costs layout at every change
+const PAGE = 25 // rows: each one adds layout time to every change
 
 const features = tanstack.tableFeatures({
   coreReactivityFeature: tanstack.storeReactivityBindings(),
@@ -17,14 +17,14 @@ const features = tanstack.tableFeatures({
   paginatedRowModel: tanstack.createPaginatedRowModel(),
 })
 
-// `columns` are { id, heading, show, number?, rank? }: `show` makes the content of a cell, `rank` what it sorts by.
-// `grouping` ranks the values of the columns to group by, and `named` says what to call one.
-// `details` makes the content below an opened row; `sorted` is told when a reader sorts.
+// `columns` are { id, heading, show, number?, rank? }: `show` returns the content of a cell, `rank` its sort key.
+// `grouping` ranks the values of the columns to group by, and `named` returns the name of a group.
+// `details` returns the content below an opened row; `sorted` is called when a reader sorts.
 export const makeTable = ({ columns, grouping, named, texts, details, sorted }) => {
   const { says } = texts
   let direction = 1
 
-  // The unknown is last in either direction; groups keep the order in which their values are offered.
+  // Unknown values come last in either direction; groups keep the order of the filters.
   const ranks = Object.fromEntries(columns.map(({ id, rank }) => [id, rank ?? (row => row[id] ?? null)]))
   const compare = (a, b, id) => {
     if (a.groupingColumnId) return direction * (groupRank(a) - groupRank(b))
@@ -130,7 +130,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
 
   return {
     elements: [region, pager],
-    // Shows `rows` in this order and these groups, from the first page on.
+    // Shows `rows` in this order and grouping, from the first page.
     draw: (rows, { sort, group, title }) => {
       direction = sort?.desc ? -1 : 1
       table.setOptions(options => ({ ...options, data: rows }))
@@ -145,7 +145,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
       })
       drawRows()
     },
-    // All rows in the order shown, without those of groups.
+    // All rows in the order shown, without group rows.
     rows: () => table.getSortedRowModel().rows.flatMap(row => (row.getIsGrouped() ? row.getLeafRows().filter(leaf => !leaf.getIsGrouped()) : [row])).map(row => row.original),
   }
 }

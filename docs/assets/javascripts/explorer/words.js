@@ -1,4 +1,4 @@
-// Figures and sentences in the language of the page, as elements and text. `texts` come from generator/pages/explorer.py.
+// Figures and sentences in the language of the page, as elements and text. generator/pages/explorer.py writes `texts`.
 
 export const element = (name, attributes, ...children) => {
   const made = Object.assign(document.createElement(name), attributes)
@@ -6,13 +6,13 @@ export const element = (name, attributes, ...children) => {
   return made
 }
 
-// Names and figures keep their own order in text that runs from the right.
+// Isolates names and figures from right-to-left text.
 export const isolated = text => (document.body.dir === "rtl" ? element("bdi", { dir: /[ء-ي]/.test(text) ? "rtl" : "ltr" }, text) : String(text))
 
-// A message with its placeholders filled: a list of what to append.
+// Fills the placeholders of a message, and returns a list of nodes to append.
 export const say = (message, values) => message.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part ? [part] : []))
 
-// How figures are written. Digits are Latin, as on the other pages.
+// Number formats, with Latin digits as on the other pages.
 export const figures = texts => {
   const format = options => {
     const made = new Intl.NumberFormat(`${document.documentElement.lang}-u-nu-latn`, options)

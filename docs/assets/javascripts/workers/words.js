@@ -1,8 +1,8 @@
-// What Material's search does not know of words. It runs in the search worker, before Material's own, whose name is the
-// query of this address, and teaches the index that one builds (lunr):
+// Teaches Material's search about words. It runs in the search worker before Material's own script, whose name is the
+// query of this address, and extends the lunr index that this one builds:
 // - the parts of names: `_dynamo` and `inference_mode` are found by "dynamo" and "mode";
 // - Chinese and Japanese: every part of a longer word, and queries without spaces;
-// - Arabic: with and without article, vowel signs and attached prefixes, whatever form the alif has.
+// - Arabic: with and without article, vowel signs and attached prefixes, and with any form of alif.
 {
   const CJK = "\u3040-\u30ff\u3400-\u9fff々"
   const RUN = new RegExp(`[${CJK}]+`, "g")
@@ -10,26 +10,26 @@
   const GRAMMAR = /^(?:[\u3040-\u309f]+|[的了和是在与为对把被也就都而及或这那于以之其由从到个上下中时])$/
   const ARABIC = /[\u0621-\u0652\u0670-\u06d3]+/g
   const PREFIX = /^([وف]?)((?:[بك]?ال|لل|[بكل])?)(?=...)/
-  const QUERY = 2, ANSWER = 3 // as Material numbers its messages
+  const QUERY = 2, ANSWER = 3 // Material's message types
 
   const remember = (make, made = new Map()) => key => made.get(key) || made.set(key, make(key)).get(key)
 
-  // How an Arabic word is spelt in the index, then without "and" before it, then without preposition and article.
+  // Spellings of an Arabic word: as in the index, without "and", and without preposition and article.
   const arabic = word => {
     const plain = word.replace(/[\u0640\u064b-\u0652\u0670]/g, "").replace(/[أإآٱ]/g, "ا").replace(/ى/g, "ي")
     const [whole, and] = PREFIX.exec(plain) || ["", ""]
     return [...new Set([plain, plain.slice(and.length), plain.slice(whole.length)])]
   }
 
-  // What a word of the index is found by: lunr looks for beginnings, so these are the word and its ends.
+  // The terms that find a word: lunr matches prefixes, so these are the word and its endings.
   const forms = remember(word => {
     if (/^[\u0621-\u06d3]/.test(word)) return arabic(word)
     if (HAN.test(word) || KATAKANA.test(word)) return [...word].slice(1).map((_, at) => word.slice(at))
     return [word, ...Array.from(word.matchAll(/_+(?=[^_])/g), part => word.slice(part.index + part[0].length))]
   })
 
-  let [weights, total] = [new Map(), 1] // of beginnings of the index's words in Chinese and Japanese: how often they occur
-  let typed = new Map() // what was looked for → what the reader wrote
+  let [weights, total] = [new Map(), 1] // frequencies of the prefixes of Chinese and Japanese words in the index
+  let typed = new Map() // search term → text that the reader typed
 
   const weigh = index => {
     const begins = new RegExp(`^[${CJK}]`)
@@ -42,7 +42,7 @@
     }
   }
 
-  // A run without spaces, cut into those words of the index that are most likely. Grammar finds nothing by itself.
+  // Cuts text without spaces into the most likely words of the index. Particles alone find nothing.
   const pieces = run => {
     const best = [{ cost: 0 }]
     for (let end = 1; end <= run.length; end++)
@@ -59,20 +59,20 @@
 
   const query = text => {
     typed = new Map()
-    if (/[\u0600-\u06ff\u3040-\u9fff]/.test(text)) text = text.replace(/"/g, " ") // each form would be required
+    if (/[\u0600-\u06ff\u3040-\u9fff]/.test(text)) text = text.replace(/"/g, " ") // quotes would require every form
     return text
       .normalize("NFKC")
-      .replace(/[~^*:\\]/g, " ") // operators of lunr; readers who paste `--flag` or `**kwargs` mean none
+      .replace(/[~^*:\\]/g, " ") // operators of lunr, which readers who paste `--flag` or `**kwargs` do not mean
       .replace(/(^|\s)[-+]+(?=\S)/g, "$1")
       .replace(RUN, run => ` ${pieces(run).join(" ")} `)
       .replace(ARABIC, word => {
-        const looked = arabic(word).map(form => form.replace(/(?<=...)(?:[ةه]|ات|ها)$/, "")) // so are plural and possessive
+        const looked = arabic(word).map(form => form.replace(/(?<=...)(?:[ةه]|ات|ها)$/, "")) // plural and possessive, too
         for (const form of looked) typed.set(form, word)
         return ` ${looked.join(" ")} `
       })
   }
 
-  // A word is there where one of its forms is, and shown as the reader wrote it.
+  // A word matches where one of its forms does, and appears as the reader typed it.
   const answer = ({ items, suggest }) => {
     for (const { terms } of items.flat())
       for (const [form, word] of typed)
@@ -81,7 +81,7 @@
           delete terms[form]
           terms[word] ||= there
         }
-    if (typed.size && suggest) suggest.length = 0 // its spelling is the index's
+    if (typed.size && suggest) suggest.length = 0 // suggestions have the spelling of the index
   }
 
   addEventListener("message", ({ data: message }) => {
@@ -104,12 +104,12 @@
   lunr.Builder.prototype.build = function () {
     weigh(this.invertedIndex)
     const index = build.call(this)
-    // Material would cut Chinese once more, at words that it asks for with `in`, and lose the last character.
+    // Material would split Chinese again, at words that it tests with `in`, and lose the last character.
     index.invertedIndex = new Proxy(index.invertedIndex, { has: () => false })
     return index
   }
 
-  // A word that is found by several of its forms is marked once.
+  // Marks a word once, even if several of its forms match.
   const { search } = lunr.Index.prototype
   lunr.Index.prototype.search = function (text) {
     const results = search.call(this, text)
@@ -124,8 +124,8 @@
     return results
   }
 
-  // Lunr tells nodes of its tree of words apart by labels and numbers run together, and so takes different ones for the
-  // same where labels are digits; a query that comes by then fails as a whole.
+  // Lunr's own version joins labels and numbers without a separator, so different nodes of its word tree look the same
+  // if labels are digits, and a query that reaches them fails.
   lunr.TokenSet.prototype.toString = function () {
     const edges = Object.entries(this.edges).sort(([a], [b]) => (a < b ? -1 : 1))
     return (this._str ||= edges.reduce((text, [label, { id }]) => `${text} ${label}${id}`, this.final ? "1" : "0"))
