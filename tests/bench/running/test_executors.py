@@ -20,7 +20,7 @@ from bench.plans.plan import make_plan
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Status
 from bench.records.scrub import MAX_LENGTH
-from bench.running.executors import Ended, LocalProcesses
+from bench.running.executors import LocalProcesses, WorkerExit
 
 STUB = LocalProcesses((sys.executable, str(Path(__file__).resolve().parents[2] / "stub_worker.py")))
 
@@ -32,7 +32,7 @@ def job(model: str = "ViT", *, sampling: Sampling | None = None, shrunken: bool 
     return Job(cell=planned.cell, recipe=recipe, sampling=sampling or Sampling())
 
 
-def run(request: Request, *, timeout_s: float = 30.0, **variables: str) -> tuple[Ended, list[Phase]]:
+def run(request: Request, *, timeout_s: float = 30.0, **variables: str) -> tuple[WorkerExit, list[Phase]]:
     phases: list[Phase] = []
     return STUB.run(request, variables=variables, timeout_s=timeout_s, on_phase=phases.append), phases
 
@@ -115,7 +115,7 @@ def children() -> list[int]:
 def test_a_worker_that_gives_up_leaves_its_last_words_without_paths() -> None:
     ended, _ = run(job("OwlViT"))
     assert ended.cause == "the process ended with exit status 3"
-    assert ended.last_words == "RuntimeError: nothing fits in torch/x.py"
+    assert ended.last_line == "RuntimeError: nothing fits in torch/x.py"
 
 
 def test_a_hanging_worker_is_stopped_with_its_children(tmp_path: Path) -> None:
@@ -130,10 +130,12 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survi
     """The parent has no chance to clean up: the worker itself sees its pipe close."""
     child = tmp_path / "child"
     parent = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from test_executors import job, run; import os;"
-        "run(job('DETR'), timeout_s=600, STUB_CHILD=sys.argv[2])"
+        "import sys; sys.path[:0] = sys.argv[2:]; from test_executors import job, run;"
+        "run(job('DETR'), timeout_s=600, STUB_CHILD=sys.argv[1])"
     )
-    process = subprocess.Popen([sys.executable, "-c", parent, str(Path(__file__).resolve().parents[2]), str(child)])
+    here = Path(__file__).resolve()
+    folders = [str(here.parent), str(here.parents[2])]
+    process = subprocess.Popen([sys.executable, "-c", parent, str(child), *folders])
     wait_until(lambda: child.exists() and child.read_text())
     process.kill()
     process.wait()
@@ -155,7 +157,7 @@ def test_whatever_a_model_prints_is_no_answer_and_fills_no_disk() -> None:
     ended, _ = run(job("MobileNet"), STUB_PRINTS="400")  # 25 MB
     assert isinstance(ended.answer, Finding)
     assert ended.answer.measurement is not None
-    assert len(ended.last_words) <= MAX_LENGTH
+    assert len(ended.last_line) <= MAX_LENGTH
 
 
 def test_an_answer_with_figures_that_are_none_is_told_from_a_crash() -> None:
@@ -166,7 +168,7 @@ def test_an_answer_with_figures_that_are_none_is_told_from_a_crash() -> None:
 
 def test_a_worker_that_runs_out_of_memory_says_so() -> None:
     ended, _ = run(job("Conditional-DETR"))
-    assert (ended.answer, ended.last_words) == (None, "MemoryError")
+    assert (ended.answer, ended.last_line) == (None, "MemoryError")
 
 
 def test_what_is_no_message_ends_the_worker() -> None:

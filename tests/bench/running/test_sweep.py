@@ -34,8 +34,9 @@ from bench.plans.plan import Plan, Planned, Step, make_plan
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import SCHEMA, Measurement, Record, Status, append, read
 from bench.running import sweep
-from bench.running.executors import ROOT, Ended, Executor
-from bench.running.sweep import RunFile, find_run, run, slug
+from bench.running.executors import ROOT, Executor, WorkerExit
+from bench.running.resume import RunFile, find_run, owned, slug, write
+from bench.running.sweep import run
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 TODAY = datetime.now(UTC).date().isoformat()
@@ -109,11 +110,11 @@ class Silent:
 class Scripted:
     """An executor without processes: each job ends as the script says."""
 
-    def __init__(self, *endings: Ended) -> None:
+    def __init__(self, *endings: WorkerExit) -> None:
         self.endings = list(endings)
         self.jobs: list[Job] = []
 
-    def run(self, request: Request, **_: Any) -> Ended:
+    def run(self, request: Request, **_: Any) -> WorkerExit:
         assert isinstance(request, Job)
         self.jobs.append(request)
         return self.endings.pop(0)
@@ -221,7 +222,7 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(
 
 
 def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> None:
-    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
     executor = Scripted(*[answered] * 3)
     sweep_with(executor, plan("ViT", processes=3), tmp_path)
     assert [job.warm for job in executor.jobs] == [False, True, True]
@@ -238,17 +239,17 @@ def test_a_worker_that_hangs_is_a_time_out(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) -> None:
-    late = Ended(seconds=20.0, timed_out=True)
+    late = WorkerExit(seconds=20.0, timed_out=True)
     records = sweep_with(Scripted(late), plan("ViT"), tmp_path / "a")
     assert records[0].status is Status.TIMEOUT
-    stopped = Ended(seconds=3.0, timed_out=True)
+    stopped = WorkerExit(seconds=3.0, timed_out=True)
     deadline = time.monotonic() + 1e6
     assert sweep_with(Scripted(stopped), plan("ViT"), tmp_path / "b", deadline=deadline) == []
     assert list((tmp_path / "b").glob("*")) == []  # no empty file stays behind
 
 
 def test_every_record_says_what_its_process_took(tmp_path: Path) -> None:
-    ended = Ended(seconds=41.26, answer=Finding(status=Status.PASS, measurement=measurement()))
+    ended = WorkerExit(seconds=41.26, answer=Finding(status=Status.PASS, measurement=measurement()))
     assert sweep_with(Scripted(ended), plan("ViT"), tmp_path)[0].seconds == 41.3
 
 
@@ -256,7 +257,7 @@ def test_what_is_too_long_for_the_budget_gives_way_and_is_done_later(tmp_path: P
     made = plan("DETR", "ViT")
     detr, vit = made.planned
     pace = paced({"DETR": 500.0, "ViT": 50.0})
-    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
     records = sweep_with(Scripted(answered), made, tmp_path, pace=pace, deadline=time.monotonic() + 100)
     assert [each.cell for each in records] == [vit.cell]
     records = sweep_with(Scripted(answered), made, tmp_path)
@@ -270,13 +271,13 @@ def test_no_step_begins_that_the_budget_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_the_kernel_running_out_of_memory_is_told_from_a_crash(tmp_path: Path) -> None:
-    killed = Ended(seconds=1.0, returncode=-signal.SIGKILL, out_of_memory=True)
+    killed = WorkerExit(seconds=1.0, returncode=-signal.SIGKILL, out_of_memory=True)
     assert sweep_with(Scripted(killed), plan("ViT"), tmp_path)[0].status is Status.OOM
 
 
 def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
     made = plan("ViT")
-    failure = Ended(seconds=1.0, answer=Finding(status=Status.FAIL_TO_RUN, reason="no"))
+    failure = WorkerExit(seconds=1.0, answer=Finding(status=Status.FAIL_TO_RUN, reason="no"))
     sweep_with(Scripted(failure), made, tmp_path)
     assert len(sweep_with(Scripted(), made, tmp_path)) == 1
     records = sweep_with(Scripted(failure), made, tmp_path, retry_failed=True)
@@ -286,7 +287,7 @@ def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
 def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path, survived: Survived) -> None:
     made = plan("ViT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    with sweep.owned(found.path), pytest.raises(AtlasError, match="another process"):
+    with owned(found.path), pytest.raises(AtlasError, match="another process"):
         run(made, MACHINE, found, Scripted(), Silent())
     survived("two_runs", "results", "refused")
 
@@ -295,7 +296,7 @@ def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) 
     """It ended after this one had read the file, and before it owned it."""
     made = plan("ViT", "BeiT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
     sweep_with(Scripted(answered, answered), made, tmp_path)
     records = run(made, MACHINE, found, Scripted(), Silent())
     assert [each.cell.model for each in records] == ["ViT", "BeiT"]
@@ -313,9 +314,9 @@ def test_a_file_that_its_owner_has_removed_is_owned_by_nobody(tmp_path: Path, mo
         locked(file, operation)
 
     monkeypatch.setattr(fcntl, "flock", late)
-    with sweep.owned(path):
+    with owned(path):
         assert path.exists()
-        with pytest.raises(AtlasError, match="another process"), sweep.owned(path):
+        with pytest.raises(AtlasError, match="another process"), owned(path):
             pass
 
 
@@ -328,7 +329,7 @@ def test_runs_of_one_name_in_two_folders_share_no_compile_cache(tmp_path: Path) 
 def test_a_compile_cache_is_trusted_until_the_machine_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
     made, executor = plan("ViT", processes=4), Scripted(*[answered] * 4)
     boots = iter(["first", "first", "second", "second"])
     monkeypatch.setattr(sweep, "boot", lambda: next(boots))
@@ -347,7 +348,7 @@ class Told(Silent):
 def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
 ) -> None:
-    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     times = iter(datetime(*day, tzinfo=UTC) for day in ((2026, 3, 2), (2026, 3, 1), (2026, 3, 3)))
     monkeypatch.setattr(sweep, "datetime", SimpleNamespace(now=lambda _: next(times)))
@@ -365,7 +366,7 @@ def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
 
 def test_a_reason_in_colours_and_lines_can_be_read_again(tmp_path: Path) -> None:
     failed = Finding(status=Status.FAIL_TO_RUN, reason="\x1b[31mtoo\nlarge\x00\u202e\x1b[0m" + "!" * 5000)
-    (record_,) = sweep_with(Scripted(Ended(seconds=1.0, answer=failed)), plan("ViT"), tmp_path)
+    (record_,) = sweep_with(Scripted(WorkerExit(seconds=1.0, answer=failed)), plan("ViT"), tmp_path)
     (path,) = tmp_path.glob("*.jsonl")
     assert list(read(path)) == [record_]
     assert "too large" in (record_.reason or "")
@@ -376,12 +377,12 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     append(path, [record(plan("ViT").planned[0])])
     before = path.read_bytes()
     with pytest.raises(AtlasError, match="not a record"):
-        sweep.write(path, msgspec.structs.replace(record(plan("ViT").planned[0]), process="1"))
+        write(path, msgspec.structs.replace(record(plan("ViT").planned[0]), process="1"))
     assert path.read_bytes() == before
 
 
 def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
-    answered = Ended(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     load, battery = (Complaint(check, "so it is", "mend it") for check in ("load", "battery"))
     looks = iter([[load], [load, battery], []])
@@ -410,7 +411,8 @@ stub = executors.LocalProcesses((sys.executable, sys.argv[1]))
 executors.LocalProcesses = lambda: stub
 doctor.complaints = list
 sweep.CACHE = Path(sys.argv[2]) / "cache"
-cli.main(["run", "--model", "ViT", "BeiT", "ResNet", "MobileNet", "--processes", "3", "--out", sys.argv[2] + "/out"])
+models = ["ViT", "BeiT", "ResNet", "MobileNet"]
+command_line.main(["run", "--model", *models, "--processes", "3", "--out", sys.argv[2] + "/out"])
 """
 """`python -m bench run` with the stub for a worker."""
 
