@@ -25,15 +25,15 @@ from bench.commands import command_line
 from bench.exchange.check import check
 from bench.records.record import Record, Status, read
 from bench.running import sweep
-from bench.running.sweep import kind
+from bench.running.resume import kind
 
 MODELS, PROCESSES = ("ViT", "BeiT"), 2
 
 DRIVER = """
 import functools, sys
 from bench.commands import command_line
-from bench.fleet import fleet, ray_engine
-fleet.LOOK_EVERY_S = 2.0
+from bench.fleet import dispatch, ray_engine
+dispatch.REFRESH_S = 2.0
 ray_engine.RayEngine = functools.partial(ray_engine.RayEngine, command=(sys.executable, sys.argv[1]), with_doctor=False)
 command_line.main(["run", "--executor", "ray", *sys.argv[2:]])
 """
@@ -51,7 +51,8 @@ def test_without_ray_the_remedy_says_what_to_install(
 
 
 def test_importing_the_command_line_does_not_import_ray() -> None:
-    code = "import sys; from bench import cli, fleet, ray_engine; sys.exit('ray' in sys.modules)"
+    imports = "from bench.commands import command_line; from bench.fleet import dispatch, ray_engine"
+    code = f"import sys; {imports}; sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
@@ -136,7 +137,7 @@ def test_workers_a_node_and_the_driver_are_killed_and_no_cell_is_lost_or_doubled
         until(process, "ended by SIGKILL; .* is measured again")
         process.kill()
     with driver(cluster, tmp_path / "ray", *arguments) as process:
-        until(process, r"going on with|into")
+        until(process, r"resuming after|into")
         wait_until(lambda: workers("Test T4"))
         os.kill(parent(workers("Test T4")[0]), signal.SIGKILL)  # Ray's own process above it
         until(process, "its machine was lost; .* is measured again")
