@@ -28,8 +28,8 @@ from test_importers_pytorch_oss_v3 import entry
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.exchange import export, import_
-from bench.exchange.importers import Given
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import export, import_
 from bench.plans.checkpoints import refuse_unsafe
 from bench.records import document
 from bench.records.injected_faults import Place
@@ -154,7 +154,7 @@ def importing(source: str, content: bytes) -> None:
         path.write_bytes(content)
         out = place / "out" / "records"
         try:
-            written = import_(source, Given(files=(path,), **TOLD), out)
+            written = import_(source, ImportOptions(files=(path,), **TOLD), out)
             assert all(each.parent == out for each in written)
             assert {file.suffix for file in out.iterdir()} == {".jsonl"}
             read_all(out)

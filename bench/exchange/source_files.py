@@ -1,15 +1,6 @@
-"""Other people's figures as records: one module per source, with `read(Given) -> Iterator[Record]`.
+"""Read the files of an importer's source: CSV rows and JSON documents, with a remedy for every error.
 
-A module in this package is an importer, by its name with hyphens: `huggingface_2023` is `huggingface-2023`. What all of
-them need is here: what was given on the command line, and reading tables and JSON with advice for every mistake.
-
-Rules for an importer. A figure is kept as printed, and none is made up. What the source doesn't say and a record can do
-without becomes a flag; what it can't do without is asked for (`Given.needed`). A row that its format marks as failed is
-a record with its status; a broken row refuses the file, so that nothing is lost without a word. Variants of different
-batch
-sizes stay as they are (`bench.records.record.UNEQUAL_BATCHES`): nobody divides them.
-
-    python -m bench import timm results/benchmark-infer-amp-nchw-pt240-cu124-rtx4090*.csv --out records
+Takes `ImportOptions`, the arguments of `bench import`; returns rows and documents with their places for error messages.
 """
 
 from __future__ import annotations
@@ -46,13 +37,13 @@ RELEASED = {
     "2.8": "2025-08",
     "2.9": "2025-10",
 }
-"""When versions of torch came out, by https://github.com/pytorch/pytorch/releases: a figure is no older than that."""
+"""Release months of torch (https://github.com/pytorch/pytorch/releases): a figure is at least as recent."""
 
 DATE_OF_TORCH = "date-is-that-of-the-torch-release"
-"""Flags a source without a date: it has that of its torch."""
+"""Flags a source without a date: its date is that of the torch release."""
 
 NOT_INTERLEAVED = "arms-measured-apart"
-"""Flags variants of two runs: what slowed the machine down during one of them doesn't cancel out."""
+"""Flags variants from two runs: a disturbance during one of them does not cancel out."""
 
 ONE_VARIANT = "the source has no {} figures of this model"
 """The reason of a record whose other variant is missing; its status is skipped."""
@@ -64,12 +55,12 @@ TASKS = {
     "semantic-segmentation": "image-segmentation",
     "instance-segmentation": "image-segmentation",
 }
-"""Our tasks by other people's names of them."""
+"""Tasks of the atlas by their names elsewhere."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """What the command line tells an importer: the files, and what they don't say. None where it wasn't told."""
+class ImportOptions:
+    """The arguments of `bench import`: the files, and values that they do not state (None if not given)."""
 
     files: tuple[Path, ...] = ()
     device_name: str | None = None
@@ -80,10 +71,10 @@ class Given:
     title: str | None = None
     url: str | None = None
     licence: str | None = None
-    tell: Callable[[str], None] = lambda _: None  # what was left out, and why
+    log: Callable[[str], None] = lambda _: None  # shows what was left out, and why
 
     def needed(self, name: str, what: str, example: str, where: Path) -> str:
-        """The option `name`, without which a record would say nothing. Raises `AtlasError` where it wasn't given."""
+        """Return the option `name`. Raises `AtlasError` if it was not given."""
         value: str | None = getattr(self, name)
         if not value:
             option = f"--{name.replace('_', '-')}"
@@ -91,13 +82,13 @@ class Given:
         return value
 
     def some_files(self, kind: str) -> tuple[Path, ...]:
-        """The files. Raises `AtlasError` where there are none."""
+        """Return the files. Raises `AtlasError` if there are none."""
         if not self.files:
             raise AtlasError("no file was given", where="FILE", remedy=f"name {kind}")
         return self.files
 
     def dated(self, torch: str) -> tuple[str, tuple[str, ...]]:
-        """The date of the source, and the flag that goes with it where it is only that of this version of torch."""
+        """Return the date of the source; without one, the release date of this torch and the flag that says so."""
         if self.date:
             if not ISO_DATE.fullmatch(self.date):
                 raise AtlasError(
@@ -112,7 +103,7 @@ class Given:
         return release, (DATE_OF_TORCH,)
 
     def source(self, where: Path, *, title: str, date: str, files: Collection[str], note: str | None = None) -> Source:
-        """Whom to thank, for a source whose address and licence only a person knows."""
+        """Return the source of a file that does not state its own address and licence. Raises `AtlasError`."""
         return Source(
             title=self.title or title,
             url=self.needed("url", "where it was published", "https://…", where),
@@ -124,21 +115,21 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One row of a table by column, and where it stands. A column that isn't there reads as empty."""
+class SourceRow:
+    """One row of a table by column. A missing column reads as empty."""
 
     where: str  # file:line
     cells: Mapping[str, str]
 
     def text(self, column: str) -> str:
-        """Raises `AtlasError` where the field is empty."""
+        """Return the text of a field. Raises `AtlasError` if it is empty."""
         value = self.cells.get(column, "").strip()
         if not value:
             raise self.wrong(column, "is empty", "fill it in, or take the file from its source again")
         return value
 
     def number(self, column: str, *, zero: bool = False) -> float:
-        """A positive number, or `zero`. Raises `AtlasError` for anything else."""
+        """Return a positive number, or 0 if `zero` allows it. Raises `AtlasError` for anything else."""
         text = self.text(column)
         try:
             value = float(text)
@@ -149,23 +140,26 @@ class Row:
         return value
 
     def count(self, column: str, *, zero: bool = False) -> int:
-        """A whole number of 1 or more, or `zero`."""
+        """Return a positive whole number, or 0 if `zero` allows it. Raises `AtlasError` for anything else."""
         value = self.number(column, zero=zero)
         if value != int(value):
             raise self.wrong(column, f"{self.text(column)!r} is no whole number", "take the file from its source again")
         return int(value)
 
     def known(self, column: str, *, zero: bool = False) -> float | None:
-        """The number, or None where the field is empty or the column isn't there."""
+        """Return the number, or None if the field is empty or the column is missing."""
         return self.number(column, zero=zero) if self.cells.get(column, "").strip() else None
 
     def wrong(self, column: str, what: str, remedy: str) -> AtlasError:
+        """Return an error that names this row and the column."""
         return AtlasError(what, where=f"{self.where}: {column}", remedy=remedy)
 
 
-def csv_rows(path: Path, columns: Collection[str], kind: str) -> Iterator[Row]:
-    """The rows of a CSV file. Raises `AtlasError` where it can't be read, lacks one of `columns`, or has a row with
-    more or fewer fields than its header."""
+def csv_rows(path: Path, columns: Collection[str], kind: str) -> Iterator[SourceRow]:
+    """Yield the rows of a CSV file.
+
+    Raises `AtlasError` if it cannot be read, lacks one of `columns`, or has a row of another length than its header.
+    """
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
@@ -180,7 +174,7 @@ def csv_rows(path: Path, columns: Collection[str], kind: str) -> Iterator[Row]:
             if len(fields) != len(header):
                 what = f"has {len(fields)} fields where the header has {len(header)}"
                 raise AtlasError(what, where=where, remedy="take the file from its source again: it was cut or edited")
-            yield Row(where, dict(zip(header, fields, strict=True)))
+            yield SourceRow(where, dict(zip(header, fields, strict=True)))
     except csv.Error as error:
         raise AtlasError(
             f"not CSV: {error}", where=f"{path}:{reader.line_num}", remedy="save it as CSV again"
@@ -188,11 +182,11 @@ def csv_rows(path: Path, columns: Collection[str], kind: str) -> Iterator[Row]:
 
 
 MAX_BYTES = 256 * 1024 * 1024
-"""A larger file is refused: all results of PyTorch's own benchmarks of a night have a tenth."""
+"""The largest file that is read, ten times the size of a night's results of PyTorch's own benchmarks."""
 
 
 def refuse_large(path: Path) -> None:
-    """Raises `AtlasError` for what is too large to be read at once, and for what has no end; `OSError`."""
+    """Raise `AtlasError` for a file that is too large or not a regular file; raise `OSError` if it is missing."""
     about = path.stat()
     if not stat.S_ISREG(about.st_mode):
         raise AtlasError("is no plain file", where=str(path), remedy="name a file")
@@ -201,7 +195,7 @@ def refuse_large(path: Path) -> None:
 
 
 def documents(path: Path) -> Iterator[tuple[str, Any]]:
-    """The JSON values of a file, each with its place: one value, or one a line. Raises `AtlasError`."""
+    """Yield the JSON values of a file with their places: a single value, or one per line. Raises `AtlasError`."""
     text = read_text(path)
     try:
         yield str(path), _loads(text)
@@ -213,7 +207,7 @@ def documents(path: Path) -> Iterator[tuple[str, Any]]:
             try:
                 value = _loads(line)
             except json.JSONDecodeError as error:
-                # A first line that is no value on its own: the file was meant as a whole.
+                # If already the first line is no value, the file is one broken document.
                 at, what = (number, error.msg) if position else (whole.lineno, whole.msg)
                 raise AtlasError(
                     f"not JSON: {what}", where=f"{path}:{at}", remedy="take the file from its source again"
@@ -227,15 +221,15 @@ _DIGITS = 18
 
 
 def _loads(text: str) -> Any:
-    """JSON, where a whole number of any length is one that can be reckoned with."""
+    """Decode JSON. Whole numbers of more than 18 digits become floats, which bounds the cost of arithmetic."""
     return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= _DIGITS else float(digits))
 
 
 def read_text(path: Path) -> str:
-    """The file as text. Raises `AtlasError`."""
+    """Return the content of a UTF-8 file. Raises `AtlasError`."""
     try:
         refuse_large(path)
-        return path.read_bytes().decode("utf-8-sig")  # line ends within quotes stay as they are
+        return path.read_bytes().decode("utf-8-sig")  # keeps line ends within quotes
     except UnicodeDecodeError:
         raise AtlasError("is not UTF-8 text", where=str(path), remedy="save it as UTF-8") from None
     except OSError as error:

@@ -26,8 +26,8 @@ from test_importers_optimum_benchmark import REPORT
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.exchange import import_
-from bench.exchange.importers import MAX_BYTES, Given
+from bench.exchange.source_files import MAX_BYTES, ImportOptions
+from bench.exchange.transfer import import_
 from bench.records.record import MAX_LINE_BYTES, encode
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
@@ -210,13 +210,13 @@ def test_a_file_of_gigabytes_is_refused(source: str, tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
     with pytest.raises(AtlasError, match="more than"):
-        import_(source, Given(files=(path,), **TOLD), tmp_path / "out")
+        import_(source, ImportOptions(files=(path,), **TOLD), tmp_path / "out")
 
 
 @pytest.mark.parametrize("source", TABLE_NAMES)
 def test_what_has_no_end_is_no_file(source: str) -> None:
     with pytest.raises(AtlasError):
-        import_(source, Given(files=(Path("/dev/zero"),), **TOLD), Path("out"))
+        import_(source, ImportOptions(files=(Path("/dev/zero"),), **TOLD), Path("out"))
 
 
 def test_parquet_that_unpacks_to_more_than_it_is_is_refused(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_parquet_that_unpacks_to_more_than_it_is_is_refused(tmp_path: Path) -> N
             writer.write_table(rows)
     assert path.stat().st_size < 50_000
     with pytest.raises(AtlasError, match="would unpack"):
-        import_("table", Given(files=(path,)), tmp_path / "out")
+        import_("table", ImportOptions(files=(path,)), tmp_path / "out")
 
 
 # ── Catalogs, glossary, pages ───────────────────────────────────────────────────────────────────────────────────────

@@ -21,11 +21,12 @@ from hypothesis import strategies as st
 from test_command_line import bench
 
 from bench.errors import AtlasError
-from bench.exchange.exchange import export, import_
 from bench.exchange.exporters import FORMATS, github_action, pytorch_oss_v3, tables
-from bench.exchange.importers import Given, huggingface_2023
+from bench.exchange.importers import huggingface_2023
 from bench.exchange.importers import pytorch_oss_v3 as from_v3
 from bench.exchange.importers import table as from_table
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import export, import_
 from bench.records.record import (
     SCHEMA,
     Day,
@@ -126,7 +127,7 @@ def test_any_records_come_back_as_they_were(
 ) -> None:
     path = tmp_path / name
     write(records, path)
-    assert list(read_back(Given(files=(path,)))) == records
+    assert list(read_back(ImportOptions(files=(path,)))) == records
 
 
 # ── Real ones ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -147,7 +148,7 @@ def test_measured_failed_and_published_records_go_out_and_come_in(tmp_path: Path
         append(tmp_path / "in" / f"{record.run}.jsonl", [record])
     name = tmp_path / f"out.{'parquet' if form == 'parquet' else form}"
     assert export(form, [tmp_path / "in"], name) == (len(records), 0)
-    import_("pytorch-oss-v3" if form == "pytorch-oss-v3" else "table", Given(files=(name,)), tmp_path / "back")
+    import_("pytorch-oss-v3" if form == "pytorch-oss-v3" else "table", ImportOptions(files=(name,)), tmp_path / "back")
     for path in (tmp_path / "in").iterdir():
         assert list(read(tmp_path / "back" / path.name)) == list(read(path))
 
@@ -214,7 +215,7 @@ def test_mistakes_in_a_table_are_told_with_place_and_field(tmp_path: Path) -> No
     ):
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
         with pytest.raises(AtlasError) as error:
-            import_("table", Given(files=(path,)), tmp_path / "out")
+            import_("table", ImportOptions(files=(path,)), tmp_path / "out")
         assert error.value.where == f"{path}{where}"
         assert error.value.remedy
     assert not (tmp_path / "out").exists()
@@ -224,7 +225,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for attempt in (
         lambda: tables.write_parquet(KINDS, tmp_path / "a.parquet"),
-        lambda: list(from_table.read(Given(files=(tmp_path / "a.parquet",)))),
+        lambda: list(from_table.read(ImportOptions(files=(tmp_path / "a.parquet",)))),
     ):
         with pytest.raises(AtlasError, match="pyarrow") as error:
             attempt()

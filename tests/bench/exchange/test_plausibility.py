@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from atlas_data import measured, measurement, telling
 
-from bench.exchange.plausibility import CEILINGS, Sighting, Sightings, ceiling, faults, sightings
+from bench.exchange.plausibility import CEILINGS, ImageLatency, KnownLatencies, ceiling, faults, image_latencies
 from bench.records.record import Measurement, Peaks, Record, Variant, Work
 
 
-def found(record: Record, known: Sightings | None = None) -> list[tuple[str, str]]:
+def found(record: Record, known: KnownLatencies | None = None) -> list[tuple[str, str]]:
     return [(field, what) for field, what, _ in faults(record, known or {}, "r.jsonl", 1)]
 
 
@@ -47,7 +47,7 @@ def test_a_device_without_a_data_sheet_is_held_against_its_own_peaks() -> None:
     )
     assert "this record itself measured as the peak" in found(fast)[0][1]
     gpu = measured(figures=fast.measurement, device_name="Some GPU")
-    assert found(gpu) == []  # convolutions may use TF32 there
+    assert found(gpu) == []  # convolutions may use TF32_SLACK there
 
 
 @pytest.mark.parametrize(
@@ -74,21 +74,23 @@ def test_autocast_may_use_the_faster_type() -> None:
 
 
 def test_slower_than_its_family_by_a_unit_is_refused() -> None:
-    others: Sightings = {("ViT", "cuda", "float32", "eager"): [Sighting("other.jsonl", 7, 5.0)]}
+    others: KnownLatencies = {("ViT", "cuda", "float32", "eager"): [ImageLatency("other.jsonl", 7, 5.0)]}
     slow = measured(figures=measurement(9000.0, 9000.0))
     ((field, what),) = found(slow, others)
     assert field == "measurement.eager"
     assert "times what other records of ViT say of cuda devices (5 ms)" in what
     assert found(slow, {}) == []
     assert found(measured(figures=measurement(4000.0, 4000.0)), others) == []
-    alone: Sightings = {family: [Sighting("r.jsonl", 1, 1.0)] for family, _ in sightings(slow, "r.jsonl", 1)}
+    alone: KnownLatencies = {
+        family: [ImageLatency("r.jsonl", 1, 1.0)] for family, _ in image_latencies(slow, "r.jsonl", 1)
+    }
     assert found(slow, alone) == []  # itself is no family
 
 
 def test_a_batch_of_its_own_is_counted_in_the_family() -> None:
     variant = Variant(published_mean_ms=100.0, batch_size=50)
     record = measured(figures=Measurement(eager=Variant(published_mean_ms=2.0), compiled=variant))
-    by_variant = {family[-1]: sighting.image_ms for family, sighting in sightings(record, "r", 1)}
+    by_variant = {family[-1]: latency.image_ms for family, latency in image_latencies(record, "r", 1)}
     assert by_variant == {"eager": 2.0, "compiled": 2.0}
 
 
