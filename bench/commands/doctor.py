@@ -1,4 +1,4 @@
-"""`doctor`: what would spoil a measurement here, and what to do.
+"""`doctor`: list what would spoil a measurement on this machine, each with a remedy.
 
 python -m bench doctor
 """
@@ -12,9 +12,9 @@ from bench.errors import AtlasError, Complaint
 
 
 def add(commands: Commands) -> None:
-    """The command."""
+    """Add the command."""
     doctor = commands.add_parser(
-        "doctor", help="what would spoil a measurement here, and what to do", allow_abbrev=False
+        "doctor", help="list what would spoil a measurement here, with remedies", allow_abbrev=False
     )
     doctor.set_defaults(command=_doctor)
 
@@ -26,7 +26,7 @@ def _doctor(_options: argparse.Namespace) -> int:
 
 
 def complaints() -> list[Complaint]:
-    """What would spoil a measurement now."""
+    """Return what would spoil a measurement now. Raises `AtlasError` where a package is missing."""
     try:
         from bench.measuring.doctor import examine, look
         from bench.running.sweep import CACHE
