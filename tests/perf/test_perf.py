@@ -7,23 +7,27 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from atlas_data import PUBLISHED
 from conftest import ROOT, small_project
+from rich.console import Console
 
 from bench.errors import AtlasError
 from bench.machine import commit
-from bench.records.build_times import EDITS, OURS, START, BuildTimes, Machine, nothing_yet
+from bench.records.build_times import EDITS, OURS, START, BuildTimes, Machine, Timing, nothing_yet
 from bench.records.record import read
 from generator.data.load import load
 from generator.languages.language import LANGUAGES, load_language
 from generator.pages.pages import pages_of
 from perf import content, served
+from perf.builders import ZENSICAL
 from perf.content import grown
 from perf.cost import Cost, cost_of
-from perf.run import Plan, Run
+from perf.report import tables
+from perf.run import TimingPlan, TimingRun
 
 MB = 1e-3
 """In GB."""
@@ -120,7 +124,7 @@ TEXT = "---\ntitle: {0}\ndescription: A page.\n---\n\n# {0} {{#top}}\n\nA paragr
 
 
 @pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TimingPlan:
     """Twenty small pages. Charts and fonts made before are shared."""
     each = ("devices/each.md", "models/each.md")
     project = small_project(tmp_path / "small", "methodology.md", "data.md", *each)
@@ -138,7 +142,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
 
     monkeypatch.setattr(content, "copy", copy)
     monkeypatch.setattr(served, "REST_S", (0.1, 0.2))
-    return Plan(
+    return TimingPlan(
         pages=[20],
         records=[],
         repeats=1,
@@ -151,13 +155,13 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     )
 
 
-def run(plan: Plan, known: BuildTimes | None = None) -> tuple[BuildTimes, Sequence[BuildTimes]]:
+def run(plan: TimingPlan, known: BuildTimes | None = None) -> tuple[BuildTimes, Sequence[BuildTimes]]:
     saved: list[BuildTimes] = []
     begun = known or nothing_yet(Machine(device_name="x", commit=commit()), "python -m perf")
-    return Run(plan, begun, saved.append, print).all(), saved
+    return TimingRun(plan, begun, saved.append, print).all(), saved
 
 
-def test_every_edit_is_shown_timed_and_undone(plan: Plan) -> None:
+def test_every_edit_is_shown_timed_and_undone(plan: TimingPlan) -> None:
     found, saved = run(plan)
     assert [each.failure for each in found.timings] == [None] * 5
     assert {each.action for each in found.timings} == {START, *EDITS}
@@ -167,3 +171,17 @@ def test_every_edit_is_shown_timed_and_undone(plan: Plan) -> None:
     assert "bench/results" not in "".join(map(str, project.rglob("edited.jsonl")))
     assert (project / "docs" / "methodology.md").read_text(encoding="utf-8") == TEXT.format("methodology")
     assert run(plan, found) == (found, [])  # what is known is not timed again
+
+
+def test_the_report_shows_medians_ratios_and_failures() -> None:
+    known = nothing_yet(Machine(device_name="x"), "python -m perf")
+    for name, seconds in ((OURS, 1.0), (ZENSICAL, 4.0)):
+        known = known.with_timing(Timing(builder=name, action="cold", size=80, repeat=0, wall_s=seconds, cpu_s=1.0))
+    known = known.with_timing(Timing(builder=ZENSICAL, action="warm", size=80, repeat=0, failure="no such page"))
+    console = Console(file=StringIO(), width=120)
+    for table in tables(known):
+        console.print(table)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    (cold, *_), (warm, *_) = ([line for line in lines if action in line] for action in ("cold", "warm"))
+    assert "4 (0.25 ×)" in cold
+    assert "failed" in warm
