@@ -1,4 +1,4 @@
-"""What the project says of itself: commands and files that README and others name are there, and all packages too."""
+"""The commands and files that README and other documents name exist, and all packages are installed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from setuptools import find_packages  # type: ignore[import-untyped, unused-ignore]
 
 from bench.commands import command_line
 from bench.commands.selection import profile_of
@@ -59,6 +60,7 @@ def test_files_that_are_named_exist(path: Path) -> None:
 
 def test_every_package_is_installed() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = settings["tool"]["setuptools"]["packages"]["find"]
     folders = {path.parent for top in ("bench", "generator") for path in (ROOT / top).rglob("__init__.py")}
     names = {folder.relative_to(ROOT).as_posix().replace("/", ".") for folder in folders}
-    assert set(settings["tool"]["setuptools"]["packages"]) == names
+    assert set(find_packages(str(ROOT), exclude=patterns["exclude"], include=patterns["include"])) == names
