@@ -1,8 +1,7 @@
-"""All that reads what strangers send, as functions of bytes: each reads them, or refuses them with an `AtlasError`.
+"""Everything that reads untrusted files, as functions of bytes that accept them or raise `AtlasError`.
 
-Anything else that happens is a defect: another error, a file elsewhere, no end. `tests/project/test_hostile.py` calls
-them with
-mutations of valid files, `tests/fuzz.py` with what a fuzzer thinks of, from the same seeds.
+Anything else is a defect: another error, a file in another place, an endless loop. `tests/project/test_hostile.py`
+calls them with mutations of valid files, `tests/fuzz.py` with a fuzzer's inputs from the same seeds.
 """
 
 from __future__ import annotations
@@ -49,15 +48,15 @@ from generator.pages.pages import render_pages
 from generator.site import plugin
 
 REFUSED: tuple[type[Exception], ...] = (AtlasError, MkDocsException)
-"""What tells a mistake in plain words."""
+"""Errors that explain a mistake in the input."""
 
 tried: Counter[Place] = Counter()
-"""How often something of each kind was read, for who wants to tell."""
+"""How many inputs of each kind were read, for the record of injected faults."""
 
 
 @contextmanager
 def folder(place: Place) -> Iterator[Path]:
-    """For one more thing that is read. What is refused is fine."""
+    """Count one more input, and give it a folder. A refusal is fine."""
     tried[place] += 1
     with tempfile.TemporaryDirectory() as name, suppress(*REFUSED):
         yield Path(name)
@@ -72,14 +71,14 @@ PUBLISHED: dict[str, Any] = json.loads(
 
 
 def records(content: bytes) -> None:
-    """A run file."""
+    """Read a run file."""
     with folder("records") as results:
         (results / "r.jsonl").write_bytes(content)
         read_all(results)
 
 
 def read_all(results: Path) -> None:
-    """All that reads records: the check of a pull request, and what the site is made from."""
+    """Read records as the check of a pull request does, and as the site does."""
     for finding in check([results], results):
         assert str(finding).isprintable() or "\n" in str(finding)
     loaded = load(results)
@@ -92,7 +91,7 @@ WALKTHROUGH = max(WALKTHROUGHS.glob("*.json")).read_bytes()
 
 
 def walkthrough(content: bytes) -> None:
-    """A document, as those of tours, faults and comparisons."""
+    """Read a document, such as a walkthrough."""
     with folder("documents") as place:
         path = place / "tour.json"
         path.write_bytes(content)
@@ -105,7 +104,7 @@ INDEX = json.dumps({"metadata": {"total_size": 8}, "weight_map": {"a": "model.sa
 
 
 def checkpoint(content: bytes) -> None:
-    """A directory with a configuration and a list of weights, as `refuse_unsafe` sees it: before any library."""
+    """Read a directory with a configuration and a list of weights, as `refuse_unsafe` does before any library."""
     with folder("checkpoints") as directory:
         for name in ("config.json", "model.safetensors.index.json"):
             (directory / name).write_bytes(content)
@@ -140,14 +139,14 @@ TABLE_NAMES = {
 
 
 def exported(form: str) -> bytes:
-    """A record of ours in another format."""
+    """Return a record of the atlas in another format."""
     with tempfile.TemporaryDirectory() as place:
         export(form, [write(Path(place, "records"), [measured(run="r", figures=telling())])], Path(place, "out"))
         return Path(place, "out").read_bytes()
 
 
 def importing(source: str, content: bytes) -> None:
-    """A file of others, into a folder of its own; nothing is written beside it."""
+    """Import a file into a folder. Nothing may be written outside it."""
     with folder("imports") as place:
         path = place / "given" / TABLE_NAMES[source]
         path.parent.mkdir()
@@ -196,12 +195,12 @@ MESSAGES = (
 
 @cache
 def terms() -> Glossary:
-    """The real ones."""
+    """The glossary of the project."""
     return load_glossary()
 
 
 def catalog(content: bytes) -> None:
-    """A catalog."""
+    """Read a catalog."""
     with folder("catalogs") as locales:
         path = catalog_path("zh", locales)
         path.parent.mkdir(parents=True)
@@ -216,7 +215,7 @@ TRANSLATION = "{{ x }} 的**页面**，见[此处](a.md)和 `code`。".encode()
 
 
 def translation(content: bytes) -> None:
-    """One translation."""
+    """Check one translation."""
     tried["catalogs"] += 1
     for code in ("zh", "ar"):
         list(check_translation(MESSAGES[0].id, content.decode(errors="replace"), code, terms()))
@@ -227,14 +226,14 @@ LANGUAGES_TEXT = (LOCALES / LIST).read_bytes()
 
 
 def glossary(content: bytes) -> None:
-    """The list of terms."""
+    """Read a glossary."""
     with folder("settings") as locales:
         (locales / GLOSSARY).write_bytes(content)
         load_glossary(locales)
 
 
 def languages(content: bytes) -> None:
-    """The list of languages."""
+    """Read a list of languages."""
     with folder("settings") as locales:
         (locales / LIST).write_bytes(content)
         assert listed(locales)[0] == "en"
@@ -242,11 +241,11 @@ def languages(content: bytes) -> None:
 
 _HOOKS = re.compile(r"(?m)^(?:site_url|hooks:|watch:).*\n(?:  .*\n)*")
 SETTINGS: dict[str, Any] = yaml.safe_load(_HOOKS.sub("", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
-"""Without hooks, which are code."""
+"""The settings without hooks, which are code."""
 
 
 def settings(content: bytes) -> None:
-    """``mkdocs.yml``, as the hook takes it for a language. MkDocs reads the YAML; what is in it concerns the guide."""
+    """Read ``mkdocs.yml`` as for one language. MkDocs reads the YAML, the plugin its values."""
     with folder("settings") as project:
         (project / "docs" / "theme").mkdir(parents=True)
         (project / "mkdocs.yml").write_bytes(content)
@@ -293,7 +292,7 @@ code
 
 
 def page(content: bytes) -> None:
-    """An authored page."""
+    """Read an authored page."""
     with folder("pages") as docs:
         (docs / "index.md").write_bytes(content)
         source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
@@ -307,14 +306,14 @@ def page(content: bytes) -> None:
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads bytes, and such as it accepts."""
+    """A function that reads bytes, and inputs that it accepts."""
 
     read: Callable[[bytes], None]
     seeds: tuple[bytes, ...]
 
 
 def readers() -> Mapping[str, Reader]:
-    """By name."""
+    """Return all readers by name."""
     run_files = encode(measured(run="r")), encode(measured(run="r", figures=telling())), json.dumps(PUBLISHED).encode()
     return {
         "records": Reader(records, run_files),

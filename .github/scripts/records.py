@@ -109,7 +109,7 @@ def changed(base: str) -> Iterator[Change]:
 def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
     """Yield the reasons not to merge this file."""
     if nothing_else and not change.path.startswith(RECORDS):
-        yield Fault(change.path, 1, "is no record", "bring it by a change of its own")
+        yield Fault(change.path, 1, "is not a record", "move it to a change of its own")
     if change.path.startswith(MEASURED) and change.before is not None:
         finished = change.before[: change.before.rfind(b"\n") + 1]  # the next run removes a torn last line
         after = change.after or b""

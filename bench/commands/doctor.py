@@ -20,9 +20,9 @@ def add(commands: Commands) -> None:
 
 
 def _doctor(_options: argparse.Namespace) -> int:
-    found = complaints()
-    print("\n".join(map(str, found)) or "nothing that would spoil a measurement")
-    return FOUND_FAULTS if found else OK
+    present = complaints()
+    print("\n".join(map(str, present)) or "nothing that would spoil a measurement")
+    return FOUND_FAULTS if present else OK
 
 
 def complaints() -> list[Complaint]:

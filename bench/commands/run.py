@@ -127,7 +127,7 @@ def _run(options: argparse.Namespace) -> int:
     console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")
     if options.dry_run:
         for complaint in doctor.complaints():
-            console.print(f"careful: {complaint}")
+            console.print(f"warning: {complaint}")
         console.print(estimates_table(steps, pace, left_s))
         return OK
 

@@ -126,7 +126,7 @@ def _check_lines(path: Path, known: _Known) -> Iterator[Problem]:
             continue
         first = seen.setdefault(record.key, number)
         if first != number:
-            yield Problem(where, "cell", f"says again what line {first} says", "remove one of the two lines")
+            yield Problem(where, "cell", f"repeats line {first}", "remove one of the two lines")
         for field, what, remedy in (*_faults(record, path), *known.faults(record, path, number)):
             yield Problem(where, field, what, remedy)
 
@@ -161,11 +161,10 @@ class _Known:
         path = path.resolve()
         owner = self.owners.get(record.run, path)
         if owner != path and record.run == path.stem:
-            yield "run", f"{record.run!r} is already the run of {_shown(owner)}", "give the records another run"
+            yield "run", f"{record.run!r} is already the run of {_display_path(owner)}", "give the records another run"
         source, number = self.first.get(_fingerprint(record), (path, line))
         if source != path:
-            what = f"says again what {_shown(source)}:{number} says"
-            yield "cell", what, "remove the line: the atlas has it already"
+            yield "cell", f"repeats {_display_path(source)}:{number}", "remove the line: the atlas has it already"
         yield from plausibility.faults(record, self.image_latencies, str(path), line)
 
 
@@ -190,7 +189,7 @@ def _fingerprint(record: Record) -> bytes:
     return hashlib.sha256(msgspec.json.encode((record.cell, environment, content))).digest()
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     root = RESULTS.parents[1]
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
@@ -205,7 +204,7 @@ def _faults(record: Record, path: Path) -> Iterator[Fault]:
     if record.status is not Status.PASS and not record.reason:
         yield "reason", f"missing, although the status is {record.status}", "say in one line what happened"
     if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
-        yield "measurement", "a passing cell has latencies of both arms", _MEASURE_AGAIN
+        yield "measurement", "missing or without compiled latencies, although the status is pass", _MEASURE_AGAIN
     if record.measurement:
         yield from _samples(record.measurement, record)
 
@@ -284,10 +283,14 @@ def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
         ):
             yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
         elif record.origin == "measured" and not variant.rounds_ms:
-            yield f"measurement.{name}.rounds_ms", "missing: raw samples are kept", _MEASURE_AGAIN
+            yield f"measurement.{name}.rounds_ms", "missing: measured records keep raw samples", _MEASURE_AGAIN
     eager, compiled, cost = measurement.eager, measurement.compiled, measurement.compilation
     if compiled and len(compiled.rounds_ms) != len(eager.rounds_ms) and not one_is_enough:
-        yield "measurement.compiled.rounds_ms", "has not as many rounds as eager: they are pairs", _MEASURE_AGAIN
+        yield (
+            "measurement.compiled.rounds_ms",
+            "has another number of rounds than eager, but rounds are pairs",
+            _MEASURE_AGAIN,
+        )
     for name, seconds in (("cold_s", cost.cold_s), ("warm_s", cost.warm_s)) if cost else ():
         if seconds is not None and not 0 <= seconds < math.inf:
             yield f"measurement.compilation.{name}", f"{seconds:g} s is no duration", _MEASURE_AGAIN

@@ -191,4 +191,4 @@ def _ratio(record: Record) -> Iterator[Fault]:
     if eager and compiled and min(*eager, *compiled) > 0:
         ratio = statistics.median(eager) / statistics.median(compiled)
         if not 1 / MAX_SPEEDUP_RATIO <= ratio <= MAX_SPEEDUP_RATIO:
-            yield "measurement", f"eager ÷ compiled is {ratio:.3g}", "check that both arms are in milliseconds"
+            yield "measurement", f"eager ÷ compiled is {ratio:.3g}", "check that both variants are in milliseconds"

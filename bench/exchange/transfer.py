@@ -47,7 +47,7 @@ def import_(source: str, options: ImportOptions, out: Path, contributor: str | N
         key = (record.run, record.key)
         if key in seen:
             raise AtlasError(
-                f"{record.cell.model} is there twice: the same cell of the run {record.run}",
+                f"{record.cell.model} appears twice: the same cell of the run {record.run}",
                 where=", ".join(map(str, options.files)),
                 remedy="import the files one by one, or leave one of them out",
             )

@@ -226,7 +226,7 @@ class Dispatcher:
     def _warn(self, node: Node, reply: Reply) -> None:
         for complaint in reply.complaints:
             if complaint.check not in self._warned:
-                self._reporter.log(f"careful, {node.name}: {complaint}")
+                self._reporter.log(f"warning, {node.name}: {complaint}")
             self._warned.add(complaint.check)
 
     def _retries(self, site: Site, step: Step, ended: WorkerExit) -> bool:

@@ -63,7 +63,7 @@ class RayEngine:
             raise AtlasError(
                 f"no Ray cluster answers at {address}: {one_line(error)}" if address else one_line(error),
                 where="--address",
-                remedy="`ray status` there tells how it is; a cluster begins with `ray start --head`",
+                remedy="run `ray status` there to check it; `ray start --head` starts a cluster",
             ) from None
 
     def close(self) -> None:

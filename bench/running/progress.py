@@ -46,7 +46,7 @@ class PlainReporter:
 
     def warn(self, complaint: Complaint) -> None:
         """See `Reporter.warn`."""
-        self.console.print(f"careful: {complaint}")
+        self.console.print(f"warning: {complaint}")
 
     def phase(self, phase: Phase) -> None:
         """Print nothing: a log is long enough without phases."""
@@ -102,7 +102,7 @@ class BarReporter(BarContext):
 
     def warn(self, complaint: Complaint) -> None:
         """See `Reporter.warn`."""
-        self.console.print(f"careful: {complaint}")
+        self.console.print(f"warning: {complaint}")
 
     def phase(self, phase: Phase) -> None:
         """See `Reporter.phase`."""

@@ -78,13 +78,7 @@ def run(
     each process; each of its complaints is shown once and flagged in the record. Raises `KeyboardInterrupt` on SIGINT
     and SIGTERM, with all finished records on disk.
     """
-    pace, warned = pace or Pace(plan.profile.sampling), set[str]()
-
-    def warn(complaints: Iterable[Complaint]) -> None:
-        for complaint in complaints:
-            if complaint.check not in warned:
-                reporter.warn(complaint)
-            warned.add(complaint.check)
+    pace, warn = pace or Pace(plan.profile.sampling), once(reporter.warn)
 
     def left_s() -> float:
         return math.inf if deadline is None else deadline - time.monotonic()
@@ -122,6 +116,19 @@ def run(
         else:
             shutil.rmtree(_cache(run_file), ignore_errors=True)
     return records
+
+
+def once(show: Callable[[Complaint], None]) -> Callable[[Iterable[Complaint]], None]:
+    """Return a function that shows the first complaint of each check."""
+    shown: set[str] = set()
+
+    def warn(complaints: Iterable[Complaint]) -> None:
+        for complaint in complaints:
+            if complaint.check not in shown:
+                show(complaint)
+            shown.add(complaint.check)
+
+    return warn
 
 
 def _refuse_skipped(ended: WorkerExit, machine: Machine) -> None:
@@ -220,7 +227,7 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
 
 
 def _finding(ended: WorkerExit) -> Finding:
-    """Return the worker's finding, or one that says how it failed."""
+    """Return the worker's finding, or one with the reason why it failed."""
     match ended.answer:
         case Finding() as finding:
             return finding

@@ -1,7 +1,7 @@
-"""Files from strangers: whatever is in them, they are read, or refused with what, where and how to mend it.
+"""Untrusted files: whatever they contain, they are read, or refused with what, where and a remedy.
 
 Valid files are mutated. The outcome is success or an `AtlasError`: no other error, no hang, no file elsewhere.
-Mutations that once did harm are kept as examples.
+Mutations that once caused a defect are kept as examples.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from generator.languages.language import load_locale
 from generator.languages.page_source import parse_page
 
 few = settings(max_examples=1000 if THOROUGH else 8)
-"""Each takes a moment. By day they show that the examples are still read or refused; the night looks for new ones."""
+"""Each example takes a moment. Ordinary runs repeat known examples; thorough runs look for new ones."""
 
 
 @pytest.fixture(autouse=True)
 def told(survived: Survived) -> Iterator[None]:
-    """What was read becomes part of the record of faults."""
+    """Add the number of inputs to the record of injected faults."""
     readers.tried.clear()
     yield
     for place, times in readers.tried.items():
@@ -51,13 +51,13 @@ def told(survived: Survived) -> Iterator[None]:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests" / "findings").glob("*")), ids=lambda path: path.name)
 def test_what_the_fuzzer_has_found_is_read_or_refused(path: Path) -> None:
-    """Inputs that once did harm, named after their reader: see `tests/fuzz.py`."""
+    """Inputs that once caused a defect, named after their reader: see `tests/fuzz.py`."""
     (name,) = (name for name in readers.readers() if path.name.startswith(f"{name}-"))
     readers.readers()[name].read(path.read_bytes())
 
 
 def test_what_the_fuzzer_begins_with_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seeds that are refused would find nothing."""
+    """Mutations of a seed that is refused would find nothing."""
     monkeypatch.setattr(readers, "REFUSED", ())
     for reader in readers.readers().values():
         for seed in reader.seeds:
@@ -110,8 +110,10 @@ NAMED = ("cell.model", "cell.checkpoint", "cell.compile_mode", "environment.devi
 
 @pytest.mark.parametrize("place", NAMED)
 def test_names_that_would_be_code_or_a_path_are_refused(place: str, tmp_path: Path) -> None:
-    """What a model, device or version may be called goes into addresses, headings and commands that readers copy.
-    Where it becomes no path, a name in Markdown stays a name."""
+    """Names of models, devices and versions appear in addresses, headings and commands that readers copy.
+
+    In Markdown, a name stays a name.
+    """
     path = tmp_path / "r.jsonl"
     for name in (*CODE, *NAMES):
         if place == "run" or name not in HARMLESS:
@@ -125,7 +127,7 @@ def test_names_that_would_be_code_or_a_path_are_refused(place: str, tmp_path: Pa
 def test_a_file_without_line_ends_is_refused_before_it_is_read(tmp_path: Path, size: int) -> None:
     path = tmp_path / "r.jsonl"
     with path.open("wb") as file:
-        file.truncate(size)  # of zeros that take no space
+        file.truncate(size)  # zeros that take no space
     with pytest.raises(AtlasError, match="more than"):
         load(tmp_path)
     (finding,) = check([path], path)
@@ -367,7 +369,7 @@ HARD = (
 )
 
 
-@pytest.mark.timeout(60)  # the worst of them took longer than anybody waits
+@pytest.mark.timeout(60)  # the worst of them took far too long
 @pytest.mark.parametrize("text", HARD, ids=[text[:4] for text in HARD])
 def test_no_text_takes_forever(text: str) -> None:
     source = parse_page("index.md", f"# A {{#a}}\n\n{text}\n", "docs/index.md")

@@ -164,7 +164,7 @@ def setting_of(path: Path, options: ImportOptions) -> Setting:
     """Return the setting from the file name, or from the options if the name is unusual. Raises `AtlasError`."""
     match = NAME.fullmatch(path.name)
     if match and match["mode"] == "training":
-        raise AtlasError("is of training; the atlas is about inference", where=str(path), remedy="leave it out")
+        raise AtlasError("holds training results; the atlas is about inference", where=str(path), remedy="leave it out")
     if not match and not (options.dtype and options.compile_mode):
         raise AtlasError(
             "is not named as the Dynamo benchmarks name their tables: <backend>_<suite>_<type>_inference_<device>_"
@@ -195,13 +195,13 @@ def setting(suite: str, dtype: str, compile_mode: str | None, dynamic: bool | No
 
 def _statuses(path: Path) -> dict[tuple[str, str], str]:
     """Return the accuracy of each model by device and name."""
-    found = {}
+    statuses = {}
     for row in csv_rows(path, ACCURACY_COLUMNS, "an accuracy table of the Dynamo benchmarks"):
         if row.text("accuracy") not in ACCURACY:
             known = ", ".join(ACCURACY)
             raise row.wrong("accuracy", f"{row.text('accuracy')!r} is not known", f"known are {known}")
-        found[row.text("dev"), row.text("name")] = row.text("accuracy")
-    return found
+        statuses[row.text("dev"), row.text("name")] = row.text("accuracy")
+    return statuses
 
 
 def record(

@@ -132,8 +132,8 @@ def _dynamo_records(path: Path, entries: list[Entry], options: ImportOptions) ->
         where, first = group[0]
         metrics = {entry["metric"]["name"]: (place, entry) for place, entry in group}
         if not {"speedup", "abs_latency"} <= metrics.keys():
-            found = ", ".join(sorted(metrics))
-            what = f"compares nothing: {name} has {found}, and no speedup and abs_latency"
+            names = ", ".join(sorted(metrics))
+            what = f"compares nothing: {name} has {names}, and no speedup and abs_latency"
             raise AtlasError(
                 what, where=where, remedy="give a file of the Dynamo benchmarks, or one of our own exports"
             )

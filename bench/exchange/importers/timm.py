@@ -94,13 +94,13 @@ def read(options: ImportOptions) -> Iterator[Record]:
         setup, variant = parse(path)
         if variant in variants.setdefault(setup, {}):
             raise AtlasError(
-                f"are the {variant} figures that {variants[setup][variant]} has already",
+                f"holds the same {variant} figures as {variants[setup][variant]}",
                 where=str(path),
                 remedy="name one of them",
             )
         variants[setup][variant] = path
     if options.device_name and len({setup.device for setup in variants}) > 1:
-        raise AtlasError("the files are of several devices", where="--device-name", remedy="import them one by one")
+        raise AtlasError("the files are from several devices", where="--device-name", remedy="import them one by one")
     for setup, files in variants.items():
         yield from _records(setup, files, options)
 
@@ -111,7 +111,7 @@ def parse(path: Path) -> tuple[Setup, str]:
     if match is None:
         raise AtlasError("is not named as timm names its results", where=str(path), remedy=f"name it as {EXAMPLE}")
     if match["bench"] == "train":
-        raise AtlasError("is of training; the atlas is about inference", where=str(path), remedy="leave it out")
+        raise AtlasError("holds training results; the atlas is about inference", where=str(path), remedy="leave it out")
     if match["precision"] not in PRECISIONS:
         known = ", ".join(PRECISIONS)
         raise AtlasError(f"{match['precision']!r} is no known type", where=str(path), remedy=f"known are {known}")
@@ -150,14 +150,14 @@ def _records(setup: Setup, files: Mapping[str, Path], options: ImportOptions) ->
 
 
 def _figures(path: Path) -> Figures:
-    found: dict[tuple[str, int], SourceRow] = {}
+    rows: dict[tuple[str, int], SourceRow] = {}
     for row in csv_rows(path, COLUMNS, "a result file of timm"):
         key = (row.text("model"), row.count("infer_img_size"))
-        if key in found:
-            first = found[key].where.rpartition(":")[2]
+        if key in rows:
+            first = rows[key].where.rpartition(":")[2]
             raise row.wrong("model", f"{key[0]} at {key[1]} pixels is in line {first} already", "remove one of the two")
-        found[key] = row
-    return found
+        rows[key] = row
+    return rows
 
 
 def _record(

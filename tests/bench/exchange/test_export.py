@@ -1,4 +1,4 @@
-"""Exports: whatever a record holds comes back from a table and from PyTorch's format; each format is what it claims."""
+"""Exports: records survive a table and PyTorch's format unchanged, and each format follows its specification."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from bench.records.tabular import COLUMNS, flatten, unflatten
 
 # ── Any record at all ───────────────────────────────────────────────────────────────────────────────────────────────
 
-FLOATS = st.floats(1e-3, 1e6)  # latencies are positive, and the last digit of each counts
+FLOATS = st.floats(1e-3, 1e6)  # latencies are positive, and keep their last digit
 PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     int: st.integers(0, 9),
     float: FLOATS,
@@ -67,11 +67,11 @@ LIMITED: dict[Any, st.SearchStrategy[Any]] = {
     Moment: st.datetimes(timezones=st.just(UTC)),
     Whole: st.integers(-(2**31), 2**31 - 1),
 }
-"""Of the types whose values the schema limits further, those that are no plain number."""
+"""Types whose values the schema limits further, except plain numbers."""
 
 
 def anything(kind: Any) -> st.SearchStrategy[Any]:
-    """Values of a type of the schema, whether they make sense or not."""
+    """Return a strategy for any values of a type of the schema."""
     if get_origin(kind) is Annotated:
         known = [strategy for limited, strategy in LIMITED.items() if limited == kind]
         return known[0] if known else anything(get_args(kind)[0])
@@ -161,7 +161,7 @@ def test_a_table_has_a_column_a_field_and_figures_that_follow(tmp_path: Path) ->
     assert float(first["derived.speedup"]) == pytest.approx(10 / 8, rel=0.05)
     assert json.loads(first["measurement.eager.rounds_ms"])[0] == list(rounds(10.0)[0])
     assert (crash["reason"], crash["derived.eager_ms"]) == ("killed by SIGSEGV", "")
-    assert "contributor" not in first  # nobody knows it, so there is no such column
+    assert "contributor" not in first  # no record has one, so there is no such column
 
 
 def test_pytorch_metrics_are_numbers_by_variant_and_extra_information_is_text() -> None:

@@ -1,4 +1,4 @@
-"""Reports of optimum-benchmark: pairs of eager and compiled, their calls, and what is no report of images."""
+"""Reports of optimum-benchmark: pairs of eager and compiled, their calls, and reports that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of PyTorch's Dynamo benchmarks: statuses, what they cannot know, and models that take no images."""
+"""Tables of PyTorch's Dynamo benchmarks: statuses, missing values, and models that take no images."""
 
 from __future__ import annotations
 
@@ -145,6 +145,9 @@ def test_a_name_that_says_nothing_needs_type_and_mode(tmp_path: Path) -> None:
         records(path)
     (record,) = records(path, dtype="float16", compile_mode="max-autotune")
     assert (record.cell.dtype, record.cell.compile_mode) == ("float16", "max-autotune")
-    for name, says in ((NAME.replace("inference", "training"), "of training"), ("aot_eager" + NAME[22:], "no mode")):
+    for name, says in (
+        (NAME.replace("inference", "training"), "holds training results"),
+        ("aot_eager" + NAME[22:], "no mode"),
+    ):
         with pytest.raises(AtlasError, match=says):
             records(table(tmp_path, GOOD, name=name))

@@ -1,4 +1,4 @@
-"""PyTorch's benchmark database: files of the Dynamo benchmarks. Our own exports are in `test_export`."""
+"""PyTorch's benchmark database: files of the Dynamo benchmarks. `test_export` covers exports of the atlas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLD: dict[str, Any] = {"url": "https://example.org", "licence": "BSD-3-Clause"}
 
 
 def entry(metric: str, value: Any, **changes: Any) -> dict[str, Any]:
-    """As the Dynamo benchmarks write it, and the uploader completes it."""
+    """Return an entry as the Dynamo benchmarks and their uploader write it."""
     words = {"extra_info": {"benchmark_values": [value]}} if isinstance(value, str) else {"benchmark_values": [value]}
     return {
         "timestamp": 1_760_000_000,

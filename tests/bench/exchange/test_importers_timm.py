@@ -1,5 +1,4 @@
-"""Figures of pytorch-image-models: what a file name says, variants of one table and of two, and the real files by
-hand."""
+"""Figures of pytorch-image-models: file names, variants in one file and in two, and samples of the real files."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from generator.data.lint import DOUBTING
 from generator.data.load import load
 
 REAL = Path(os.environ.get("ATLAS_TIMM", ROOT.parent / "shared" / "timm"))
-"""Result files of timm, which are not part of the atlas."""
+"""Result files of timm, which are not part of the repository."""
 
 EAGER, DYNAMO = (f"benchmark-infer-amp-nchw-pt240-cu124-rtx4090{variant}.csv" for variant in ("", "-dynamo"))
 
@@ -37,7 +36,7 @@ def file(folder: Path, name: str, *rows: str, header: str = HEADER) -> Path:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path]:
-    """Equal batches, unequal ones, and a model that only one variant has."""
+    """Write equal batches, unequal ones, and a model that only one variant has."""
     eager = file(
         tmp_path,
         EAGER,
@@ -188,7 +187,7 @@ def test_a_broken_row_refuses_the_file_with_its_place_and_writes_nothing(
 def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     for name, header, says in (
         ("results.csv", HEADER, "not named"),
-        (EAGER.replace("infer", "train"), HEADER, "of training"),
+        (EAGER.replace("infer", "train"), HEADER, "holds training results"),
         (EAGER.replace("-amp-", "-int8-"), HEADER, "'int8' is no known type"),
         (EAGER, "model,top1", "no column infer_img_size"),
         (EAGER, "", "the file is empty"),
@@ -199,7 +198,7 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / EAGER).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(AtlasError, match="not UTF-8"):
         records(tmp_path / EAGER)
-    with pytest.raises(AtlasError, match="has already"):
+    with pytest.raises(AtlasError, match="holds the same eager figures as"):
         list(read(ImportOptions(files=(tmp_path / EAGER, tmp_path / "copy" / EAGER))))
 
 
@@ -222,8 +221,8 @@ def test_the_real_files(tmp_path: Path) -> None:
     assert list(check([path])) == []
 
     by_cell = {(record.cell.model, record.cell.input_size): record.measurement for record in found}
-    # Read off the two files by eye: model, size; images/s, ms and batch of eager, of compiled.
-    # The cell has the batch of its eager variant, so that an variant says its own only where it differs.
+    # Copied from the two files by hand: model, size; images/s, ms and batch of eager and of compiled.
+    # The cell has the batch size of eager, so a variant states its own only if it differs.
     for model, size, *figures in (
         ("test_vit", 160, 188343.61, 5.426, None, 155871.09, 1.635, 256),
         ("resnet50", 224, 4217.6, 242.763, None, 8237.46, 31.069, 256),

@@ -1,4 +1,4 @@
-"""What no device can do is refused by name and reason; what is only surprising passes."""
+"""Impossible records are refused with a reason; records that are only surprising pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_a_gpu_can_tell_is_plausible() -> None:
 
 def test_no_device_is_faster_than_its_data_sheet() -> None:
     peak = CEILINGS["H200"].single_flop_s
-    assert found(of_work(1.0, 2 * peak * 1e-3)) == []  # an algorithm may do with less
+    assert found(of_work(1.0, 2 * peak * 1e-3)) == []  # an algorithm may need fewer operations
     (eager, compiled) = found(of_work(1.0, 9 * peak * 1e-3))
     assert eager[0] == "measurement.eager"
     assert "9 times what the data sheet of NVIDIA H200 allows" in eager[1]
@@ -47,7 +47,7 @@ def test_a_device_without_a_data_sheet_is_held_against_its_own_peaks() -> None:
     )
     assert "this record itself measured as the peak" in found(fast)[0][1]
     gpu = measured(figures=fast.measurement, device_name="Some GPU")
-    assert found(gpu) == []  # convolutions may use TF32_SLACK there
+    assert found(gpu) == []  # convolutions may use TF32 there
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_slower_than_its_family_by_a_unit_is_refused() -> None:
     alone: KnownLatencies = {
         family: [ImageLatency("r.jsonl", 1, 1.0)] for family, _ in image_latencies(slow, "r.jsonl", 1)
     }
-    assert found(slow, alone) == []  # itself is no family
+    assert found(slow, alone) == []  # a record is not compared with itself
 
 
 def test_a_batch_of_its_own_is_counted_in_the_family() -> None:

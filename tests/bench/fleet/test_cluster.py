@@ -1,4 +1,4 @@
-"""Clusters: what is asked for is there or said not to be, and only machines of one kind measure into one run."""
+"""Clusters: missing accelerators are errors, and only machines of one kind measure into one run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_empty_cluster_is_said_to_be_empty() -> None:
         choose([], [], None)
 
 
-# ── Looking at them ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Surveys ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def machine(**changes: object) -> Machine:

@@ -1,4 +1,4 @@
-"""What a person sees of a fleet: each process with its node, what every node is at, and what each has done."""
+"""The display of a fleet: each process with its node, what every node measures, and what each has done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.running.executors import WorkerExit
 
 
 def said(*, is_terminal: bool) -> tuple[str, list[str]]:
-    """While two nodes measure two models, one of which is given up once, and in the end."""
+    """Return the output while two nodes measure two models, with one crash, and the lines per node."""
     crashes = iter([WorkerExit(seconds=1.0, returncode=-11)])
     console = Console(file=StringIO(), force_terminal=is_terminal, width=120, color_system=None, highlight=False)
     site = site_of(plan("ViT", "BeiT", processes=2), A, B)

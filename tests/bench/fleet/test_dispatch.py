@@ -1,5 +1,4 @@
-"""Fleets: no cell is lost and none doubled, whatever dies. The engine is a clock; tests/bench/fleet/test_ray_engine.py
-has Ray."""
+"""Fleets: no cell is lost or duplicated, whatever dies. The engine is simulated; test_ray_engine.py uses Ray."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ CRASHED = WorkerExit(seconds=1.0, returncode=-11)
 
 
 class Told(SilentReporter):
-    """What a person would hear."""
+    """Keeps the lines of the log."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -54,7 +53,7 @@ def measured(
     deadline: float = float("inf"),
     seconds: float = 5.0,
 ) -> tuple[list[Record], list[str]]:
-    """All records, and all that was said."""
+    """Return all records and the lines of the log."""
     engine = SimulatedEngine(dict.fromkeys(nodes, MACHINE), lambda _: seconds, ends, losses)
     records: list[Record] = []
     told = Told()
@@ -84,7 +83,7 @@ def test_a_fleet_measures_what_one_machine_would_and_names_the_node_of_each() ->
 
 def test_what_a_lost_node_was_at_is_measured_elsewhere() -> None:
     made = plan("ViT", "BeiT", processes=2)
-    records, told = measured(made, A, B, losses=((7.0, A),))  # at the second process of ViT
+    records, told = measured(made, A, B, losses=((7.0, A),))  # during the second process of ViT
     assert counts(records) == ALL_OF_TWO
     assert [each.node for each in records if each.cell.model == "ViT"] == ["node-a", "node-b"]
     assert {each.status for each in records} == {Status.PASS}
@@ -133,7 +132,7 @@ def test_when_all_nodes_are_lost_the_fleet_waits_for_a_while_and_ends() -> None:
 
 
 class Grows(SimulatedEngine):
-    """A cluster whose other nodes come later."""
+    """A cluster whose other nodes join later."""
 
     def nodes(self) -> list[Node]:
         return [node for node in super().nodes() if node == A or self.clock() >= 30]
@@ -152,7 +151,7 @@ def test_a_node_that_comes_later_joins_if_it_is_of_the_same_kind() -> None:
 
 
 class Deaf(SimulatedEngine):
-    """The first task is never heard of again."""
+    """An engine whose first task never answers."""
 
     def wait(self, timeout_s: float) -> list[tuple[object, Reply]]:
         return [(handle, reply) for handle, reply in super().wait(timeout_s) if handle != 0]
@@ -177,7 +176,9 @@ def test_no_process_begins_that_the_time_cannot_hold() -> None:
     fates=st.lists(st.sampled_from(["pass", "pass", "crash", "oom"]), min_size=40, max_size=40),
     losses=st.lists(st.tuples(st.floats(0, 100), st.sampled_from([A, B])), max_size=2, unique_by=lambda each: each[1]),
 )
-@example(fates=["pass"] * 40, losses=[(1.9, B)])  # (1.9 + 10) - 1.9 is less than 10: for ever almost due
+@example(
+    fates=["pass"] * 40, losses=[(1.9, B)]
+)  # (1.9 + 10) - 1.9 is less than 10: the next refresh would never be due
 def test_whatever_is_lost_no_cell_is_lost_and_none_doubled(fates: list[str], losses: list[tuple[float, Node]]) -> None:
     made, fate = FOUR, iter(fates)
     endings = {
@@ -202,7 +203,7 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 class Dies(SimulatedEngine):
-    """The driver is interrupted after so many answers."""
+    """Interrupts the driver after this many answers."""
 
     answers = 3
 

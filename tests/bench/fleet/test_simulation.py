@@ -1,4 +1,4 @@
-"""Clusters on paper: how long a plan takes there, and that planning a large one is quick."""
+"""Simulated clusters: how long a plan takes there, and how much memory a large one needs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_is_no_description_is_said_so(tmp_path: Path, text: str, words: str
 
 CELLS, NODES = (100_000, 1000) if THOROUGH else (2_000, 50)
 LIMIT_BYTES = 6_000
-"""For each cell. A record with its samples takes tens of thousands."""
+"""The memory for each cell. A record with its samples takes tens of thousands of bytes."""
 
 
 def large_plan(cells: int) -> Plan:
@@ -81,7 +81,7 @@ def large_plan(cells: int) -> Plan:
 
 
 def test_a_large_fleet_with_failures_needs_little_of_its_driver() -> None:
-    """Real planning, real hand-over, no measuring: one process in fifty crashes, one node in twenty is lost."""
+    """Everything is real except the measuring: one process in fifty crashes, one node in twenty is lost."""
     nodes = [Node(f"node-{number}", 8, 1, "T4") for number in range(NODES)]
     tracemalloc.start()
     made = large_plan(CELLS)

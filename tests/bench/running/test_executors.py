@@ -1,4 +1,4 @@
-"""Workers as real processes: they answer, die, hang, and take their children with them."""
+"""Real worker processes: they answer, die and hang, and their children end with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STUB = LocalProcesses((sys.executable, str(Path(__file__).resolve().parents[2] /
 
 
 def job(model: str = "ViT", *, sampling: Sampling | None = None, shrunken: bool = False) -> Job:
-    """What a sweep would ask the first process of a cell to do, in one of the small profile's."""
+    """Return the job of the first process of a cell in the quick profile."""
     recipe = Recipe(model=model, task=find(model).task, shrunken=shrunken)
     (planned,) = make_plan(PROFILES["quick"], [recipe], "cpu").planned
     return Job(cell=planned.cell, recipe=recipe, sampling=sampling or Sampling())
@@ -107,7 +107,7 @@ def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(
 
 
 def children() -> list[int]:
-    """Workers that this process has started."""
+    """Return the workers that this process has started."""
     text = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii")
     return [int(pid) for pid in text.split() if b"stub_worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
@@ -123,7 +123,7 @@ def test_a_hanging_worker_is_stopped_with_its_children(tmp_path: Path) -> None:
     ended, _ = run(job("DETR"), timeout_s=1.0, STUB_CHILD=str(child))
     assert ended.timed_out
     assert ended.cause == "no answer within 1 s"
-    wait_until(lambda: not is_alive(int(child.read_text())))  # killed, but perhaps not buried yet
+    wait_until(lambda: not is_alive(int(child.read_text())))  # killed, but perhaps not reaped yet
 
 
 def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survived) -> None:
@@ -145,7 +145,7 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survi
 
 
 def test_a_worker_that_dies_is_not_waited_for_because_of_what_it_has_started(tmp_path: Path) -> None:
-    """A process of another session holds the pipes of the dead one."""
+    """A process of another session keeps the pipes of the dead worker open."""
     child = tmp_path / "child"
     ended, _ = run(job("Mask2former"), timeout_s=120.0, STUB_CHILD=str(child))
     os.kill(int(child.read_text()), signal.SIGKILL)
@@ -182,7 +182,7 @@ def test_what_is_no_message_ends_the_worker() -> None:
 
 
 def test_the_parent_sleeps_while_it_waits() -> None:
-    """Beside what starting a process takes, waiting for a second takes less than a hundredth of a core."""
+    """Apart from starting a process, waiting for a second takes less than 1% of a core."""
 
     def spent_s(seconds: str) -> float:
         before = time.process_time()

@@ -1,4 +1,4 @@
-"""Sweeps: what is pending is a function of plan and records; real processes die and nothing is lost or doubled."""
+"""Sweeps: pending steps depend on plan and records; real processes die, and no record is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def todo(steps: list[Step]) -> list[tuple[str, int, bool]]:
 
 
 def paced(seconds: dict[str, float]) -> Pace:
-    """First processes of these models take so long; later ones 10 s."""
+    """Return a pace with these durations of first processes; later processes take 10 s."""
     pace = Pace(Sampling(max_s=10.0))
     for model, each in seconds.items():
         for planned in plan(model).planned:
@@ -108,7 +108,7 @@ class Silent:
 
 
 class Scripted:
-    """An executor without processes: each job ends as the script says."""
+    """An executor without processes: each job ends in the next scripted way."""
 
     def __init__(self, *endings: WorkerExit) -> None:
         self.endings = list(endings)
@@ -213,7 +213,7 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(
     for each in records:
         assert ends[each.cell.model][1] in (each.reason or "")
         assert "/home" not in (each.reason or "")
-    assert records[2].measurement is not None  # eager alone, which did fit
+    assert records[2].measurement is not None  # only eager, which fitted into memory
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert list(read(path)) == records
     assert [str(finding) for finding in check([path])] == []
@@ -293,7 +293,7 @@ def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path, survived: Survived)
 
 
 def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) -> None:
-    """It ended after this one had read the file, and before it owned it."""
+    """The other run ended after this one had read the file, and before it locked it."""
     made = plan("ViT", "BeiT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
     answered = WorkerExit(seconds=1.0, answer=Finding(status=Status.PASS, measurement=measurement()))
@@ -304,7 +304,7 @@ def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) 
 
 
 def test_a_file_that_its_owner_has_removed_is_owned_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty run files do not stay: who has opened one meanwhile owns the next one instead."""
+    """Empty run files are removed: a process that has opened one meanwhile locks the next one instead."""
     path = tmp_path / "run.jsonl"
     locked = fcntl.flock
 
@@ -445,7 +445,7 @@ def test_the_same_command_beside_itself_is_refused_and_disturbs_nothing(tmp_path
 
 
 def kill_again_and_again(folder: Path, moments: random.Random) -> None:
-    """Half of the `KILLS`: one in four at any moment of a run's life, the others while it measures and writes."""
+    """Kill half of the `KILLS` runs: one in four at any moment, the others while they measure and write."""
     before: list[Record] = []
     for number in range(KILLS // 2):
         with start_parent(folder) as parent:
@@ -455,7 +455,7 @@ def kill_again_and_again(folder: Path, moments: random.Random) -> None:
             time.sleep(moments.uniform(0, 0.3))
             parent.kill()
         for path in (folder / "out").glob("*.jsonl"):
-            records = list(read(path))  # whatever the moment, the file parses
+            records = list(read(path))  # the file parses after a kill at any moment
             assert records[: len(before)] == before
             before = records
     with start_parent(folder) as parent:
