@@ -82,7 +82,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "bench" / "exchange")]
     if sys.argv[1:2] == [INSIDE]:
         fuzz(sys.argv[2], sys.argv[3:])
     sys.exit(main())

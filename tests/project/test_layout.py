@@ -61,7 +61,6 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         *("bench.commands.harness", "bench.harness.baselines", "bench.harness.repeats"),
     ),
     "bench/records/test_walkthrough.py": ("bench.measuring.dynamo_walkthrough", "bench.records.document"),
-    "bench/running/test_sweep.py": ("bench.running.resume",),
     "generator/data/test_lint.py": ("generator.checks.data_notes", "generator.data.selection"),
     "generator/data/test_load.py": ("generator.data.rows",),
     "generator/figures/test_cause_sentences.py": ("generator.figures.words",),
