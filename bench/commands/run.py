@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
         "run",
         help="measure the cells of a profile",
         description="Measure the cells of a profile. The same command resumes a run that was interrupted.",
-        epilog="The profile gives the default of every option: see `python -m bench list`. Some options take several "
+        epilog="Options that are not given take the values of the profile: see `python -m bench list`. Some take several "
         "values: --batch-size 1 4 16.",
         allow_abbrev=False,
     )
@@ -61,7 +61,7 @@ def add(commands: Commands) -> None:
     )
     what.add_argument("--shrunken", action="store_true", help="models of one layer at 64×64, to try the harness")
     how = run.add_argument_group("how")
-    how.add_argument("--batch-size", nargs="+", action="extend", metavar="N")
+    how.add_argument("--batch-size", nargs="+", action="extend", metavar="N", help="images per call")
     how.add_argument("--compile-mode", nargs="+", action="extend", metavar="MODE", help=", ".join(COMPILE_MODES))
     how.add_argument(
         "--dtype", nargs="+", action="extend", metavar="TYPE", help=f"{', '.join(DTYPES)} (default: float32)"
