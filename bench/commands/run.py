@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
         "run",
         help="measure the cells of a profile",
         description="Measure the cells of a profile. The same command resumes a run that was interrupted.",
-        epilog="Options that are not given take the values of the profile: see `python -m bench list`. Some take several "
+        epilog="Options that are not given take the profile's values: see `python -m bench list`. Some take several "
         "values: --batch-size 1 4 16.",
         allow_abbrev=False,
     )
