@@ -1,4 +1,4 @@
-# Every target is one line onto a real command; without make, run the line itself (README.md lists them).
+# Every target is a short line that runs a command; without make, run the command itself (README.md lists them).
 PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -11,11 +11,11 @@ CAN_AUDIT := command -v pip-audit >/dev/null && $(BIN)/python -m pip --timeout 5
 
 .PHONY: guide address serve site publish bench bench-quality perf check test fuzz messages lock audit sbom clean
 .DEFAULT_GOAL := guide
-.NOTPARALLEL: guide               # nothing else runs while it measures
+.NOTPARALLEL: guide               # nothing else may run during a measurement
 
 guide: address bench serve        ## measure the quick profile on this machine, then serve the guide
 
-address: .venv/site.done          # a port that is taken is told before measuring
+address: .venv/site.done          # fails before measuring if the port is taken
 	@$(BIN)/python -m generator address $(HOST):$(PORT)
 
 bench: .venv/bench.done           ## measure the quick profile and stop
@@ -32,41 +32,41 @@ publish: check                    ## build the site, check it, and push it to th
 
 check: .venv/site.done            ## validate records, catalogs and pages
 	$(BIN)/python -m bench check && $(BIN)/python -m generator check
-	@if $(CAN_AUDIT); then $(MAKE) --no-print-directory audit; else echo "not looked for: vulnerabilities (needs pip-audit and the network)"; fi
+	@if $(CAN_AUDIT); then $(MAKE) --no-print-directory audit; else echo "skipped: vulnerabilities (needs pip-audit and the network)"; fi
 
 test: .venv/test.done             ## lint, types, unit tests, a strict build, the browser
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder; tests=$$?; wait $$types && exit $$tests
 
-bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other ways
+bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other timing methods
 	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/bench/harness/test_protocol.py && $(BIN)/python -m bench repeatability
 
-perf: .venv/site.done .venv/peers.done ## how fast the guide is built and reloads, beside other builders: some hours
+perf: .venv/site.done .venv/peers.done ## how fast the guide builds and reloads, beside other builders: takes hours
 	$(BIN)/python -m perf
 
 messages: .venv/site.done         ## refresh the translation catalogs from the pages
 	$(BIN)/python -m generator messages
 
-lock:                             ## pin the newest versions that pyproject.toml admits
+lock:                             ## pin the newest versions that pyproject.toml allows
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q pyproject.toml requirements/build.in -o requirements/site.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/bench.in -o requirements/bench.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q --extra test -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/peers.in -o requirements/peers.txt
 
-audit:                            ## published vulnerabilities of what is pinned; asks the network (pipx install pip-audit)
+audit:                            ## published vulnerabilities of pinned packages; needs the network (pipx install pip-audit)
 	pip-audit --progress-spinner off --disable-pip -r requirements/site.txt -r requirements/bench.txt -r requirements/test.txt
 	pip-audit --progress-spinner off --disable-pip --no-deps -r requirements/torch.txt
 
-fuzz: .venv/test.done             ## a fuzzer on all that reads files of strangers; FUZZ=600 seconds for each reader
+fuzz: .venv/test.done             ## fuzz everything that reads untrusted files; FUZZ=600 seconds for each reader
 	$(BIN)/python -m pip install --quiet "atheris>=3,<4" && $(BIN)/python tests/fuzz.py --seconds $(FUZZ)
 
-sbom:                             ## what everything is made of, as CycloneDX, in site/
+sbom:                             ## the bill of materials in CycloneDX, in site/
 	mkdir -p site && $(PYTHON) .github/scripts/sbom.py > site/sbom.cdx.json
 
-clean:                            ## remove everything that can be made again; measured records stay
+clean:                            ## remove everything that can be rebuilt; keep the records
 	rm -rf .venv .cache site staged build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-# One environment, in three steps that build on each other. A step is done again when what it installs changed.
+# One environment in three steps, each on top of the previous one. A step runs again when its requirements change.
 .venv/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Compile Atlas needs Python 3.11 or newer: make PYTHON=/path/to/python3.11')"
 	$(PYTHON) -m venv .venv

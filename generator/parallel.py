@@ -105,7 +105,7 @@ class Builds:
             code = 0
         except Abort as error:  # MkDocs has said why
             _log.error(error)
-        except Exception:  # noqa: BLE001  # this process ends here, and may not end as that which it is a copy of
+        except Exception:  # noqa: BLE001 - `explain` fails for some models that compile; the counters have the reasons
             _log.exception("The build failed")
         mouth.close()
         os._exit(code)  # without the endings of the process that this is a copy of

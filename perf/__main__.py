@@ -1,4 +1,4 @@
-"""Time the guide's builder beside others, and keep the result as a record.
+"""The command line: time the guide's builder and others, and write the record.
 
 python -m perf --help
 """
@@ -19,10 +19,10 @@ from bench.records.build_times import BUILD_TIMES, BUILDS, EDITS, LOADS, OURS, S
 from bench.records.scrub import anonymous
 from perf.builders import PEERS
 from perf.report import tables
-from perf.run import ROOT, Run, TimingPlan, environment
+from perf.run import ROOT, TimingPlan, TimingRun, environment
 
 PROGRESS = "progress.json"
-"""In the work folder: all timings of a run that is not finished."""
+"""The file in the work folder with the timings of an unfinished run."""
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:
@@ -33,19 +33,42 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> li
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.option("--pages", callback=_numbers, default="80,800,4000", show_default=True, help="Sizes, all languages.")
-@click.option("--alone", callback=_numbers, default="", help="Further sizes, for this guide without the others.")
-@click.option("--records", callback=_numbers, default="10000,100000,1000000", show_default=True, help="To load.")
-@click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, help="Of everything.")
-@click.option("--builder", "names", multiple=True, type=click.Choice([OURS, *PEERS]), help="Only this; repeatable.")
 @click.option(
-    "--action", "actions", multiple=True, type=click.Choice([*BUILDS, START, *EDITS, *LOADS]), help="Only this."
+    "--pages",
+    callback=_numbers,
+    default="80,800,4000",
+    show_default=True,
+    help="Numbers of pages, in all languages together.",
 )
-@click.option("--limit", type=float, default=1800, show_default=True, help="Seconds for one action, then it failed.")
-@click.option("--programs", type=click.Path(path_type=Path), default=ROOT / ".venv" / "peers" / "bin", help="Peers'.")
-@click.option("--work", type=click.Path(path_type=Path), default=ROOT / ".cache" / "perf", help="Folder to work in.")
+@click.option("--alone", callback=_numbers, default="", help="More numbers of pages, for this guide alone.")
+@click.option(
+    "--records",
+    callback=_numbers,
+    default="10000,100000,1000000",
+    show_default=True,
+    help="Numbers of records to load.",
+)
+@click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, help="How often everything is timed.")
+@click.option(
+    "--builder", "names", multiple=True, type=click.Choice([OURS, *PEERS]), help="Time only this builder; repeatable."
+)
+@click.option(
+    "--action",
+    "actions",
+    multiple=True,
+    type=click.Choice([*BUILDS, START, *EDITS, *LOADS]),
+    help="Time only this action; repeatable.",
+)
+@click.option("--limit", type=float, default=1800, show_default=True, help="Longest time of one action, in seconds.")
+@click.option(
+    "--programs",
+    type=click.Path(path_type=Path),
+    default=ROOT / ".venv" / "peers" / "bin",
+    help="Folder of the other builders' programs.",
+)
+@click.option("--work", type=click.Path(path_type=Path), default=ROOT / ".cache" / "perf", help="Work folder.")
 @click.option("--out", type=click.Path(path_type=Path), default=BUILD_TIMES, help="Folder of the record.")
-@click.option("--fresh", is_flag=True, help="Begin again instead of going on with an interrupted run.")
+@click.option("--fresh", is_flag=True, help="Start again instead of resuming.")
 def main(
     pages: list[int],
     alone: list[int],
@@ -59,9 +82,9 @@ def main(
     out: Path,
     fresh: bool,
 ) -> None:
-    """Time builds, edits and loads of the guide, beside Material with static-i18n and Zensical.
+    """Time builds, edits and loads of the guide, and compare with Material with static-i18n and Zensical.
 
-    Every timing is saved at once: after an interruption, the same command goes on where it stopped.
+    Every timing is saved at once: after an interruption, the same command resumes.
     """
     plan = TimingPlan(
         pages=pages,
@@ -76,34 +99,36 @@ def main(
     )
     console, start = Console(highlight=False), time.monotonic()
 
-    def tell(what: str) -> None:
+    def log(what: str) -> None:
         console.print(f"[dim]{(time.monotonic() - start) / 60:6.1f} min[/]  {what}")
 
     progress = plan.work / PROGRESS
     try:
         for name in set(plan.names) - set(plan.present):
-            tell(f"{name} is not installed in {plan.programs}, and left out")
-        begun = _begun(progress, plan, fresh=fresh)
-        found = Run(plan, begun, lambda found: document.write(found, progress), tell).all()
-        path = build_times.write(found, out)
+            log(f"{name} is not installed in {plan.programs}, and left out")
+        known = _known(progress, plan, fresh=fresh)
+        timed = TimingRun(plan, known, lambda state: document.write(state, progress), log).all()
+        path = build_times.write(timed, out)
     except AtlasError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
     progress.unlink(missing_ok=True)
-    for table in tables(found):
+    for table in tables(timed):
         console.print(table)
     console.print(f"Record: {path}")
 
 
-def _begun(progress: Path, plan: TimingPlan, *, fresh: bool) -> BuildTimes:
-    """The interrupted run, where it was one of this commit on this machine; else an empty one. A tree with changes is
-    no commit: what was timed before may have been other code."""
+def _known(progress: Path, plan: TimingPlan, *, fresh: bool) -> BuildTimes:
+    """Return the timings of the interrupted run if they are of this commit and machine, else none.
+
+    With uncommitted changes it returns none, because the earlier timings may be of other code.
+    """
     command = anonymous(shlex.join(["python", "-m", "perf", *sys.argv[1:]]))
-    begun = build_times.nothing_yet(environment(plan), command)
-    if fresh or not progress.is_file() or str(begun.environment.commit).endswith("-dirty"):
-        return begun
+    empty = build_times.nothing_yet(environment(plan), command)
+    if fresh or not progress.is_file() or str(empty.environment.commit).endswith("-dirty"):
+        return empty
     known = build_times.read(progress)
-    return known if known.environment == begun.environment else begun
+    return known if known.environment == empty.environment else empty
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
-"""The builders that are compared: how each lays out the pages, builds them, serves them and forgets what it knew.
+"""The builders that are compared: how each builds and serves the pages, and how its caches are removed.
 
-A project grown by `perf.content` and its pages as finished Markdown enter; a `Builder` leaves. To be fair, all get the
-same pages and navigation, Material's features and a search; the others find charts drawn and figures filled in, and
-each runs in the way its documentation recommends for several languages.
-
-    make perf
+Takes a project grown by `perf.content` and its pages as finished Markdown; returns a `Builder`. To be fair, all have
+the same pages and navigation, Material's features and a search. The other builders get finished charts and figures, and
+each runs as its documentation recommends for several languages.
 """
 
 from __future__ import annotations
@@ -29,10 +27,10 @@ from perf.served import Edit, LongPoll, Tab, WebSocket
 
 STATIC_I18N, ZENSICAL = "static-i18n", "zensical"
 PEERS: Mapping[str, str] = {STATIC_I18N: "mkdocs", ZENSICAL: "zensical"}
-"""The builders that are not ours, with the program that each needs."""
+"""The other builders, with the program that each needs."""
 
 FORGOTTEN = "forgotten-"
-"""How names of folders begin with what is put aside."""
+"""The prefix of folders that hold removed files until the end."""
 
 
 @dataclass(frozen=True)
@@ -42,22 +40,23 @@ class Builder:
     name: str
     folder: Path
     builds: Sequence[Command]
-    serve: Callable[[Sequence[int]], Sequence[Command]]  # by their ports
+    serve: Callable[[Sequence[int]], Sequence[Command]]  # takes the ports
     ports: int
     open_tab: Callable[[str], Tab]
     edits: Mapping[str, Edit]
-    caches: bool = True  # below .cache in its folder
+    caches: bool = True  # in .cache in its folder
     env: Mapping[str, str] = field(default_factory=lambda: {**os.environ})
 
     @property
     def is_cold(self) -> bool:
-        """Whether it has caches, and they are empty."""
+        """Return whether the builder has caches and they are empty."""
         return self.caches and not (self.folder / ".cache").exists()
 
     def forget(self, *, caches: bool) -> None:
-        """Put the site aside, and the caches with it, until all builds are done.
+        """Move the site away, and with `caches` also the caches.
 
-        Where thousands of files were just removed, ext4 spends a twentieth of a build on passing over their inodes.
+        They are deleted after all builds: ext4 spends 5% of a build on the inodes of thousands of files that were just
+        deleted.
         """
         aside = Path(tempfile.mkdtemp(dir=self.folder.parent, prefix=FORGOTTEN))
         for name in ["site", ".cache"] if caches else ["site"]:
@@ -66,7 +65,7 @@ class Builder:
 
 
 def ours(project: Path) -> Builder:
-    """This project, as `make site` and `make serve` run it."""
+    """Return this project's builder, as `make site` and `make serve` run it."""
     mkdocs = (sys.executable, "-m", "mkdocs")
     return Builder(
         name=OURS,
@@ -81,12 +80,12 @@ def ours(project: Path) -> Builder:
 
 
 def environment_of(project: Path) -> dict[str, str]:
-    """Variables with which Python finds the code of a copy of the project."""
+    """Return the environment variables with which Python imports a copy of the project."""
     return {**os.environ, "PYTHONPATH": str(project)}
 
 
 def static_i18n(staged: Path, folder: Path, programs: Path) -> Builder:
-    """Material for MkDocs with the plugin static-i18n: a folder for each language, all of them in one build."""
+    """Return Material for MkDocs with the plugin static-i18n, which builds all languages at once."""
     shutil.rmtree(folder, ignore_errors=True)
     for code in LANGUAGES:
         shutil.copytree(staged / code, folder / "docs" / code)
@@ -115,7 +114,7 @@ def _language(code: str, staged: Path) -> dict[str, Any]:
 
 
 def zensical(staged: Path, folder: Path, programs: Path) -> Builder:
-    """Zensical: a project for each language, built one after the other, and a server for each."""
+    """Return Zensical, with a project, a build and a server for each language."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(staged, folder)
     program = str(programs / PEERS[ZENSICAL])

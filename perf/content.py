@@ -1,9 +1,7 @@
-"""The atlas, grown to any number of pages: copies of its records under other names, beside its own authored pages.
+"""Grow the atlas to any number of pages, with copies of its records under other names.
 
-In: a folder with the project, and a number of pages in all languages together. Out: a folder with a copy of the
-project that has so many, and the same pages as finished Markdown, charts drawn, for builders that know no records.
-
-    python -m pytest tests/perf/test_perf.py
+Takes a folder with the project and a number of pages in all languages together; returns a copy of the project with that
+many pages.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
+from bench.records.build_times import BUILD_TIMES
 from bench.records.record import Record, Variant
 from bench.records.run_file import encode, read, run_files
 from generator.languages.language import LANGUAGES
@@ -24,20 +23,19 @@ from generator.languages.page_source import EACH_PAGE, NO_PAGES
 from generator.pages.atlas import FEW, family_of
 
 PARTS = ("bench", "docs", "generator", "locales", "mkdocs.yml", "babel.cfg")
-"""What a build reads."""
+"""The files and folders that a build reads."""
 
 DEVICES_OF_A_MODEL = 4
-"""Models and devices come in groups, each model on all devices of its group: so a page has as much on it as in the
-atlas today, however many pages there are."""
+"""Each model runs on all devices of its group, so that pages are as long as in the real atlas, whatever their count."""
 
 PAGES_OF_A_DEVICE = 4
-"""One page of four is that of a device, and three are of models, as in the atlas today."""
+"""One page in four is about a device, the others are about models, as in the real atlas."""
 
 
 def grow(project: Path, folder: Path, pages: int) -> Path:
-    """A copy of `project` with `pages` pages in `folder`, which is made anew; and `folder`.
+    """Replace `folder` with a copy of `project` that has `pages` pages, and return it.
 
-    Raises `AtlasError` when the authored pages alone are more than that.
+    Raises `AtlasError` if the authored pages alone are more.
     """
     records = [record for path in run_files(project / "bench" / "results") for record in read(path)]
     entities = _entities(project / "docs", pages, len({family_of(record.cell.model) for record in records}))
@@ -47,22 +45,22 @@ def grow(project: Path, folder: Path, pages: int) -> Path:
 
 
 def copy(project: Path, folder: Path) -> Path:
-    """The project without records, in `folder`, which is made anew; and `folder`."""
+    """Replace `folder` with a copy of the project without records, and return it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in PARTS:
         source = project / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.jsonl", "performance"))
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.jsonl", BUILD_TIMES.name))
         else:
             shutil.copy(source, folder)
-    for name in ("bench", "generator"):  # that Python compiles them is no cost of a build
+    for name in ("bench", "generator"):  # compiling them is no part of a build
         compileall.compile_dir(folder / name, quiet=2)
     return folder
 
 
 def _entities(docs: Path, pages: int, families: int) -> int:
-    """How many devices and models it takes, beside the families of many models, which have pages too."""
+    """Return how many devices and models it takes. Families of many models have pages as well."""
     authored = [path for path in docs.rglob("*.md") if path.relative_to(docs).parts[0] not in NO_PAGES]
     fixed = sum(path.name != EACH_PAGE for path in authored)
     entities = pages // len(LANGUAGES) - fixed
@@ -78,9 +76,9 @@ def _entities(docs: Path, pages: int, families: int) -> int:
 
 
 def grown(records: Sequence[Record], entities: int) -> Iterator[Record]:
-    """Records of so many devices and models together: the given ones, then copies of them under other names."""
+    """Yield records of `entities` devices and models together: the given ones first, then copies with other names."""
     by_pair: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
-    for record in sorted(records, key=lambda record: record.origin != "published"):  # of which authored pages speak
+    for record in sorted(records, key=lambda record: record.origin != "published"):  # authored pages quote these
         by_pair[record.cell.model, record.environment.device_name].append(record)
     models, devices = (_by_partners(by_pair, position) for position in (0, 1))
     number = _devices(entities)
@@ -97,12 +95,12 @@ def _devices(entities: int) -> int:
 
 
 def _by_partners(pairs: Iterable[tuple[str, str]], position: int) -> list[str]:
-    """Models or devices, those with the most of the other first: a few of each then still have records together."""
+    """Return models or devices, those with the most partners first, so that even a few of each share records."""
     return [name for name, _ in Counter(pair[position] for pair in pairs).most_common()]
 
 
 def _copied(record: Record, model: int, device: int) -> Record:
-    """The record under other names, and a little slower: copies of number 0 are the record itself."""
+    """Return the record with other names and slower by up to 10%. Copy 0 of both is the record itself."""
     if not model and not device:
         return record
     cell = msgspec.structs.replace(record.cell, model=_numbered(record.cell.model, model))
@@ -130,7 +128,7 @@ def _slower(variant: Variant, factor: float) -> Variant:
 
 
 def write(records: Iterable[Record], results: Path) -> None:
-    """One file for each run."""
+    """Write one file per run."""
     runs: defaultdict[tuple[str, str], list[bytes]] = defaultdict(list)
     for record in records:
         runs[record.origin, record.run].append(encode(record))
@@ -141,5 +139,5 @@ def write(records: Iterable[Record], results: Path) -> None:
 
 
 def count(staged: Path) -> int:
-    """The pages of a folder of finished Markdown, in all languages."""
+    """Return the number of pages in a folder of finished Markdown, in all languages."""
     return sum(1 for code in LANGUAGES for _ in (staged / code).rglob("*.md"))

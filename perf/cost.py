@@ -1,6 +1,6 @@
-"""What a command costs: wall time, CPU time and peak memory of it and of every process that it starts.
+"""Measure the cost of a command: wall time, CPU time and peak memory of all its processes.
 
-python -m pytest tests/perf/test_perf.py
+Takes commands; returns a `Cost`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from bench.errors import AtlasError
 from bench.machine import lines
 
 FIRST_S, INTERVAL_S = 0.0125, 0.2
-"""Between two looks at the memory of several processes, at first and in the end: each pause is twice the one before. A
-look takes a millisecond: half a percent of a core."""
+"""The first and the longest pause between two samples of memory; each pause is twice the one before. A sample takes a
+millisecond, half a percent of a core."""
 
 Command = Sequence[str]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on the wall, seconds of CPU, and the peak of resident memory in GB (1e9 bytes), None where it was over
-    before the first look."""
+    """Wall time, CPU time, and peak resident memory in GB (1e9 bytes; None if it ended before the first sample)."""
 
     wall_s: float
     cpu_s: float
@@ -38,9 +37,9 @@ class Cost:
 
 
 def cost_of(commands: Sequence[Command], folder: Path, env: Mapping[str, str], log: Path, limit_s: float) -> Cost:
-    """Run the commands one after the other: their times add up, and the peak is that of the largest.
+    """Run the commands one after the other, and return the sum of their times and the largest of their peaks.
 
-    Raises `AtlasError` with the last line that a command wrote when it fails, or takes longer than `limit_s` seconds.
+    Raises `AtlasError` with the last line of output if a command fails or takes longer than `limit_s` seconds.
     """
     costs = [_cost(command, folder, env, log, limit_s) for command in commands]
     wall_s, cpu_s = (sum(getattr(each, name) for each in costs) for name in ("wall_s", "cpu_s"))
@@ -54,46 +53,45 @@ def _cost(command: Command, folder: Path, env: Mapping[str, str], log: Path, lim
         watch = _Watch(child.pid, limit_s)
         try:
             _, status, usage = os.wait4(child.pid, 0)
-        except BaseException:  # interrupted: nothing stays behind
+        except BaseException:  # on an interrupt, leave no process behind
             kill(child.pid)
             raise
         wall_s = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
-    # Linux counts what this process held when the child began, which says something only where the child held more.
-    told = usage.ru_maxrss if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else 0
-    peak_gb = watch.stop() or told * (1 if sys.platform == "darwin" else 1024) / 1e9 or None
+    # Linux starts a child's peak at its parent's memory, so the value is valid only if the child used more.
+    own_peak = usage.ru_maxrss if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else 0
+    peak_gb = watch.stop() or own_peak * (1 if sys.platform == "darwin" else 1024) / 1e9 or None
     if child.returncode:
         raise failure(command, log, f"exit status {child.returncode}" if wall_s < limit_s else f"over {limit_s:g} s")
     return Cost(wall_s, usage.ru_utime + usage.ru_stime, peak_gb)
 
 
 def failure(command: Command, log: Path, what: str) -> AtlasError:
-    """What a command wrote last, as the error that it is."""
+    """Return an error with the last line that a command wrote."""
     last = [line.strip() for line in lines(log) if line.strip()][-1:]
     name = " ".join([Path(command[0]).name, *command[1:3]])
     return AtlasError(": ".join([what, *last]), where=name, remedy=f"read {log}")
 
 
 class _Watch:
-    """Looks at a group of processes meanwhile: ends it at its limit, and keeps the most memory that it had at once.
+    """Samples the memory of a process group in a thread, keeps its peak, and kills the group at its time limit.
 
-    The kernel keeps the peak of each single process, but not of several together: of these, pages that they share count
-    once (PSS).
+    The kernel keeps the peak of a single process, but not of a group. In a group, shared pages count once (PSS).
     """
 
     def __init__(self, group: int, limit_s: float) -> None:
         self._peak_gb = 0.0
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, args=(group, time.monotonic() + limit_s), daemon=True)
+        self._thread = threading.Thread(target=self._sample, args=(group, time.monotonic() + limit_s), daemon=True)
         self._thread.start()
 
-    def _look(self, group: int, end: float) -> None:
+    def _sample(self, group: int, end: float) -> None:
         pause_s = FIRST_S
         while not self._over.wait(pause_s):
             pause_s = min(2 * pause_s, INTERVAL_S)
             members = list(group_of(group))
-            held = map(_shared_out_gb if len(members) > 1 else _peak_gb, members)
-            self._peak_gb = max(self._peak_gb, sum(held))
+            sizes = map(_proportional_gb if len(members) > 1 else _peak_gb, members)
+            self._peak_gb = max(self._peak_gb, sum(sizes))
             if time.monotonic() > end:
                 kill(group)
 
@@ -107,7 +105,7 @@ class _Watch:
 
 
 def group_of(leader: int) -> Iterator[Path]:
-    """The folders below /proc of the processes in the group of `leader`; none where there is no /proc."""
+    """Yield the /proc folders of the processes in the group of `leader`; none without /proc."""
     for status in Path("/proc").glob("[0-9]*/stat"):
         fields = _fields(status)
         if len(fields) > 2 and int(fields[2]) == leader:
@@ -115,25 +113,25 @@ def group_of(leader: int) -> Iterator[Path]:
 
 
 def cpu_s(leader: int) -> float | None:
-    """CPU time that the group and its ended children have used; None where the system does not tell."""
+    """Return the CPU time of the group and its ended children; None without /proc."""
     ticks = [sum(map(int, fields[11:15])) for each in group_of(leader) if (fields := _fields(each / "stat"))]
     return sum(ticks) / os.sysconf("SC_CLK_TCK") if ticks else None
 
 
 def peak_gb(leader: int) -> float | None:
-    """The peaks of the group's processes together; None where the system does not tell."""
+    """Return the sum of the peaks of the group's processes; None without /proc."""
     peaks = [*map(_peak_gb, group_of(leader))]
     return sum(peaks) if peaks else None
 
 
 def kill(group: int, number: int = signal.SIGKILL) -> None:
-    """Send a signal to every process of a group, where there is one left."""
+    """Send a signal to every process of a group that still exists."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, number)
 
 
 def _fields(status: Path) -> list[str]:
-    """Of /proc/*/stat, from the state of the process on: its name before may hold anything."""
+    """Return the fields of /proc/*/stat after the process name, which may contain anything."""
     return "".join(lines(status)).rpartition(")")[2].split()
 
 
@@ -141,7 +139,7 @@ def _peak_gb(process: Path) -> float:
     return _kilobytes(process / "status", "VmHWM:") * 1024 / 1e9
 
 
-def _shared_out_gb(process: Path) -> float:
+def _proportional_gb(process: Path) -> float:
     return _kilobytes(process / "smaps_rollup", "Pss:") * 1024 / 1e9
 
 

@@ -1,8 +1,6 @@
-"""What a writer changes: a record, a message of a catalog, a paragraph, a title.
+"""The edits that are timed: of a record, a message of a catalog, a paragraph, a title.
 
-A project grown by `perf.content`, or finished Markdown, enters; `Edit`s leave.
-
-    python -m pytest tests/perf/test_perf.py
+Takes a project grown by `perf.content`, or finished Markdown; returns `Edit`s by name.
 """
 
 from __future__ import annotations
@@ -22,20 +20,20 @@ from generator.languages.language import LANGUAGES, catalog_path
 from perf.served import Edit
 
 PAGE, NEIGHBOUR = "methodology", "data"
-"""The page that is edited, and one whose navigation shows its title."""
+"""The page that is edited, and another page whose navigation shows its title."""
 
 ROOTS = tuple("" if code == LANGUAGES[0] else f"{code}/" for code in LANGUAGES)
-"""Where each language begins."""
+"""The root of each language."""
 
 TRANSLATED = LANGUAGES[1]
-"""Whose catalog is edited."""
+"""The language whose catalog is edited."""
 
 RUN = "edited"
-"""The run that an edited record belongs to."""
+"""The run of an edited record."""
 
 
 def of_project(project: Path) -> dict[str, Edit]:
-    """All four; a page shows each in every language, but a message."""
+    """Return all four edits. Every language shows them, except the edited message."""
     page = project / "docs" / f"{PAGE}.md"
     record = _some_record(project / "bench" / "results")
     model = f"models/{slugify(record.cell.model)}/"
@@ -56,7 +54,7 @@ def of_project(project: Path) -> dict[str, Edit]:
 
 
 def of_markdown(folder: Path) -> dict[str, Edit]:
-    """Those that other builders have: of one language, whose pages lie in `folder`."""
+    """Return the edits for other builders, in one language, whose pages are in `folder`."""
     page = folder / f"{PAGE}.md"
     return {
         "paragraph": Edit(page, _in_paragraph, (f"{PAGE}/",)),
@@ -68,14 +66,14 @@ def of_markdown(folder: Path) -> dict[str, Edit]:
 
 
 def _some_record(results: Path) -> Record:
-    """One with figures, measured where there is such a one."""
+    """Return a passing record, measured if there is one."""
     records = [record for path in run_files(results) for record in read(path) if record.status is Status.PASS]
     return max(records, key=lambda record: record.origin == "measured")
 
 
 def _measured(record: Record, word: str) -> Record:
-    """A newer measurement of the same cell, whose latency begins with the digits of `word`."""
-    eager_ms = float(f"{word}5")  # further digits: a mean of logarithms may end in others than it began with
+    """Return a newer measurement of the same cell, whose latency begins with the digits of `word`."""
+    eager_ms = float(f"{word}5")  # one more digit, because a mean of logarithms may change the last one
     return msgspec.structs.replace(
         record,
         run=RUN,
@@ -111,7 +109,7 @@ def _in_title(page: str | None, word: str) -> str:
 
 
 def _in_message(message: str) -> Callable[[str | None, str], str]:
-    """Appends the word to the translation of a message. Catalogs are written without wrapped lines."""
+    """Return an edit that appends the word to the translation of a message. Catalogs have no wrapped lines."""
     quoted = message.replace("\\", "\\\\").replace('"', '\\"')
     pattern = re.compile(rf'(?m)^msgid "{re.escape(quoted)}"\nmsgstr "(?P<text>.+)"$')
 
@@ -123,9 +121,9 @@ def _in_message(message: str) -> Callable[[str | None, str], str]:
 
 
 def _found(pattern: re.Pattern[str], text: str | None) -> re.Match[str]:
-    found = pattern.search(text or "")
-    if found is None:
+    match = pattern.search(text or "")
+    if match is None:
         raise AtlasError(
             f"nothing to edit there: {pattern.pattern}", where=PAGE, remedy="name another page in perf/edits.py"
         )
-    return found
+    return match

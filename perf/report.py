@@ -1,8 +1,6 @@
-"""What a run has found, as tables for a terminal: medians, and ours ÷ theirs.
+"""Format build times as tables for a terminal: medians, and their ratios to other builders.
 
-A `BuildTimes` enters; tables of `rich` leave.
-
-    make perf
+Takes `BuildTimes`; yields tables of `rich`.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ TITLES: dict[Figure, str] = {
 
 
 def tables(build_times: BuildTimes) -> Iterator[Table]:
-    """One for each figure of the builders, one of the loads."""
+    """Yield a table for each figure of the builders, and one for loading records."""
     for figure, title in TITLES.items():
         if build_times.sizes((*BUILDS, START, *EDITS)):
             yield _builders(build_times, figure, f"{title} (ours ÷ theirs)")
@@ -31,14 +29,14 @@ def tables(build_times: BuildTimes) -> Iterator[Table]:
 
 def _builders(build_times: BuildTimes, figure: Figure, title: str) -> Table:
     actions = (*BUILDS, START, *EDITS)
-    shown = Table("pages", "action", title=title)
+    table = Table("pages", "action", title=title)
     for name in build_times.builders:
-        shown.add_column(name, justify="right")
+        table.add_column(name, justify="right")
     for size in build_times.sizes(actions):
         for action in actions:
             cells = [_cell(build_times, name, action, size, figure) for name in build_times.builders]
-            shown.add_row(f"{size:,}", action, *cells, end_section=action == actions[-1])
-    return shown
+            table.add_row(f"{size:,}", action, *cells, end_section=action == actions[-1])
+    return table
 
 
 def _cell(build_times: BuildTimes, name: str, action: str, size: int, figure: Figure) -> str:
@@ -52,8 +50,8 @@ def _cell(build_times: BuildTimes, name: str, action: str, size: int, figure: Fi
 
 
 def _loads(build_times: BuildTimes) -> Table:
-    shown = Table("records", "action", "seconds", "seconds of CPU", "peak memory, GB", title="Reading the records")
+    table = Table("records", "action", "seconds", "seconds of CPU", "peak memory, GB", title="Reading the records")
     for size in build_times.sizes(LOADS):
         for action in LOADS:
-            shown.add_row(f"{size:,}", action, *(_cell(build_times, OURS, action, size, each) for each in TITLES))
-    return shown
+            table.add_row(f"{size:,}", action, *(_cell(build_times, OURS, action, size, each) for each in TITLES))
+    return table

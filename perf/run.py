@@ -1,9 +1,7 @@
-"""Time every builder at every size, in random order; what was timed is saved at once, and not timed again.
+"""Time every builder at every size, in random order, and save each timing at once.
 
-Takes a `TimingPlan` and the timings so far, and returns a `BuildTimes` with all of them. Pages and records are made up
-in a work folder: nothing is written into the project.
-
-    make perf
+Takes a `TimingPlan` and the timings so far; returns `BuildTimes` with all of them. Pages and records are generated in a
+work folder: nothing is written into the project.
 """
 
 from __future__ import annotations
@@ -37,41 +35,41 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TimingPlan:
-    """What to time, and where."""
+    """What to time, and the folders it takes."""
 
     pages: Sequence[int]
     records: Sequence[int]
     repeats: int
     work: Path
-    programs: Path  # where the peers' are
-    limit_s: float  # for one action
-    alone: Sequence[int] = ()  # further sizes, for our builder without the others
+    programs: Path  # folder of the other builders' programs
+    limit_s: float  # of one action
+    alone: Sequence[int] = ()  # more numbers of pages, for this builder alone
     names: Sequence[str] = (OURS, *PEERS)
     actions: Sequence[str] = (*BUILDS, START, *EDITS, *LOADS)
     project: Path = ROOT
 
     @property
     def present(self) -> list[str]:
-        """The builders that can be timed here."""
+        """The builders that are installed."""
         return [name for name in self.names if name == OURS or (self.programs / PEERS[name]).exists()]
 
 
 @dataclass
-class Run:
-    """The timings so far. `save` gets each new state, `tell` hears what happens."""
+class TimingRun:
+    """The timings so far. `save` gets each new state, `log` a line for each step."""
 
     plan: TimingPlan
     build_times: BuildTimes
     save: Callable[[BuildTimes], object]
-    tell: Callable[[str], None]
+    log: Callable[[str], None]
     _builders: dict[tuple[Any, ...], Sequence[Builder]] = field(default_factory=dict)
     _archives: dict[int, tuple[Path, Path]] = field(default_factory=dict)
 
     def all(self) -> BuildTimes:
-        """Time whatever is in the plan and not known yet.
+        """Time whatever is in the plan and not timed yet.
 
-        All of it once, and then again: a machine that others use as well is slow for minutes, which then are not those
-        of all repeats of one figure.
+        Everything is timed once, and then again: a shared machine is slow for minutes at a time, which must not be all
+        repeats of one figure.
         """
         for repeat in range(self.plan.repeats):
             for size in self.plan.records:
@@ -87,29 +85,29 @@ class Run:
 
     def _pages(self, size: int, repeat: int, plan: TimingPlan) -> None:
         actions = [*BUILDS, START, *EDITS]
-        if not any(self._open(name, action, size, repeat) for name in plan.present for action in actions):
+        if not any(self._is_pending(name, action, size, repeat) for name in plan.present for action in actions):
             return
         laid_out = self._pages_laid_out(size, plan)
         sessions = [self._builds, self._serves]
-        for session in sessions if size in plan.alone else _shuffled(sessions):  # alone, servers find what is built
+        for session in sessions if size in plan.alone else _shuffled(sessions):  # alone, the server uses the build
             session(laid_out, size, repeat)
 
     def _pages_laid_out(self, size: int, plan: TimingPlan) -> Sequence[Builder]:
         key = (size, *plan.names)
         if key not in self._builders:
-            self.tell(f"{size} pages: laying out")
+            self.log(f"{size} pages: laying out")
             self._builders[key] = list(lay_out(plan, size))
         return self._builders[key]
 
     # ── Builds ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _builds(self, laid_out: Sequence[Builder], size: int, repeat: int) -> None:
-        """Cold, warm, unchanged: each begins with what the one before has left. What is compared follows each other."""
+        """Time cold, warm and unchanged builds, each after the previous one, with the builders next to each other."""
         settled: dict[str, bool] = {}
         for action in BUILDS:
             for builder in _shuffled(laid_out):
                 is_settled = settled.pop(builder.name, False)
-                if not self._open(builder.name, action, size, repeat):
+                if not self._is_pending(builder.name, action, size, repeat):
                     continue
                 if action == "warm":
                     self._warm_up(builder)
@@ -121,18 +119,18 @@ class Run:
     def _build(self, builder: Builder, action: str) -> Cost:
         if action != "unchanged":
             builder.forget(caches=action == "cold")
-        return cost_of(builder.builds, builder.folder, builder.env, self._log(builder), self.plan.limit_s)
+        return cost_of(builder.builds, builder.folder, builder.env, self._log_file(builder), self.plan.limit_s)
 
     def _warm_up(self, builder: Builder) -> None:
         if builder.is_cold:
             self._settle(builder)
 
     def _settle(self, builder: Builder) -> None:
-        """Build once, untimed: another session may have left anything."""
+        """Build once, untimed, because another session may have left any state."""
         try:
             self._build(builder, "unchanged")
         except AtlasError as error:
-            self.tell(f"  {builder.name}: {error}")
+            self.log(f"  {builder.name}: {error}")
 
     # ── Servers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -141,29 +139,31 @@ class Run:
             self._serve(builder, size, repeat)
 
     def _serve(self, builder: Builder, size: int, repeat: int) -> None:
-        """Start the server, and make every edit once."""
-        open_ = [action for action in (START, *builder.edits) if self._open(builder.name, action, size, repeat)]
-        if not open_:
+        """Time the start of the server, and every edit once."""
+        pending = [action for action in (START, *builder.edits) if self._is_pending(builder.name, action, size, repeat)]
+        if not pending:
             return
         self._warm_up(builder)
         ports = free_ports(builder.ports)
         commands, limit_s = builder.serve(ports), self.plan.limit_s
         try:
-            with served(commands, ports, builder.folder, builder.env, self._log(builder), limit_s) as site:
+            with served(commands, ports, builder.folder, builder.env, self._log_file(builder), limit_s) as site:
                 self._timed(builder.name, START, size, repeat, lambda: site.started)
-                for name in _shuffled(action for action in open_ if action != START):
+                for name in _shuffled(action for action in pending if action != START):
                     edited = partial(site.reloaded, builder.edits[name], builder.open_tab, limit_s)
                     self._timed(builder.name, name, size, repeat, edited)
         except AtlasError as error:
-            for action in open_:
-                if self._open(builder.name, action, size, repeat):  # what could not be tried has failed as well
+            for action in pending:
+                if self._is_pending(
+                    builder.name, action, size, repeat
+                ):  # actions that could not be tried have failed too
                     failed = Timing(builder=builder.name, action=action, size=size, repeat=repeat)
                     self._add(msgspec.structs.replace(failed, failure=one_line(error)))
 
     # ── Loads ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _loads(self, size: int, repeat: int) -> None:
-        if OURS not in self.plan.names or not any(self._open(OURS, each, size, repeat) for each in LOADS):
+        if OURS not in self.plan.names or not any(self._is_pending(OURS, each, size, repeat) for each in LOADS):
             return
         project, archive = self._records_laid_out(size)
         env, log = builders.environment_of(project), project.with_suffix(".log")
@@ -177,26 +177,26 @@ class Run:
             self._timed(OURS, action, size, repeat, load)
 
     def _records_laid_out(self, size: int) -> tuple[Path, Path]:
-        """A copy of the project, and the folder of the records."""
+        """Return a copy of the project, and the folder of generated records."""
         if size not in self._archives:
-            self.tell(f"{size} records: laying out")
+            self.log(f"{size} records: laying out")
             folder = self.plan.work / f"records-{size}"
             project, archive = content.copy(self.plan.project, folder / "project"), folder / "archive"
             shutil.rmtree(archive, ignore_errors=True)
             make = (sys.executable, "-m", "tests.archive", str(archive), str(size))
             cost_of([make], ROOT, builders.environment_of(project), project.with_suffix(".log"), self.plan.limit_s)
-            os.sync()  # or writing them to the disk would go on beside the first load
+            os.sync()  # otherwise the disk would still be writing them during the first load
             self._archives[size] = project, archive
         return self._archives[size]
 
     # ── Timings ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _open(self, builder: str, action: str, size: int, repeat: int) -> bool:
+    def _is_pending(self, builder: str, action: str, size: int, repeat: int) -> bool:
         known = {each.key for each in self.build_times.timings}
         return action in self.plan.actions and (builder, action, size, repeat) not in known
 
     def _timed(self, builder: str, action: str, size: int, repeat: int, act: Callable[[], Cost]) -> bool:
-        """Act, and save what it cost or why it failed; whether it worked."""
+        """Run an action and save its cost or its failure. Returns whether it succeeded."""
         timing = Timing(builder=builder, action=action, size=size, repeat=repeat)
         try:
             cost = act()
@@ -213,10 +213,10 @@ class Run:
         self.build_times = self.build_times.with_timing(timing)
         self.save(self.build_times)
         memory = f"{timing.memory_gb:.2f}" if timing.memory_gb else "?"
-        said = timing.failure or f"{timing.wall_s:.3g} s, CPU {timing.cpu_s:.3g} s, {memory} GB"
-        self.tell(f"  {timing.size} {timing.builder} {timing.action} #{timing.repeat + 1}: {said}")
+        result = timing.failure or f"{timing.wall_s:.3g} s, CPU {timing.cpu_s:.3g} s, {memory} GB"
+        self.log(f"  {timing.size} {timing.builder} {timing.action} #{timing.repeat + 1}: {result}")
 
-    def _log(self, builder: Builder) -> Path:
+    def _log_file(self, builder: Builder) -> Path:
         return builder.folder.with_suffix(".log")
 
 
@@ -228,11 +228,11 @@ start = time.perf_counter()
 load(Path(sys.argv[1])).newest_rows
 print(time.perf_counter() - start)
 """
-"""Reads the records and selects those that pages show. What it prints leaves out that Python starts and imports."""
+"""A program that loads the records that pages show, and prints how long that takes without startup and imports."""
 
 
 def lay_out(plan: TimingPlan, size: int) -> Iterator[Builder]:
-    """Every builder of the plan with the same pages. Raises `AtlasError` where these are not as many as they should."""
+    """Yield every builder of the plan with the same pages. Raises `AtlasError` if their number differs from `size`."""
     folder = plan.work / f"pages-{size}"
     project, staged = content.grow(plan.project, folder / OURS, size), folder / "staged"
     ours = builders.ours(project)
@@ -240,15 +240,15 @@ def lay_out(plan: TimingPlan, size: int) -> Iterator[Builder]:
         shutil.rmtree(staged, ignore_errors=True)
         stage = (sys.executable, "-m", "generator", "stage", "--out", str(staged))
         cost_of([stage], project, ours.env, folder / "stage.log", plan.limit_s)
-        if (found := content.count(staged)) != size:
-            raise AtlasError(f"there are {found} pages, not {size}", where="--pages", remedy="give a larger number")
+        if (number := content.count(staged)) != size:
+            raise AtlasError(f"there are {number} pages, not {size}", where="--pages", remedy="give a larger number")
     peers = {STATIC_I18N: builders.static_i18n, ZENSICAL: builders.zensical}
     for name in plan.present:
         yield ours if name == OURS else peers[name](staged, folder / name, plan.programs)
 
 
 def environment(plan: TimingPlan) -> BuildEnvironment:
-    """This machine, and the versions of what is timed."""
+    """Return this machine and the versions of the builders."""
     versions = {name: machine.version(name) for name in ("mkdocs", "mkdocs-material")}
     for name in plan.present:
         if name != OURS:

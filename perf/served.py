@@ -1,9 +1,8 @@
-"""From an edit to the reloaded page, as a browser sees it: a server runs, a tab waits for its signal, a file changes.
+"""Time from an edit to the reloaded page, as a browser sees it.
 
-The clock starts before the file is written, and stops when the tab was told to reload and has got its page with the new
-text. The other pages that show it have to have it as well, off the clock.
-
-    python -m pytest tests/perf/test_perf.py
+Takes an `Edit` and a running server; returns a `Cost`. The clock starts before the file is written, and stops when the
+tab has received the signal to reload and its page with the new text. The other pages that show the text must have it
+too, but are not timed.
 """
 
 from __future__ import annotations
@@ -32,23 +31,21 @@ from bench.errors import AtlasError
 from perf.cost import Command, Cost, cpu_s, failure, kill, peak_gb
 
 PAUSE_S = 0.01
-"""Between two looks at a page that is not there yet."""
+"""The pause between two requests for a page that is not ready."""
 
 REST_S = (1.0, 1.5)
-"""How long a server rests before an edit: at random, so that its own rhythm of looking for changes is met anywhere."""
+"""The range of pauses before an edit: random, so that edits fall anywhere into the server's polling interval."""
 
-
-IDLE_S, BUSY = 0.3, 0.3
-"""For so long a server has used less than this share of a core: then it is idle."""
+IDLE_S, IDLE_SHARE = 0.3, 0.3
+"""A server is idle if it used less than this share of a core for this long."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """One change to one file, and the pages that show it, by their path below the address of the server: first the one
-    in the tab.
+    """A change of one file.
 
-    `made` gives what the file becomes, so that it shows a word, which is a number like 347.58213; None
-    stands for a file that is not there.
+    `made` takes the content of the file (None if it does not exist) and a word, a number such as 347.58213, and returns
+    a content that shows the word. `pages` are the paths of the pages that show it; the first is open in the tab.
     """
 
     path: Path
@@ -60,28 +57,28 @@ class Tab(Protocol):
     """A page that is open in a browser."""
 
     def wait(self, limit_s: float) -> None:
-        """Until it is told to reload. Raises `OSError` after the limit."""
+        """Wait for the signal to reload. Raises `OSError` after the limit."""
 
 
 class LongPoll:
-    """A page of MkDocs: its script holds a request open, which is answered when there is a newer build."""
+    """A page of MkDocs: its script keeps a request open until there is a newer build."""
 
     def __init__(self, address: str) -> None:
-        found = re.search(rb"livereload\((\d+), (\d+)\)", get(address))
-        if found is None:
+        match = re.search(rb"livereload\((\d+), (\d+)\)", get(address))
+        if match is None:
             raise AtlasError("the page does not reload itself", where=address, remedy="serve it with live reload")
-        self._epoch = int(found[1])
-        self._address = urljoin(address, f"/livereload/{found[1].decode()}/{found[2].decode()}")
+        self._epoch = int(match[1])
+        self._address = urljoin(address, f"/livereload/{match[1].decode()}/{match[2].decode()}")
 
     def wait(self, limit_s: float) -> None:
-        """Until the answer is a newer build; after a minute without one, the server asks to be asked again."""
+        """See `Tab.wait`. The server answers with the old build after a minute, and the request is repeated."""
         end = time.monotonic() + limit_s
         while int(get(self._address, max(PAUSE_S, end - time.monotonic()))) <= self._epoch:
             pass
 
 
 class WebSocket:
-    """A page of Zensical: its script listens on a web socket, which names whatever has changed on the whole site."""
+    """A page of Zensical: its script listens on a web socket, which names every changed file of the site."""
 
     def __init__(self, address: str) -> None:
         place = urlsplit(address)
@@ -100,13 +97,13 @@ class WebSocket:
             pass
 
     def wait(self, limit_s: float) -> None:
-        """Until a message names this page, or a script: no other makes it reload."""
+        """See `Tab.wait`. Only a message that names this page or a script makes the page reload."""
         self._socket.settimeout(limit_s)
-        while (named := self._message()) != self._path and not named.endswith(b".js"):
+        while (path := self._message()) != self._path and not path.endswith(b".js"):
             pass
 
     def _message(self) -> bytes:
-        """The next text message. A server does not mask what it sends, and these are short."""
+        """Return the next text message. Servers do not mask messages, and these fit into one frame."""
         head = self._answer.read(2)
         if len(head) < 2:
             raise ConnectionError("the server has closed the connection")
@@ -114,27 +111,27 @@ class WebSocket:
         if length > 125:
             length = int.from_bytes(self._answer.read(2 if length == 126 else 8), "big")
         content = self._answer.read(length)
-        return content if head[0] & 0x0F == 1 else b""  # a ping names nothing
+        return content if head[0] & 0x0F == 1 else b""  # a ping names no file
 
 
 def get(address: str, limit_s: float = 600) -> bytes:
-    """What a server answers. Raises `OSError` where it does not, or says that it failed."""
+    """Return a server's response. Raises `OSError` without one, or for an error status."""
     with urllib.request.urlopen(address, timeout=limit_s) as answer:  # noqa: S310  # our own address
         return bytes(answer.read())
 
 
 @dataclass(frozen=True)
 class Served:
-    """Servers that run: the first is the one whose pages are edited."""
+    """Running servers. The pages of the first one are edited."""
 
     address: str
     groups: tuple[int, ...]
     started: Cost
 
     def reloaded(self, edit: Edit, open_tab: Callable[[str], Tab], limit_s: float) -> Cost:
-        """Make the edit, time it, and undo it, so that every edit begins with the same pages.
+        """Make the edit, return its cost, and undo it, so that every edit starts from the same pages.
 
-        Raises `AtlasError` when the pages do not show it within `limit_s` seconds.
+        Raises `AtlasError` if the pages do not show it within `limit_s` seconds.
         """
         word = f"{random.uniform(100, 1000):.5f}"
         before = edit.path.read_text(encoding="utf-8") if edit.path.exists() else None
@@ -151,13 +148,13 @@ class Served:
         self._wait_until_idle()
         tab = open_tab(addresses[0])
         with ThreadPoolExecutor(1) as executor:
-            told = executor.submit(tab.wait, limit_s + REST_S[1])
+            signal_received = executor.submit(tab.wait, limit_s + REST_S[1])
             time.sleep(random.uniform(*REST_S))
             used_s = self._cpu_s()
             start = time.perf_counter()
             _write(edit.path, content)
-            with contextlib.suppress(OSError):  # told too late, or never: what counts is that it is too late
-                told.result()
+            with contextlib.suppress(OSError):  # the signal or a page came too late
+                signal_received.result()
                 for address in addresses:
                     _until(partial(_shows, address, word, shown), start + limit_s)
                     if address == addresses[0]:
@@ -168,9 +165,9 @@ class Served:
         )
 
     def _wait_until_idle(self) -> None:
-        """A server that has answered may still be busy with other pages. Looking for changes is no such business."""
+        """Wait until the server has built all pages. Polling for changes counts as idle."""
         used_s = math.inf
-        while used_s > BUSY * IDLE_S:
+        while used_s > IDLE_SHARE * IDLE_S:
             before_s = self._cpu_s()
             time.sleep(IDLE_S)
             used_s = self._cpu_s() - before_s
@@ -185,7 +182,7 @@ class Served:
 def _shows(address: str, word: str, shown: bool) -> bool:
     try:
         return (word.encode() in get(address)) == shown
-    except OSError:  # no page for a moment, while it is made again
+    except OSError:  # the page is missing while it is rebuilt
         return False
 
 
@@ -196,8 +193,8 @@ def _write(path: Path, content: str | None) -> None:
         path.write_text(content, encoding="utf-8")
 
 
-def _until(true: Callable[[], bool], end: float) -> None:
-    while not true():
+def _until(condition: Callable[[], bool], end: float) -> None:
+    while not condition():
         if time.perf_counter() > end:
             raise TimeoutError
         time.sleep(PAUSE_S)
@@ -207,10 +204,10 @@ def _until(true: Callable[[], bool], end: float) -> None:
 def served(
     commands: Sequence[Command], ports: Sequence[int], folder: Path, env: Mapping[str, str], log: Path, limit_s: float
 ) -> Iterator[Served]:
-    """Start the servers one after the other, each when the one before has answered: they may share a folder of caches.
-    What it costs to start is that of the first. End them afterwards.
+    """Start the servers one after the other, each after the previous one has answered, because they may share caches.
 
-    Raises `AtlasError` when one of them ends, or does not answer in time.
+    `Served.started` is the cost of starting the first one. All servers are stopped at the end of the context. Raises
+    `AtlasError` if a server exits or does not answer in time.
     """
     children: list[subprocess.Popen[bytes]] = []
     started = None
@@ -236,7 +233,7 @@ def _until_answered(command: Command, child: subprocess.Popen[bytes], port: int,
             raise failure(command, log, f"the server ended with exit status {child.returncode}")
         try:
             return bool(get(f"http://127.0.0.1:{port}/"))
-        except urllib.error.HTTPError:  # it answers, though at another path
+        except urllib.error.HTTPError:  # it answers, but serves another path
             return True
         except OSError:
             return False
@@ -256,7 +253,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports on which nobody listens."""
+    """Return free ports."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
         for each in sockets:

@@ -1,11 +1,11 @@
 #!/bin/bash
-# A fleet under Slurm: Ray on the nodes of one job, and the plan measured once on each type of GPU that they have.
+# A fleet under Slurm: starts Ray on the nodes of one job, and measures the plan once on each type of GPU.
 #
 #     sbatch --nodes=3 --constraint="[t4*1&a100*1&h100*1]" recipes/slurm.sh --profile full --accelerator T4 A100 H100
 #
-# Submit it from the checkout, which every node sees, with `.venv` made by `make .venv/bench.done` and
-# `.venv/bin/pip install -e ".[ray]"`. What stands after the script goes to `python -m bench run`. The names of features
-# and of GPUs are your site's: `sinfo -o "%N %f %G"`. When the time is up, submit it again: it goes on.
+# Submit it from a checkout on a file system that all nodes share, after `make .venv/bench.done` and
+# `.venv/bin/pip install -e ".[ray]"`. Arguments after the script go to `python -m bench run`. `sinfo -o "%N %f %G"`
+# lists the features and GPUs of your site. When the time is up, submit it again: it resumes.
 #SBATCH --job-name=compile-atlas
 #SBATCH --exclusive
 #SBATCH --ntasks-per-node=1
@@ -15,7 +15,7 @@ set -euo pipefail
 
 cd "$SLURM_SUBMIT_DIR"
 . .venv/bin/activate
-budget=${TIME_BUDGET:-7h30m}   # less than --time, so that nothing is cut off
+budget=${TIME_BUDGET:-7h30m}   # less than --time, so that no cell is cut off
 port=${RAY_PORT:-6379}
 mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 head=${nodes[0]}
@@ -27,7 +27,7 @@ if [ "${#nodes[@]}" -gt 1 ]; then
     srun --overlap --nodes=$((${#nodes[@]} - 1)) --ntasks=$((${#nodes[@]} - 1)) --exclude="$head" \
         ray start --address="$head:$port" --block &
 fi
-# A type of GPU that is not there is an error at once, so all nodes have to be. Five minutes are enough.
+# A missing type of GPU is an error, so wait up to five minutes for all nodes.
 timeout 300 python - "${#nodes[@]}" <<'PYTHON'
 import sys, time
 import ray

@@ -1,10 +1,9 @@
-"""Archives of any size, to see what a guide of many records costs: run files as a year of nightly runs leaves them.
+"""Generate archives of any size, to see what a guide with many records costs: run files of nightly sweeps.
 
-A folder and a number of records enter; run files leave, each of them one sweep over all cells of one device with one
-version of torch, three processes a cell, as long as the lines that this project's own runs wrote. The cells are those
-of `models` × `devices` × `TORCHES` × `BATCH_SIZES` × `MODES`, measured again and again: more records are a longer
-history of the same guide, more models or devices a larger guide. Nothing is measured: figures are made up, each of them
-once, and the same arguments give the same bytes. About 15 s for a million records.
+Takes a folder and a number of records; writes run files, each a sweep over all cells of one device and one version of
+torch, with three processes per cell and lines as long as real ones. The cells are `models` × `devices` × `TORCHES` ×
+`BATCH_SIZES` × `MODES`, measured again and again: more records make a longer history, more models or devices a larger
+guide. All figures are random, and the same arguments give the same bytes. A million records take about 15 s.
 
     python -m tests.archive archive/bench/results 10000
 """
@@ -48,16 +47,16 @@ FAMILIES = ("beit", "convnext", "detr", "levit", "resnet", "segformer", "swin", 
 _ROUNDS = 18
 _FIRST_NIGHT = datetime(2016, 1, 1, tzinfo=UTC)
 
-# Where a line of the template holds what differs from record to record: encoded once, and filled in as bytes.
+# Placeholders in the template of a line, which is encoded once; each record fills in its values as bytes.
 _EAGER, _COMPILED, _COLD = 111.111, 222.222, 333.333
 _PROCESS, _DATE = 777, datetime(1999, 9, 9, 9, 9, 9, tzinfo=UTC)
 
 
 def write_archive(folder: Path, records: int, *, models: int = 12, devices: int = 4, seed: int = 0) -> Path:
-    """Run files with `records` records in all, below `folder`, and `folder`. The last file may be cut short.
+    """Write run files with `records` records in all to `folder`, and return it. The last file may be shorter.
 
-    One run has `models` × 18 records. The first 8 runs (of 4 devices) have every cell once; later ones measure them
-    again, a night each.
+    A run has `models` × 18 records. The first 8 runs (with 4 devices) measure every cell once; each later run measures
+    its cells again in another night.
     """
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(seed)
@@ -75,7 +74,7 @@ def write_archive(folder: Path, records: int, *, models: int = 12, devices: int 
 
 
 def model_names(models: int) -> list[str]:
-    """Labels as those of timm: ``convnext_0``, ``convnext_1``… A model's family is what precedes its number."""
+    """Return labels such as ``convnext_0`` and ``convnext_1``: the name of the family and a number."""
     return [f"{FAMILIES[number % len(FAMILIES)]}_{number // len(FAMILIES)}" for number in range(models)]
 
 
@@ -99,7 +98,7 @@ def _cells(models: int) -> Sequence[Cell]:
 def _run(
     run: str, cells: Sequence[Cell], torch: str, device: int, night: int, random: np.random.Generator
 ) -> Iterator[bytes]:
-    """One line a process."""
+    """Yield one line per process."""
     environment = Environment(
         device_name=f"NVIDIA GPU {device}",
         torch=torch,
@@ -136,7 +135,7 @@ def _run(
 
 
 def _template(run: str, cell: Cell, environment: Environment, night: int, latency_ms: float) -> bytes:
-    """A line of the cell with places for process, date, rounds of both variants and seconds of compiling."""
+    """Return a line with placeholders for process, date, rounds of both variants and seconds of compilation."""
     record = Record(
         schema=SCHEMA,
         run=run,

@@ -1,10 +1,9 @@
-"""A coverage-guided fuzzer on all that reads what strangers send: `tests/readers.py`, each from its own seeds.
+"""Fuzz everything that reads untrusted files (`tests/readers.py`), guided by coverage, each from its own seeds.
 
-Names of readers (none: all) and the seconds for each enter; a line for each leaves, with the number of inputs. What is
-found is kept in ``tests/findings/``, where `tests/project/test_hostile.py` reads it ever after: commit it with the
-correction.
-Inputs that reached new code are kept in ``.cache/fuzz``, from where the next time goes on. It needs Atheris, which
-exists for Linux and macOS: ``pip install atheris``.
+Takes names of readers (default: all) and the seconds for each; prints a line for each with the number of inputs. An
+input that causes a defect is kept in ``tests/findings/``, where `tests/project/test_hostile.py` reads it from then on:
+commit it with the fix. Inputs that reach new code are kept in ``.cache/fuzz`` for the next time. Needs Atheris on Linux
+or macOS: ``pip install atheris``.
 
     python tests/fuzz.py --seconds 60 records pages
 """
@@ -23,11 +22,11 @@ FINDINGS = ROOT / "tests" / "findings"
 CORPUS = ROOT / ".cache" / "fuzz"
 
 LIMITS = ("-max_len=20000", "-timeout=20", "-rss_limit_mb=3000")
-"""Bytes of an input; seconds and megabytes for it, beyond which it is a finding."""
+"""The largest input in bytes, and the seconds and megabytes beyond which an input is a finding."""
 
 
 def main() -> int:
-    """Fuzz one reader after the other, each in a process of its own, which ends with its first finding."""
+    """Fuzz one reader after the other, each in its own process, which ends at its first finding."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="READER")
     parser.add_argument("--seconds", type=int, default=60)
@@ -36,14 +35,14 @@ def main() -> int:
 
 
 def every_name() -> list[str]:
-    """Of all readers."""
-    from readers import readers  # the process that fuzzes loads them in its own way
+    """Return the names of all readers."""
+    from readers import readers  # the fuzzing process imports them instrumented
 
     return list(readers())
 
 
 def fuzzed(name: str, seconds: int) -> int:
-    """Fuzz in another process and say what came of it. 1 for a finding."""
+    """Fuzz in another process and print the result. Returns 1 for a finding."""
     FINDINGS.mkdir(exist_ok=True)
     (CORPUS / name).mkdir(parents=True, exist_ok=True)
     arguments = (str(CORPUS / name), *LIMITS, f"-max_total_time={seconds}", f"-artifact_prefix={FINDINGS / name}-")
@@ -63,15 +62,15 @@ def fuzzed(name: str, seconds: int) -> int:
 
 
 INSIDE = "--inside"
-"""Said to the process that fuzzes."""
+"""The argument that marks the fuzzing process."""
 
 
 def fuzz(name: str, arguments: list[str]) -> None:
-    """Never returns. What is ours is instrumented, and so are the readers of Markdown and of catalogs."""
+    """Fuzz one reader; never returns. Instruments this project and the parsers of Markdown and catalogs."""
     import atheris  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     os.environ["MPLBACKEND"] = "agg"
-    for module in ("matplotlib.pyplot", "numpy", "babel.dates", "mkdocs.config"):  # large, and not ours
+    for module in ("matplotlib.pyplot", "numpy", "babel.dates", "mkdocs.config"):  # large, and not to be instrumented
         __import__(module)
     with atheris.instrument_imports(include=["bench", "generator", "markdown_it", "polib"]):
         from readers import readers
@@ -83,7 +82,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "bench" / "exchange")]
     if sys.argv[1:2] == [INSIDE]:
         fuzz(sys.argv[2], sys.argv[3:])
     sys.exit(main())

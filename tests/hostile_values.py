@@ -1,4 +1,4 @@
-"""What strangers may put into a file: values that no field expects, texts that want to be code, broken bytes."""
+"""Hostile content of untrusted files: unexpected values, texts that could run as code, broken bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CODE = (
     "%(model)999999999s",
     "$(touch ran)",
 )
-"""Texts that would be run somewhere."""
+"""Texts that some program would run."""
 
 NAMES = (
     "../../outside",
@@ -42,7 +42,7 @@ NAMES = (
     " ",
     "",
 )
-"""Names of files elsewhere, and of none."""
+"""Names of files in other folders, and invalid names."""
 
 NUMBERS = (0, -1, 2**31, 2**63, 10**400, 1e308, -1e308, 5e-324, 0.5)
 
@@ -50,7 +50,7 @@ VALUES: tuple[Any, ...] = (None, True, [], {}, [[]], [{}], {"a": {}}, *NUMBERS, 
 
 
 def places(document: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The place of every value of a JSON document. Of long lists only the beginning."""
+    """Yield the place of every value of a JSON document, and of the first two items of lists."""
     yield place
     if isinstance(document, dict):
         for name, value in document.items():
@@ -62,7 +62,7 @@ def places(document: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ..
 
 @st.composite
 def changed(draw: st.DrawFn, document: Any) -> Any:
-    """The document with one to three values that are not what a reader expects, or that are missing."""
+    """Draw the document with one to three values that are unexpected or missing."""
     document = copy.deepcopy(document)
     for _ in range(draw(st.integers(1, 3))):
         place = draw(st.sampled_from(list(places(document))))
@@ -80,7 +80,7 @@ def changed(draw: st.DrawFn, document: Any) -> Any:
 
 @st.composite
 def broken(draw: st.DrawFn, content: bytes, pieces: tuple[bytes, ...] = ()) -> bytes:
-    """The content with some bytes left out, said twice or replaced, by `pieces` too."""
+    """Draw the content with some bytes removed, repeated or replaced, also by `pieces`."""
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(content)))
         end = min(start + draw(st.sampled_from([0, 0, 1, 3, 40, 1000])), len(content))

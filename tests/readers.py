@@ -1,8 +1,7 @@
-"""All that reads what strangers send, as functions of bytes: each reads them, or refuses them with an `AtlasError`.
+"""Everything that reads untrusted files, as functions of bytes that accept them or raise `AtlasError`.
 
-Anything else that happens is a defect: another error, a file elsewhere, no end. `tests/project/test_hostile.py` calls
-them with
-mutations of valid files, `tests/fuzz.py` with what a fuzzer thinks of, from the same seeds.
+Anything else is a defect: another error, a file in another place, an endless loop. `tests/project/test_hostile.py`
+calls them with mutations of valid files, `tests/fuzz.py` with a fuzzer's inputs from the same seeds.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from test_importers_pytorch_oss_v3 import entry
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.exchange import export, import_
-from bench.exchange.importers import Given
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import export, import_
 from bench.plans.checkpoints import refuse_unsafe
 from bench.records import document
 from bench.records.injected_faults import FaultPlace
@@ -50,15 +49,15 @@ from generator.pages.pages import render_pages
 from generator.site import plugin
 
 REFUSED: tuple[type[Exception], ...] = (AtlasError, MkDocsException)
-"""What tells a mistake in plain words."""
+"""Errors that explain a mistake in the input."""
 
 tried: Counter[FaultPlace] = Counter()
-"""How often something of each kind was read, for who wants to tell."""
+"""How many inputs of each kind were read, for the record of injected faults."""
 
 
 @contextmanager
 def folder(place: FaultPlace) -> Iterator[Path]:
-    """For one more thing that is read. What is refused is fine."""
+    """Count one more input, and give it a folder. A refusal is fine."""
     tried[place] += 1
     with tempfile.TemporaryDirectory() as name, suppress(*REFUSED):
         yield Path(name)
@@ -73,14 +72,14 @@ PUBLISHED: dict[str, Any] = json.loads(
 
 
 def records(content: bytes) -> None:
-    """A run file."""
+    """Read a run file."""
     with folder("records") as results:
         (results / "r.jsonl").write_bytes(content)
         read_all(results)
 
 
 def read_all(results: Path) -> None:
-    """All that reads records: the check of a pull request, and what the site is made from."""
+    """Read records as the check of a pull request does, and as the site does."""
     for finding in check([results], results):
         assert str(finding).isprintable() or "\n" in str(finding)
     loaded = load(results)
@@ -93,7 +92,7 @@ WALKTHROUGH = max(WALKTHROUGHS.glob("*.json")).read_bytes()
 
 
 def walkthrough(content: bytes) -> None:
-    """A document, as those of tours, faults and comparisons."""
+    """Read a document, such as a walkthrough."""
     with folder("documents") as place:
         path = place / "tour.json"
         path.write_bytes(content)
@@ -106,7 +105,7 @@ INDEX = json.dumps({"metadata": {"total_size": 8}, "weight_map": {"a": "model.sa
 
 
 def checkpoint(content: bytes) -> None:
-    """A directory with a configuration and a list of weights, as `refuse_unsafe` sees it: before any library."""
+    """Read a directory with a configuration and a list of weights, as `refuse_unsafe` does before any library."""
     with folder("checkpoints") as directory:
         for name in ("config.json", "model.safetensors.index.json"):
             (directory / name).write_bytes(content)
@@ -141,21 +140,21 @@ TABLE_NAMES = {
 
 
 def exported(form: str) -> bytes:
-    """A record of ours in another format."""
+    """Return a record of the atlas in another format."""
     with tempfile.TemporaryDirectory() as place:
         export(form, [write(Path(place, "records"), [measured(run="r", figures=telling())])], Path(place, "out"))
         return Path(place, "out").read_bytes()
 
 
 def importing(source: str, content: bytes) -> None:
-    """A file of others, into a folder of its own; nothing is written beside it."""
+    """Import a file into a folder. Nothing may be written outside it."""
     with folder("imports") as place:
         path = place / "given" / TABLE_NAMES[source]
         path.parent.mkdir()
         path.write_bytes(content)
         out = place / "out" / "records"
         try:
-            written = import_(source, Given(files=(path,), **TOLD), out)
+            written = import_(source, ImportOptions(files=(path,), **TOLD), out)
             assert all(each.parent == out for each in written)
             assert {file.suffix for file in out.iterdir()} == {".jsonl"}
             read_all(out)
@@ -197,12 +196,12 @@ MESSAGES = (
 
 @cache
 def terms() -> Glossary:
-    """The real ones."""
+    """The glossary of the project."""
     return load_glossary()
 
 
 def catalog(content: bytes) -> None:
-    """A catalog."""
+    """Read a catalog."""
     with folder("catalogs") as locales:
         path = catalog_path("zh", locales)
         path.parent.mkdir(parents=True)
@@ -217,7 +216,7 @@ TRANSLATION = "{{ x }} 的**页面**，见[此处](a.md)和 `code`。".encode()
 
 
 def translation(content: bytes) -> None:
-    """One translation."""
+    """Check one translation."""
     tried["catalogs"] += 1
     for code in ("zh", "ar"):
         list(check_translation(MESSAGES[0].id, content.decode(errors="replace"), code, terms()))
@@ -228,14 +227,14 @@ LANGUAGES_TEXT = (LOCALES / LIST).read_bytes()
 
 
 def glossary(content: bytes) -> None:
-    """The list of terms."""
+    """Read a glossary."""
     with folder("settings") as locales:
         (locales / GLOSSARY).write_bytes(content)
         load_glossary(locales)
 
 
 def languages(content: bytes) -> None:
-    """The list of languages."""
+    """Read a list of languages."""
     with folder("settings") as locales:
         (locales / LIST).write_bytes(content)
         assert listed(locales)[0] == "en"
@@ -243,11 +242,11 @@ def languages(content: bytes) -> None:
 
 _HOOKS = re.compile(r"(?m)^(?:site_url|hooks:|watch:).*\n(?:  .*\n)*")
 SETTINGS: dict[str, Any] = yaml.safe_load(_HOOKS.sub("", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
-"""Without hooks, which are code."""
+"""The settings without hooks, which are code."""
 
 
 def settings(content: bytes) -> None:
-    """``mkdocs.yml``, as the hook takes it for a language. MkDocs reads the YAML; what is in it concerns the guide."""
+    """Read ``mkdocs.yml`` as for one language. MkDocs reads the YAML, the plugin its values."""
     with folder("settings") as project:
         (project / "docs" / "theme").mkdir(parents=True)
         (project / "mkdocs.yml").write_bytes(content)
@@ -294,7 +293,7 @@ code
 
 
 def page(content: bytes) -> None:
-    """An authored page."""
+    """Read an authored page."""
     with folder("pages") as docs:
         (docs / "index.md").write_bytes(content)
         source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
@@ -308,14 +307,14 @@ def page(content: bytes) -> None:
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads bytes, and such as it accepts."""
+    """A function that reads bytes, and inputs that it accepts."""
 
     read: Callable[[bytes], None]
     seeds: tuple[bytes, ...]
 
 
 def readers() -> Mapping[str, Reader]:
-    """By name."""
+    """Return all readers by name."""
     run_files = encode(measured(run="r")), encode(measured(run="r", figures=telling())), json.dumps(PUBLISHED).encode()
     return {
         "records": Reader(records, run_files),

@@ -1,8 +1,8 @@
-"""What a change does to the records: is it sound, and what became faster or slower by it?
+"""Check what a change does to the records: faults, new records, and what became faster or slower.
 
-In: the commit that the change is made to; the checkout has the change. Out: Markdown for whoever reviews it, and status
-1 where a record is at fault, where a finished line was touched, or, with --nothing-else, where the change is not only
-of records. It needs no torch and writes nothing.
+Takes the base commit of the change that is checked out; prints Markdown for the reviewer. Exits with status 1 if a
+record is at fault, if a finished line was changed, or, with --nothing-else, if the change touches other files. It needs
+no torch and writes nothing.
 
     python .github/scripts/records.py origin/main
 """
@@ -20,28 +20,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))  # records are checked in an environment that need not have the project installed
+sys.path.insert(0, str(ROOT))  # the environment need not have the project installed
 
 from bench.commands.comparison_report import markdown  # noqa: E402
 from bench.errors import AtlasError  # noqa: E402
-from bench.exchange import check as sound  # noqa: E402
+from bench.exchange.check import check  # noqa: E402
 from bench.records.record import RESULTS, Record  # noqa: E402
 from bench.records.run_file import read, run_files  # noqa: E402
 from bench.statistics.compare import Side, compare, make_side  # noqa: E402
 
 RECORDS = RESULTS.relative_to(ROOT).as_posix() + "/"
-"""What a change of records may touch."""
+"""The folder of the records."""
 
 MEASURED = f"{RECORDS}measured/"
-"""Run files, whose finished lines stay as they are. Published figures and tours are made again as a whole."""
+"""The folder of run files, whose finished lines never change. Other records are replaced as a whole."""
 
 THRESHOLD = 0.05
-"""Slower by more is told as a regression. It is a finding for the reviewer, and no fault of the record."""
+"""The slowdown that the report calls a regression. It informs the reviewer and is no fault."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One file that differs. `before` and `after` are its contents, None where there is no such file."""
+    """One file that differs. `before` and `after` are its contents; None means that it does not exist."""
 
     path: str
     before: bytes | None
@@ -54,7 +54,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Fault:
-    """What stands in the way of a merge, and where."""
+    """A reason not to merge, and its place."""
 
     path: str
     line: int
@@ -66,7 +66,7 @@ class Fault:
 
     @property
     def annotation(self) -> str:
-        """For GitHub, which shows it in its place."""
+        """A workflow command, by which GitHub shows the fault in its place."""
         text = f"{self.what}. Remedy: {self.remedy}.".replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
         path = self.path.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
         return f"::error file={path},line={self.line}::{text}"
@@ -75,8 +75,8 @@ class Fault:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report and return the exit status."""
     parser = argparse.ArgumentParser(description="Check what a change does to the records.", allow_abbrev=False)
-    parser.add_argument("base", metavar="COMMIT", help="what the change is made to, such as origin/main")
-    parser.add_argument("--nothing-else", action="store_true", help="the change may touch nothing but records")
+    parser.add_argument("base", metavar="COMMIT", help="the base of the change, such as origin/main")
+    parser.add_argument("--nothing-else", action="store_true", help="refuse changes of other files")
     options = parser.parse_args(arguments)
     base = git("merge-base", options.base, "HEAD").decode().strip()
     changes = list(changed(base))
@@ -86,13 +86,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(fault.annotation, file=sys.stderr)
     try:
         print("\n".join(report(base, [change for change in changes if change.is_run], faults)))
-    except AtlasError as error:  # of the records before the change
+    except AtlasError as error:  # in the records before the change
         sys.exit(f"error: {error}")
     return 1 if faults else 0
 
 
 def git(*arguments: str) -> bytes:
-    """What git prints. Raises `SystemExit` with its message."""
+    """Return the output of git. Raises `SystemExit` with git's message if it fails."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)  # noqa: S607
     if done.returncode:
         sys.exit(f"git {arguments[0]}: {done.stderr.decode(errors='replace').strip()}")
@@ -100,7 +100,7 @@ def git(*arguments: str) -> bytes:
 
 
 def changed(base: str) -> Iterator[Change]:
-    """The files that differ between `base` and HEAD."""
+    """Yield the files that differ between `base` and HEAD."""
     fields = git("diff", "--name-status", "--no-renames", "-z", base, "HEAD").decode().split("\0")
     for status, path in zip(fields[:-1:2], fields[1::2], strict=True):
         before = None if status == "A" else git("show", f"{base}:{path}")
@@ -108,11 +108,11 @@ def changed(base: str) -> Iterator[Change]:
 
 
 def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
-    """Whatever stands in the way of merging this file."""
+    """Yield the reasons not to merge this file."""
     if nothing_else and not change.path.startswith(RECORDS):
-        yield Fault(change.path, 1, "is no record", "bring it by a change of its own")
+        yield Fault(change.path, 1, "is not a record", "move it to a change of its own")
     if change.path.startswith(MEASURED) and change.before is not None:
-        finished = change.before[: change.before.rfind(b"\n") + 1]  # the next run cuts a torn last line off
+        finished = change.before[: change.before.rfind(b"\n") + 1]  # the next run removes a torn last line
         after = change.after or b""
         if not after.startswith(finished):
             line = 1 + sum(old == new for old, new in zip(finished.split(b"\n"), after.split(b"\n"), strict=False))
@@ -121,18 +121,18 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
     if (ROOT / change.path).is_symlink():
         yield Fault(change.path, 1, "is a link", "commit the file itself")
     elif change.is_run and change.after is not None:
-        for finding in sound.check([ROOT / change.path]):
-            if not finding.is_note:
-                number = int(finding.where.rpartition(":")[2])
-                what = f"{finding.field}: {finding.what}" if finding.field else finding.what
-                yield Fault(change.path, number, what, finding.remedy)
+        for problem in check([ROOT / change.path]):
+            if not problem.is_note:
+                number = int(problem.where.rpartition(":")[2])
+                what = f"{problem.field}: {problem.what}" if problem.field else problem.what
+                yield Fault(change.path, number, what, problem.remedy)
 
 
 # ── Report ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def report(base: str, runs: Sequence[Change], faults: Sequence[Fault]) -> Iterator[str]:
-    """Lines of Markdown: faults, what is new, and how it compares with what was known."""
+    """Yield lines of Markdown: faults, new records, and comparisons with earlier runs."""
     yield f"## Records: {len(faults)} faults\n" if faults else "## Records: no faults\n"
     yield from (f"- {fault}" for fault in faults)
     added = [(change, new) for change in runs if (new := list(new_records(change)))]
@@ -150,7 +150,7 @@ def report(base: str, runs: Sequence[Change], faults: Sequence[Fault]) -> Iterat
 
 
 def new_records(change: Change) -> Iterator[Record]:
-    """Those that were not there; none of a file that cannot be read, since its faults say why."""
+    """Yield the records that the change adds; none if the file cannot be read, which is a fault of its own."""
     if change.after is not None:
         try:
             records = list(read(ROOT / change.path))
@@ -160,7 +160,7 @@ def new_records(change: Change) -> Iterator[Record]:
 
 
 def row(change: Change, records: Sequence[Record]) -> str:
-    """One run, and how its new cells came out."""
+    """Return a table row: a run and the statuses of its new records."""
     devices = ", ".join(sorted({record.environment.device_name or "?" for record in records}))
     versions = ", ".join(sorted({record.environment.torch or "?" for record in records}))
     counts = Counter(record.status.value for record in records)
@@ -169,19 +169,19 @@ def row(change: Change, records: Sequence[Record]) -> str:
 
 
 def extracted(base: str, folder: Path) -> Path:
-    """The records as they were, below `folder`."""
+    """Extract the records of the base commit below `folder`, and return their folder."""
     archive = git("archive", "--format=tar", base, "--", RECORDS)
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)  # noqa: S607
     return folder / RECORDS
 
 
 def side(name: str, records: Path) -> Side:
-    """Everything in a run file or a folder of them."""
+    """Return one side of a comparison, with all records of a run file or a folder."""
     return make_side(name, (record for file in run_files(records) for record in read(file)))
 
 
 def compared(known: Side, run: Path) -> Iterator[str]:
-    """What became faster or slower, folded away; a line where no earlier run has these cells."""
+    """Yield a folded comparison with earlier runs, or a line that says why there is none."""
     try:
         new = side(run.stem, run)
         earlier = replace(known, cells={key: cells for key, cells in known.cells.items() if key in new.cells})

@@ -1,6 +1,6 @@
-"""What the project is made of, as CycloneDX 1.6: pinned packages with their hashes, and what the site ships of others.
+"""Write the software bill of materials in CycloneDX 1.6: pinned packages with hashes, and what the site ships.
 
-Enter the lock files and the list of licences; JSON leaves, the same for the same files.
+Takes the lock files and the list of licences; prints JSON that depends on nothing else.
 
     make sbom
 """
@@ -17,20 +17,20 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ("site", "bench", "test", "torch")
-"""Files in requirements/, and what is needed where: the first one to publish, the others to measure and test."""
+"""Lock files in requirements/: the first is needed to publish, the others to measure and to test."""
 
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)", re.MULTILINE)
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 def main() -> None:
-    """Print it."""
+    """Print the document."""
     json.dump(sbom(ROOT), sys.stdout, indent=1, ensure_ascii=False)
     print()
 
 
 def sbom(root: Path) -> dict[str, Any]:
-    """The document."""
+    """Return the document."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     components = {each["bom-ref"]: each for lock in reversed(LOCKS) for each in packages(root, lock)}
     components |= {each["bom-ref"]: each for each in shipped(root)}
@@ -53,7 +53,7 @@ def sbom(root: Path) -> dict[str, Any]:
 
 
 def packages(root: Path, lock: str) -> Iterator[dict[str, Any]]:
-    """The packages that a lock file pins. Each file of a package has its hash, and one of them is installed."""
+    """Yield the packages that a lock file pins, with a hash for each of a package's files."""
     text = (root / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
     pins = list(_PIN.finditer(text))
     for pin, after in zip(pins, [*pins[1:], None], strict=True):
@@ -78,7 +78,7 @@ def packages(root: Path, lock: str) -> Iterator[dict[str, Any]]:
 
 
 def shipped(root: Path) -> Iterator[dict[str, Any]]:
-    """What the site ships of others."""
+    """Yield the components of other projects that the site ships."""
     listed = tomllib.loads((root / "docs/assets/licences.toml").read_text(encoding="utf-8"))["shipped"]
     for each in listed[1:]:  # the first one is the project
         yield {

@@ -1,6 +1,7 @@
-"""The commands of `python -m bench`: each module adds some to the parser, and says what they do.
+"""The commands of `python -m bench`, and what they share.
 
-They are read for every `--help`, so each command imports what it needs when it is called. Here is what they share.
+Each module adds its commands to the parser and runs them; `bench.commands.command_line.main` is the entry point. All
+modules are imported for every `--help`, so a command imports what it needs only when it runs.
 """
 
 from __future__ import annotations
@@ -19,22 +20,25 @@ MEASURED, PUBLISHED = RESULTS / "measured", RESULTS / "published"
 OK, NOTHING_MEASURED, FOUND_FAULTS, REGRESSED, BAD_INPUT, INTERRUPTED = 0, 1, 1, 1, 2, 130
 """Exit statuses."""
 
-LARGEST_COUNT = 100  # of processes
+LARGEST_COUNT = 100
+"""The largest number of processes or repeats."""
 
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
+"""Prints one line."""
+
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has no other name
-"""What a module adds its own to."""
+"""The parser's collection of commands."""
 
 
 def count(option: str, text: str, largest: int) -> int:
-    """The number from 1 on that an option gives. Raises `AtlasError`."""
+    """Return the value of `option` as a number from 1 to `largest`. Raises `AtlasError`."""
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= largest:
         raise AtlasError(f"{text!r} is not a number from 1 to {largest}", where=option, remedy="give a whole number")
     return int(text)
 
 
 def contributor_of(name: str | None) -> str | None:
-    """Who brings it, checked; None where nobody is to be named. Raises `AtlasError`."""
+    """Return the contributor's name, or None where nobody is to be named. Raises `AtlasError` for a bad name."""
     if name is None:
         return None
     from bench.exchange.check import name_fault
@@ -44,12 +48,12 @@ def contributor_of(name: str | None) -> str | None:
     return name
 
 
-def again(options: argparse.Namespace) -> str:
-    """The same command, to go on with."""
-    return shlex.join(["python", "-m", "bench", *(each for each in options.arguments if each != "--fresh")])
+def resume_command(options: argparse.Namespace) -> str:
+    """Return the command that goes on with this run."""
+    return shlex.join(["python", "-m", "bench", *(word for word in options.arguments if word != "--fresh")])
 
 
-def shown(path: Path) -> str:
-    """The path as a person would type it here."""
+def display_path(path: Path) -> str:
+    """Return the path relative to the current folder if it is below it."""
     absolute = path.absolute()
     return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path)

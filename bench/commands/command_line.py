@@ -1,6 +1,6 @@
-"""The command line: run, compare, list, check, import, doctor … Modules of `bench.commands` hold them.
+"""The command line of `python -m bench`: parses the arguments, runs the command, prints errors.
 
-Each command imports what it needs, so that `--help` and `list` answer at once; torch is imported by workers alone.
+Takes the arguments; exits with the command's status. Only worker processes import torch.
 
     python -m bench --help
 """
@@ -16,11 +16,11 @@ from bench.commands import BAD_INPUT, INTERRUPTED, OK, compare, doctor, exchange
 from bench.errors import AtlasError
 
 COMMANDS = (run, compare, listing, exchange, harness, doctor)
-"""In the order of `--help`."""
+"""The modules with commands, in the order of `--help`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command and exit with its status; a mistake in the input is one message and status 2."""
+    """Run the command and exit with its status. A mistake in the input prints one message and exits with status 2."""
     options = parser().parse_args(arguments)
     options.arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has closed it, as `head` does
+    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
         sys.stderr.close()
         sys.exit(OK)
 
@@ -41,13 +41,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
-    whole = _Parser(
+    """Return the parser of all commands."""
+    top = _Parser(
         prog="python -m bench",
         description="Measure vision models, eager against torch.compile, and keep the records.",
         allow_abbrev=False,
     )
-    commands = whole.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
     for module in COMMANDS:
         module.add(commands)
-    return whole
+    return top

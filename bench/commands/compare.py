@@ -1,4 +1,4 @@
-"""`compare`: what became faster or slower from one run to another.
+"""`compare`: show what became faster or slower between two runs.
 
 python -m bench compare bench/results/measured/A.jsonl bench/results/measured/B.jsonl
 """
@@ -17,22 +17,22 @@ VARIANTS, FORMATS = ("compiled", "eager"), ("table", "markdown", "json")
 
 
 def add(commands: Commands) -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     comparing = commands.add_parser(
         "compare",
-        help="say what became faster or slower from one run to another",
-        description="Compare the latencies of the cells that both runs have. Status 0: no regression; 1: some cell is "
-        "slower beyond the threshold, or fails that worked; 2: the runs cannot be compared.",
-        epilog="A and B are run files, folders of them, either below bench/results, or names of runs.",
+        help="show what became faster or slower between two runs",
+        description="Compare the latencies of the cells that both runs have. Status 0: no regression; 1: at least one "
+        "cell is slower by more than the threshold or has begun to fail; 2: the runs cannot be compared.",
+        epilog="A and B are run files, folders of run files (both also below bench/results), or names of runs.",
         allow_abbrev=False,
     )
-    comparing.add_argument("before", metavar="A", help="the run before")
-    comparing.add_argument("after", metavar="B", help="the run after")
+    comparing.add_argument("before", metavar="A", help="the earlier run")
+    comparing.add_argument("after", metavar="B", help="the later run")
     comparing.add_argument(
         "--variant", default="compiled", metavar="VARIANT", help=f"{' or '.join(VARIANTS)} (default: compiled)"
     )
     comparing.add_argument(
-        "--threshold", default="5%", metavar="PERCENT", help="how much slower is a regression (default: 5%%)"
+        "--threshold", default="5%", metavar="PERCENT", help="the slowdown that counts as a regression (default: 5%%)"
     )
     comparing.add_argument("--format", default="table", metavar="FORMAT", help=f"{', '.join(FORMATS)} (default: table)")
     comparing.set_defaults(command=_compare)
@@ -58,7 +58,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _share(text: str) -> float:
-    """5%, 2.5 %, or a bare number of percent, as a share."""
+    """Return a percentage, with or without its sign, as a share: 0.05 for 5%."""
     match = re.fullmatch(r"(\d{1,4}(?:\.\d+)?)\s*%?", text.strip())
     if not match:
         raise AtlasError(f"{text!r} is not a percentage", where="--threshold", remedy="write 5% or 2.5%")

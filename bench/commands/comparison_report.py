@@ -1,4 +1,6 @@
-"""A comparison in words and columns: for a terminal, as Markdown for a pull request, or as JSON.
+"""Format a comparison of two runs: for a terminal, as Markdown for a pull request, or as JSON.
+
+Takes a `Comparison` and the threshold of a regression.
 
 python -m bench compare A B --format markdown
 """
@@ -29,7 +31,7 @@ _MOST_NAMED = 8  # cells in one line
 
 
 def print_report(comparison: Comparison, threshold: float, console: Console) -> None:
-    """To a terminal, in colours; elsewhere plain and as wide as it needs."""
+    """Print a table and the summary: in colour on a terminal, else plain and without wrapping."""
     if not console.is_terminal:
         console = Console(file=console.file, width=1000, soft_wrap=True, highlight=False, markup=False)
     for warning in warnings(comparison):
@@ -48,27 +50,27 @@ def print_report(comparison: Comparison, threshold: float, console: Console) -> 
 
 
 def markdown(comparison: Comparison, threshold: float) -> str:
-    """A table and a list, as GitHub shows them."""
+    """Return a table and a list in GitHub's Markdown."""
     header, *rows = _rows(comparison)
     rule = ["---" if name in _LEFT else "---:" for name in header]
     table = [f"| {' | '.join(_escaped(cell) for cell in row)} |" for row in (header, rule, *rows)]
-    loud = [f"**Not like for like:** {_escaped(warning)}" for warning in warnings(comparison)]
+    alerts = [f"**Not like for like:** {_escaped(warning)}" for warning in warnings(comparison)]
     notes = [f"- {_escaped(line)}" for line in summary(comparison, threshold)]
-    return "\n\n".join([*loud, "\n".join(table), "\n".join(notes)]) + "\n"
+    return "\n\n".join([*alerts, "\n".join(table), "\n".join(notes)]) + "\n"
 
 
 def as_json(comparison: Comparison, threshold: float) -> str:
-    """All of it, changes as shares (−0.05 is 5% less), what is unknown as null; the regressions by themselves."""
-    whole: dict[str, Any] = msgspec.to_builtins(comparison)
-    whole |= {"threshold": threshold, "regressions": msgspec.to_builtins(comparison.regressions(threshold))}
-    return msgspec.json.format(msgspec.json.encode(whole)).decode() + "\n"
+    """Return everything as JSON: changes are shares (−0.05 is 5% less), unknown values are null."""
+    document: dict[str, Any] = msgspec.to_builtins(comparison)
+    document |= {"threshold": threshold, "regressions": msgspec.to_builtins(comparison.regressions(threshold))}
+    return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def warnings(comparison: Comparison) -> list[str]:
-    """What moves latencies by itself, so that the runs are not comparable as they stand."""
+    """Return the differences in conditions that change latencies by themselves."""
     return [
         f"{each.name} is {each.before} in A and {each.after} in B ({_count(each.cells, 'cell')})"
         for each in comparison.differences
@@ -77,7 +79,7 @@ def warnings(comparison: Comparison) -> list[str]:
 
 
 def summary(comparison: Comparison, threshold: float) -> list[str]:
-    """Below the table: the mean, counts, what failed, what is in one run only, A/A, and what it comes to."""
+    """Return the lines below the table: counts, means, failures, cells of one run only, A/A, and the conclusion."""
     before, after, cells = comparison.before, comparison.after, comparison.cells
     other = "eager" if comparison.variant == "compiled" else "compiled"
     verdicts = Counter(each.verdict for each in cells)
@@ -104,7 +106,7 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
 
 
 def _control(comparison: Comparison) -> list[str]:
-    """Compiling changes nothing in eager: when that changed, something else did."""
+    """Warn if eager changed too: the compiler does not affect eager, so something else did."""
     control = comparison.control
     if comparison.variant == "eager" or not (control.low > 0 or control.high < 0):
         return []
@@ -160,7 +162,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """The header, and a row for each cell; of its coordinates those that are not the same in all."""
+    """Return the header and one row per cell, with the coordinates that vary between cells."""
     cells = comparison.cells
     varying = [name for name in _COORDINATES if len({getattr(each.cell, name) for each in cells}) > 1]
     device = ["device_name"] if len({each.device_name for each in cells}) > 1 else []
@@ -191,7 +193,7 @@ def _figures(change: Change) -> tuple[str, ...]:
 
 
 def _outcome(change: Change) -> str:
-    """The verdict; where there can be none, why."""
+    """Return the verdict, or the statuses where there can be none."""
     before, after = change.before.status, change.after.status
     if change.verdict != "unknown" or before is after is Status.PASS:
         return change.verdict

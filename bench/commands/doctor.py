@@ -1,4 +1,4 @@
-"""`doctor`: what would spoil a measurement here, and what to do.
+"""`doctor`: list what would spoil a measurement on this machine, each with a remedy.
 
 python -m bench doctor
 """
@@ -12,21 +12,21 @@ from bench.errors import AtlasError, Complaint
 
 
 def add(commands: Commands) -> None:
-    """The command."""
+    """Add the command."""
     doctor = commands.add_parser(
-        "doctor", help="what would spoil a measurement here, and what to do", allow_abbrev=False
+        "doctor", help="list what would spoil a measurement here, with remedies", allow_abbrev=False
     )
     doctor.set_defaults(command=_doctor)
 
 
 def _doctor(_options: argparse.Namespace) -> int:
-    found = complaints()
-    print("\n".join(map(str, found)) or "nothing that would spoil a measurement")
-    return FOUND_FAULTS if found else OK
+    present = complaints()
+    print("\n".join(map(str, present)) or "nothing that would spoil a measurement")
+    return FOUND_FAULTS if present else OK
 
 
 def complaints() -> list[Complaint]:
-    """What would spoil a measurement now."""
+    """Return what would spoil a measurement now. Raises `AtlasError` where a package is missing."""
     try:
         from bench.measuring.doctor import examine, look
         from bench.running.sweep import CACHE

@@ -1,4 +1,4 @@
-"""`check`, `import`, `export`: records as files, our own and other people's.
+"""`check`, `import`, `export`: validate record files, and convert them from and to other formats.
 
 python -m bench check
 """
@@ -11,39 +11,40 @@ from collections import Counter
 from pathlib import Path
 
 from bench.choices import pick
-from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, contributor_of, shown
-from bench.exchange.exchange import export, import_, importers
+from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, contributor_of, display_path
 from bench.exchange.exporters import FORMATS
+from bench.exchange.transfer import export, import_, importers
 from bench.records.record import COMPILE_MODES, DTYPES, RESULTS
 
 
 def add(commands: Commands) -> None:
-    """The commands and their options."""
+    """Add the commands and their options."""
     check = commands.add_parser("check", help="validate record files", allow_abbrev=False)
     check.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
     check.set_defaults(command=_check)
     importing = commands.add_parser(
         "import",
-        help="take over other people's figures",
-        description="Take over other people's figures as records, one file a run: all of them, or none and a reason.",
-        epilog="What a file says itself needs no option. What it doesn't say is asked for, or flagged in the records.",
+        help="convert published figures into records",
+        description="Convert published figures into records, one file per run. Writes all of them or, after an error, "
+        "none.",
+        epilog="Options are for what the files do not state. A missing value is an error or is flagged in the records.",
         allow_abbrev=False,
     )
     importing.add_argument("source", metavar="SOURCE", help=", ".join(importers()))
-    importing.add_argument("files", nargs="*", type=Path, metavar="FILE", help="what the source consists of")
+    importing.add_argument("files", nargs="*", type=Path, metavar="FILE", help="the files of the source")
     importing.add_argument(
         "--out", type=Path, default=PUBLISHED, metavar="DIR", help="folder of the run files (default: the atlas)"
     )
-    told = importing.add_argument_group("what the files do not say")
-    told.add_argument("--device-name", metavar="NAME", help='such as "NVIDIA A100-SXM4-40GB"')
-    told.add_argument("--torch", metavar="VERSION", help="such as 2.9.0")
-    told.add_argument("--dtype", metavar="TYPE", help=f"{', '.join(DTYPES)}, amp")
-    told.add_argument("--compile-mode", metavar="MODE", help=", ".join(COMPILE_MODES))
-    told.add_argument("--date", metavar="DATE", help="when it was measured: 2026, 2026-11 or 2026-11-02")
-    told.add_argument("--title", metavar="TITLE", help="of the source")
-    told.add_argument("--url", metavar="URL", help="where it was published")
-    told.add_argument("--licence", metavar="NAME", help="under which it was published")
-    told.add_argument("--by", metavar="NAME", help="who brings it, as the site may tell (default: nobody is named)")
+    missing = importing.add_argument_group("what the files do not state")
+    missing.add_argument("--device-name", metavar="NAME", help='such as "NVIDIA A100-SXM4-40GB"')
+    missing.add_argument("--torch", metavar="VERSION", help="such as 2.9.0")
+    missing.add_argument("--dtype", metavar="TYPE", help=f"{', '.join(DTYPES)}, amp")
+    missing.add_argument("--compile-mode", metavar="MODE", help=", ".join(COMPILE_MODES))
+    missing.add_argument("--date", metavar="DATE", help="when it was measured: 2026, 2026-11 or 2026-11-02")
+    missing.add_argument("--title", metavar="TITLE", help="the title of the source")
+    missing.add_argument("--url", metavar="URL", help="where it was published")
+    missing.add_argument("--licence", metavar="NAME", help="the licence of the source")
+    missing.add_argument("--by", metavar="NAME", help="the contributor, whom the site may name (default: nobody)")
     importing.set_defaults(command=_import)
 
     exporting = commands.add_parser(
@@ -62,28 +63,28 @@ def _check(options: argparse.Namespace) -> int:
     from bench.exchange.check import check, files
 
     paths = options.paths or [RESULTS]
-    findings = list(check(paths))
-    for finding in findings:
-        print(f"{'note' if finding.is_note else 'fault'}: {finding}")
+    problems = list(check(paths))
+    for problem in problems:
+        print(f"{'note' if problem.is_note else 'fault'}: {problem}")
     checked = sum(len(files(path)) for path in paths)
-    faults = sum(not finding.is_note for finding in findings)
+    faults = sum(not problem.is_note for problem in problems)
     print(f"{checked} record file{'s' if checked != 1 else ''}, {faults or 'no'} fault{'s' if faults != 1 else ''}")
     return FOUND_FAULTS if faults else OK
 
 
 def _import(options: argparse.Namespace) -> int:
-    from bench.exchange.importers import Given
+    from bench.exchange.source_files import ImportOptions
 
     names = ("device_name", "torch", "date", "title", "url", "licence")
-    given = Given(
+    given = ImportOptions(
         files=tuple(options.files),
         dtype=options.dtype and pick("dtype", options.dtype, (*DTYPES, "amp")),
         compile_mode=options.compile_mode and pick("compile-mode", options.compile_mode, COMPILE_MODES),
-        tell=lambda text: print(f"note: {text}", file=sys.stderr),
+        log=lambda text: print(f"note: {text}", file=sys.stderr),
         **{name: getattr(options, name) for name in names},
     )
     for path, records in import_(options.source, given, options.out, contributor_of(options.by)).items():
-        print(f"{len(records)} records: {shown(path)}")
+        print(f"{len(records)} records: {display_path(path)}")
         for status, count in Counter(record.status.value for record in records).most_common():
             print(f"  {count} {status}")
         for flag, count in Counter(flag for record in records for flag in record.flags).most_common():
@@ -93,7 +94,7 @@ def _import(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     count, left_out = export(options.format, options.paths or [RESULTS], options.out)
-    print(f"{count} records: {shown(options.out)}")
+    print(f"{count} records: {display_path(options.out)}")
     if left_out:
-        print(f"note: {left_out} cells failed, and this format has no place for them", file=sys.stderr)
+        print(f"note: {left_out} failed cells are left out: this format cannot hold them", file=sys.stderr)
     return OK

@@ -1,4 +1,4 @@
-"""`run --executor ray`: measure a plan on the nodes of a cluster, or say what it would take.
+"""`run --executor ray`: measure a plan on the nodes of a cluster, or estimate how long that takes.
 
 python -m bench run --executor ray --address auto --accelerator T4 A100
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bench.choices import pick
-from bench.commands import INTERRUPTED, NOTHING_MEASURED, OK, Tell, again, contributor_of, shown
+from bench.commands import INTERRUPTED, NOTHING_MEASURED, OK, Log, contributor_of, display_path, resume_command
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
 from bench.errors import AtlasError
 from bench.records.record import DEVICES
@@ -24,62 +24,62 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bench.fleet.cluster import Engine, Node
-    from bench.fleet.fleet import Site
+    from bench.fleet.dispatch import Site
     from bench.fleet.ray_engine import RayEngine
     from bench.plans.messages import Machine, Preflight
 
-LARGEST_TABLE = 200  # cells
+LARGEST_TABLE = 200
+"""The largest number of cells that are printed as a table."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, or only say what it would take; leave an exit status."""
+    """Measure the plan, or with --dry-run estimate it. Returns the exit status."""
     from rich.console import Console
 
     if options.cluster and not options.dry_run:
         remedy = "add --dry-run, or give the --address of one that exists"
         raise AtlasError("a described cluster cannot measure", where="--cluster", remedy=remedy)
     budget_s = math.inf if options.time_budget is None else seconds_of(options.time_budget)
-    contributor_of(options.by)  # a mistake is said before a cluster is asked
+    contributor_of(options.by)  # raises before the cluster is contacted
     request = _request(options)
     console = Console(soft_wrap=True, highlight=False, markup=False)
     if options.cluster:
-        return _forecast(_on_paper(options, console.print), budget_s, console.print)
-    from bench.fleet.ray_engine import RayEngine
+        return _forecast(_described_sites(options, console.print), budget_s, console.print)
 
     start, engine = time.monotonic(), RayEngine(options.address)
     try:
-        sites = _found(options, engine, request, console.print)
+        sites = _live_sites(options, engine, request, console.print)
         if options.dry_run:
             return _forecast(sites, budget_s, console.print)
         return _measure(options, engine, sites, engine.clock() + budget_s - (time.monotonic() - start), console)
     except KeyboardInterrupt:
-        console.print(f"Stopped; what was measured is on disk. To go on: {again(options)}")
+        console.print(f"Stopped; finished records are on disk. To go on: {resume_command(options)}")
         return INTERRUPTED
     finally:
         engine.close()
 
 
-# ── What there is ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Sites ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _on_paper(options: argparse.Namespace, tell: Tell) -> list[Site]:
-    """The sites of a cluster that is only described."""
-    from bench.fleet.simulation import described
+def _described_sites(options: argparse.Namespace, log: Log) -> list[Site]:
+    """Return the sites of the cluster that a file describes."""
+    from bench.fleet.simulation import read_cluster
 
-    machines = described(options.cluster)
+    machines = read_cluster(options.cluster)
     chosen = _chosen(options, machines)
-    return _sites(options, {name: {node: machines[node] for node in nodes} for name, nodes in chosen.items()}, tell)
+    return _sites(options, {name: {node: machines[node] for node in nodes} for name, nodes in chosen.items()}, log)
 
 
-def _found(options: argparse.Namespace, engine: Engine, request: Preflight, tell: Tell) -> list[Site]:
-    """The sites of a cluster that answers."""
-    from bench.fleet.cluster import look_around
-    from bench.fleet.fleet import PATIENCE_S
-    from bench.running.sweep import SURVEY_TIMEOUT_S
+def _live_sites(options: argparse.Namespace, engine: Engine, request: Preflight, log: Log) -> list[Site]:
+    """Return the sites of a cluster whose nodes answer."""
+    from bench.fleet.cluster import survey
+    from bench.fleet.dispatch import GRACE_S
+    from bench.running.preflight import PREFLIGHT_TIMEOUT_S
 
     chosen = _chosen(options, engine.nodes())
-    tell(f"Looking at {_nodes(sum(map(len, chosen.values())))} …")
-    return _sites(options, look_around(engine, chosen, request, SURVEY_TIMEOUT_S + PATIENCE_S, tell), tell)
+    log(f"Checking {_nodes(sum(map(len, chosen.values())))} …")
+    return _sites(options, survey(engine, chosen, request, PREFLIGHT_TIMEOUT_S + GRACE_S, log), log)
 
 
 def _nodes(count: int) -> str:
@@ -87,9 +87,9 @@ def _nodes(count: int) -> str:
 
 
 def _request(options: argparse.Namespace) -> Preflight:
-    from bench.running.sweep import survey_of
+    from bench.running.preflight import preflight_request
 
-    return survey_of(_device(options), recipes_of(options), profile_of(options))
+    return preflight_request(_device(options), recipes_of(options), profile_of(options))
 
 
 def _device(options: argparse.Namespace) -> str | None:
@@ -103,55 +103,54 @@ def _chosen(options: argparse.Namespace, nodes: Iterable[Node]) -> dict[str, lis
     return choose(nodes, named, _device(options))
 
 
-def _sites(options: argparse.Namespace, found: Mapping[str, Mapping[Node, Machine]], tell: Tell) -> list[Site]:
-    sites = [_site(name, machines, options, tell) for name, machines in found.items()]
+def _sites(options: argparse.Namespace, machines: Mapping[str, Mapping[Node, Machine]], log: Log) -> list[Site]:
+    sites = [_site(name, nodes, options, log) for name, nodes in machines.items()]
     if len({site.run_file.path for site in sites}) < len(sites):
         raise AtlasError("these are the same kind of machine", where="--accelerator", remedy="name one of them")
     return sites
 
 
-def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, tell: Tell) -> Site:
-    """What one kind of machine has to do."""
-    from bench.fleet.cluster import CPU, alike, committed
-    from bench.fleet.fleet import Site
+def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, log: Log) -> Site:
+    """Return the site of one kind of machine, with its plan and its run file."""
+    from bench.fleet.cluster import CPU, alike, with_commit
     from bench.machine import commit
 
     code = commit()
 
     def known(machine: Machine) -> Machine:
         device = "cpu" if name == CPU else machine.device
-        return msgspec.structs.replace(committed(machine, code), device=device)
+        return msgspec.structs.replace(with_commit(machine, code), device=device)
 
-    nodes = {node: known(machine) for node, machine in alike(machines, name, tell).items()}
+    nodes = {node: known(machine) for node, machine in alike(machines, name, log).items()}
     machine = next(iter(nodes.values()))
     plan, run_file, pace = prepared(options, machine)
-    return Site(name, plan, run_file, pace, machine, nodes, in_haste=options.time_budget is not None)
+    return Site(name, plan, run_file, pace, machine, nodes, time_limited=options.time_budget is not None)
 
 
-# ── What becomes of it ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── Measuring ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _forecast(sites: Sequence[Site], budget_s: float, tell: Tell) -> int:
-    from bench.fleet.progress import forecast_lines
+def _forecast(sites: Sequence[Site], budget_s: float, log: Log) -> int:
+    from bench.fleet.console import forecast_lines
     from bench.fleet.simulation import forecast
 
-    tell("\n".join(forecast_lines(forecast(sites, budget_s))))
+    log("\n".join(forecast_lines(forecast(sites, budget_s))))
     return OK
 
 
 def _measure(
     options: argparse.Namespace, engine: RayEngine, sites: Sequence[Site], deadline: float, console: Console
 ) -> int:
-    from bench.fleet.fleet import measure_on
-    from bench.fleet.progress import FleetLines
+    from bench.fleet.console import ConsoleReporter
+    from bench.fleet.dispatch import measure_on
 
     for site in sites:
-        verb = f"going on with {len(site.run_file.records)} records in" if site.run_file.records else "into"
+        verb = f"resuming after {len(site.run_file.records)} records in" if site.run_file.records else "into"
         console.print(
             f"{site.name} ({site.machine.environment.device_name}, {_nodes(len(site.nodes))}): "
-            f"{site.agenda.left} processes, {verb} {shown(site.run_file.path)}"
+            f"{site.agenda.left} processes, {verb} {display_path(site.run_file.path)}"
         )
-    with FleetLines(console, sites) as reporter:
+    with ConsoleReporter(console, sites) as reporter:
         measure_on(
             sites,
             engine,
@@ -168,8 +167,8 @@ def _measure(
     return _conclude(sites, options, console.print)
 
 
-def _conclude(sites: Sequence[Site], options: argparse.Namespace, tell: Tell) -> int:
-    """Show what was measured; of long runs only how it ended."""
+def _conclude(sites: Sequence[Site], options: argparse.Namespace, log: Log) -> int:
+    """Print what was measured: a table for small runs, and the counts of statuses."""
     from bench.records.run_file import read
     from bench.running.progress import results_table
 
@@ -178,9 +177,9 @@ def _conclude(sites: Sequence[Site], options: argparse.Namespace, tell: Tell) ->
         records = list(read(site.run_file.path)) if site.run_file.path.exists() else []
         measured = measured or any(record.measurement for record in records)
         if records and len(site.plan.planned) <= LARGEST_TABLE:
-            tell(f"{site.name}\n{results_table(records)}")
+            log(f"{site.name}\n{results_table(records)}")
         statuses = Counter(record.status.value for record in records).most_common()
-        tell(f"{', '.join(f'{count} {status}' for status, count in statuses)}: {shown(site.run_file.path)}")
+        log(f"{', '.join(f'{count} {status}' for status, count in statuses)}: {display_path(site.run_file.path)}")
     if left := sum(site.agenda.left for site in sites):
-        tell(f"{left} processes are left. To go on: {again(options)}")
+        log(f"{left} processes are left. To go on: {resume_command(options)}")
     return OK if measured else NOTHING_MEASURED

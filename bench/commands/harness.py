@@ -1,5 +1,4 @@
-"""`dynamo-walkthrough`, `repeatability`: what is not part of a run, a look at TorchDynamo and one at the harness
-itself.
+"""`dynamo-walkthrough`, `repeatability`: record what TorchDynamo does, and how well the harness repeats itself.
 
 python -m bench repeatability --repeats 5
 """
@@ -11,25 +10,25 @@ import shlex
 import sys
 from pathlib import Path
 
-from bench.commands import FOUND_FAULTS, LARGEST_COUNT, OK, Commands, count, shown
+from bench.commands import FOUND_FAULTS, LARGEST_COUNT, OK, Commands, count, display_path
 from bench.errors import AtlasError
 from bench.plans.models import find
 from bench.records.record import RESULTS
 
 
 def add(commands: Commands) -> None:
-    """The commands and their options."""
-    touring = commands.add_parser(
+    """Add the commands and their options."""
+    walkthrough = commands.add_parser(
         "dynamo-walkthrough", help="record what TorchDynamo does with a function and with training", allow_abbrev=False
     )
-    touring.add_argument(
+    walkthrough.add_argument(
         "--out",
         type=Path,
         default=RESULTS / "walkthroughs",
         metavar="DIR",
         help="folder of the file (default: the atlas)",
     )
-    touring.set_defaults(command=_dynamo_walkthrough)
+    walkthrough.set_defaults(command=_dynamo_walkthrough)
 
     repeatability = commands.add_parser(
         "repeatability", help="repeat the standard profile beside other ways of timing", allow_abbrev=False
@@ -54,11 +53,11 @@ def _dynamo_walkthrough(options: argparse.Namespace) -> int:
     from bench.running.executors import LocalProcesses
 
     document.check_writable(options.out)
-    taken = walkthrough.take(LocalProcesses(), tell=lambda phase: print(f"{phase} …", flush=True))
+    taken = walkthrough.take(LocalProcesses(), log=lambda phase: print(f"{phase} …", flush=True))
     path, example = documents.write(taken, options.out), taken.example
     verdict = "within" if example.agrees else "beyond"
     print(f"{taken.seconds:.0f} s; eager and compiled losses differ by {example.difference:.1e} at most,", end=" ")
-    print(f"{verdict} the tolerance of {example.tolerance:.0e}\nRecord: {shown(path)}")
+    print(f"{verdict} the tolerance of {example.tolerance:.0e}\nRecord: {display_path(path)}")
     return OK if example.agrees else FOUND_FAULTS
 
 
@@ -75,10 +74,10 @@ def _repeatability(options: argparse.Namespace) -> int:
     models = [find(name).label for name in options.model or repeats.MODELS]
     given = shlex.join(["python", "-m", "bench", *sys.argv[1:]])
     console = Console()
-    found = repeats.repeat(
+    repeated = repeats.repeat(
         models, number, command=given, tell=console.print, with_baselines=not options.without_baselines
     )
-    path = repeatability.write(found, options.out)
-    console.print(repeats.table(found))
-    console.print("\n".join([*repeats.remarks(found), f"Record: {shown(path)}"]))
+    path = repeatability.write(repeated, options.out)
+    console.print(repeats.table(repeated))
+    console.print("\n".join([*repeats.remarks(repeated), f"Record: {display_path(path)}"]))
     return OK

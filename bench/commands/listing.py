@@ -1,4 +1,4 @@
-"""`list`: models, profiles and modes, as they are named on the command line.
+"""`list`: print the names of models, profiles, compile modes and data types.
 
 python -m bench list
 """
@@ -14,7 +14,7 @@ from bench.records.record import COMPILE_MODES, DTYPES
 
 
 def add(commands: Commands) -> None:
-    """The command."""
+    """Add the command."""
     listing = commands.add_parser("list", help="show models, profiles and modes", allow_abbrev=False)
     listing.set_defaults(command=_list)
 

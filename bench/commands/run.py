@@ -1,4 +1,4 @@
-"""`run`: measure the cells of a profile on this machine; on a fleet it is `bench.commands.fleet`.
+"""`run`: measure the cells of a profile on this machine. `bench.commands.fleet` does it on a cluster.
 
 python -m bench run --profile quick
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from bench.choices import pick
 from bench.commands import (
@@ -17,80 +18,91 @@ from bench.commands import (
     NOTHING_MEASURED,
     OK,
     Commands,
-    again,
     contributor_of,
+    display_path,
     doctor,
     fleet,
-    shown,
+    resume_command,
 )
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
 from bench.errors import AtlasError
 from bench.plans.profiles import PROFILES
 from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, Task
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bench.plans.duration import DurationEstimates
+    from bench.plans.plan import Step
+    from bench.records.record import Record
+
 EXECUTORS = ("local", "ray")
 
 
 def add(commands: Commands) -> None:
-    """The command and its options."""
+    """Add the command and its options."""
     run = commands.add_parser(
         "run",
         help="measure the cells of a profile",
-        description="Measure the cells of a profile. The same command again resumes a run that was interrupted.",
-        epilog="An option that is not given takes the profile's value: see `python -m bench list`. Options that name "
-        "several things take them one after the other: --batch-size 1 4 16.",
+        description="Measure the cells of a profile. The same command resumes a run that was interrupted.",
+        epilog="Options that are not given take the profile's values: see `python -m bench list`. Some take several "
+        "values: --batch-size 1 4 16.",
         allow_abbrev=False,
     )
     what = run.add_argument_group("what to measure")
     what.add_argument("--profile", default="quick", metavar="NAME", help=f"{', '.join(PROFILES)} (default: quick)")
     what.add_argument("--model", nargs="+", action="extend", metavar="NAME", help="labels of the model table")
     what.add_argument("--checkpoint", metavar="ID_OR_DIR", help="any other checkpoint: a hub id or a local directory")
-    what.add_argument("--task", metavar="TASK", help=f"of the checkpoint: {', '.join(get_args(Task))}")
+    what.add_argument("--task", metavar="TASK", help=f"task of the checkpoint: {', '.join(get_args(Task))}")
     what.add_argument(
-        "--weights", metavar="KIND", help="random (default for the table) or pretrained (for a checkpoint)"
+        "--weights",
+        metavar="KIND",
+        help="random (default for the table) or pretrained (default for a checkpoint)",
     )
-    what.add_argument("--shrunken", action="store_true", help="models of one layer at 64×64, to try the harness out")
+    what.add_argument("--shrunken", action="store_true", help="models of one layer at 64×64, to try the harness")
     how = run.add_argument_group("how")
-    how.add_argument("--batch-size", nargs="+", action="extend", metavar="N")
+    how.add_argument("--batch-size", nargs="+", action="extend", metavar="N", help="images per call")
     how.add_argument("--compile-mode", nargs="+", action="extend", metavar="MODE", help=", ".join(COMPILE_MODES))
     how.add_argument(
         "--dtype", nargs="+", action="extend", metavar="TYPE", help=f"{', '.join(DTYPES)} (default: float32)"
     )
-    how.add_argument("--dynamic", metavar="CHOICE", help="shapes as variables: true, false, auto (default: auto)")
-    how.add_argument("--malloc", metavar="CHOICE", help="memory that calls free: keep, or default as glibc does")
-    how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best present)")
-    how.add_argument("--allow-busy", action="store_true", help="although other processes compute on the device")
+    how.add_argument("--dynamic", metavar="CHOICE", help="dynamic shapes: true, false, auto (default: auto)")
+    how.add_argument("--malloc", metavar="CHOICE", help="freed memory: keep it, or default (glibc's settings)")
+    how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best one present)")
+    how.add_argument("--allow-busy", action="store_true", help="measure even if other processes use the device")
     how.add_argument("--processes", metavar="N", help="fresh processes for each cell")
-    how.add_argument("--time-budget", metavar="TIME", help="stop in time, to be resumed later: 90s, 9m, 1h30m")
+    how.add_argument("--time-budget", metavar="TIME", help="stop after this time: 90s, 9m, 1h30m")
     many = run.add_argument_group("on many machines")
     many.add_argument("--executor", default="local", metavar="NAME", help="local (default), or ray: see recipes/")
     many.add_argument(
-        "--address", metavar="HOST:PORT", help="of a cluster, or auto on a node of it (default: a new one)"
+        "--address", metavar="HOST:PORT", help="address of a cluster, or auto on one of its nodes (default: a new one)"
     )
-    many.add_argument("--accelerator", nargs="+", action="extend", metavar="TYPE", help="measure once on each: T4 A100")
-    many.add_argument("--cluster", type=Path, metavar="FILE", help="with --dry-run: a cluster that is only described")
-    where = run.add_argument_group("where to")
+    many.add_argument(
+        "--accelerator", nargs="+", action="extend", metavar="TYPE", help="measure once on each type: T4 A100"
+    )
+    many.add_argument("--cluster", type=Path, metavar="FILE", help="with --dry-run: the description of a cluster")
+    where = run.add_argument_group("output")
     where.add_argument(
         "--out", type=Path, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
     )
-    where.add_argument("--by", metavar="NAME", help="who measured it, as the site may tell (default: nobody is named)")
-    where.add_argument("--fresh", action="store_true", help="start a new run, although there is one to resume")
+    where.add_argument("--by", metavar="NAME", help="who measured, whom the site may name (default: nobody)")
+    where.add_argument("--fresh", action="store_true", help="start a new run even if one can be resumed")
     where.add_argument("--retry-failed", action="store_true", help="measure failed cells of the run again")
-    where.add_argument("--dry-run", action="store_true", help="say what would be measured, and how long it takes")
+    where.add_argument("--dry-run", action="store_true", help="show what would be measured, and how long it takes")
     run.set_defaults(command=_run)
 
 
 def _run(options: argparse.Namespace) -> int:
     if pick("executor", options.executor, EXECUTORS) == "ray":
         return fleet.run(options)
-    _refuse_options_of_fleets(options)
+    _refuse_fleet_options(options)
     from rich.console import Console
 
     from bench.plans.plan import pending
     from bench.running.executors import LocalProcesses
-    from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table, time_is_up
-    from bench.running.sweep import preflight, run
-    from bench.statistics.compare import replicate
+    from bench.running.preflight import preflight
+    from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
+    from bench.running.sweep import run
 
     start = time.monotonic()
     deadline = None if options.time_budget is None else start + seconds_of(options.time_budget)
@@ -98,25 +110,24 @@ def _run(options: argparse.Namespace) -> int:
     device = None if options.device is None else pick("device", options.device, DEVICES)
     console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
 
-    console.print("Looking at the machine …")
+    console.print("Checking the machine …")
     machine = preflight(executor, device, recipes, profile)
     environment = machine.environment
     plan, run_file, pace = prepared(options, machine)
     forgotten = run_file.failed if options.retry_failed else ()
-    limited = None if deadline is None else pace
-    steps = pending(plan, run_file.records, forgotten=forgotten, durations=limited)
-    path = shown(run_file.path)
+    steps = pending(plan, run_file.records, forgotten=forgotten, durations=None if deadline is None else pace)
+    path = display_path(run_file.path)
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:
-        console.print(f"This plan is measured: {path} is complete. To measure it again: {again(options)} --fresh")
+        console.print(f"Nothing to do: {path} is complete. To measure it again: {resume_command(options)} --fresh")
         console.print(results_table(run_file.records))
         return OK
-    verb = f"going on with {len(run_file.records)} records in" if run_file.records else "measuring into"
+    verb = f"resuming after {len(run_file.records)} records in" if run_file.records else "measuring into"
     left_s = None if deadline is None else deadline - time.monotonic()
     console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")
     if options.dry_run:
         for complaint in doctor.complaints():
-            console.print(f"careful: {complaint}")
+            console.print(f"warning: {complaint}")
         console.print(estimates_table(steps, pace, left_s))
         return OK
 
@@ -135,21 +146,36 @@ def _run(options: argparse.Namespace) -> int:
                 examine=doctor.complaints,
             )
     except KeyboardInterrupt:
-        console.print(f"Stopped; what was measured is in {path}. To go on: {again(options)}")
+        console.print(f"Stopped; finished records are in {path}. To go on: {resume_command(options)}")
         return INTERRUPTED
+    done = len(records) - len(run_file.records)
+    return _report(records, pending(plan, records), pace, done, path, options, console)
+
+
+def _report(
+    records: Sequence[Record],
+    unmeasured: Sequence[Step],
+    pace: DurationEstimates,
+    done: int,
+    path: str,
+    options: argparse.Namespace,
+    console: Console,
+) -> int:
+    """Print the results of a run and what is left of it. `done` counts the records of this session."""
+    from bench.running.progress import results_table, time_is_up
+    from bench.statistics.compare import replicate
+
     if records:
         console.print(results_table(records))
         console.print(f"Records: {path}")
-    if (eager_again := replicate(records)).pairs:
-        console.print(f"A/A: {eager_again}")
-    if unmeasured := pending(plan, records):
-        console.print(
-            f"{time_is_up(unmeasured, pace, len(records) - len(run_file.records))} To go on: {again(options)}"
-        )
+    if (aa := replicate(records)).pairs:
+        console.print(f"A/A: {aa}")
+    if unmeasured:
+        console.print(f"{time_is_up(unmeasured, pace, done)} To go on: {resume_command(options)}")
     return OK if any(record.measurement for record in records) else NOTHING_MEASURED
 
 
-def _refuse_options_of_fleets(options: argparse.Namespace) -> None:
+def _refuse_fleet_options(options: argparse.Namespace) -> None:
     for name in ("address", "accelerator", "cluster"):
         if getattr(options, name):
             remedy = "add --executor ray, or leave it out"

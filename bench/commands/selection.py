@@ -1,6 +1,6 @@
-"""What the options of `run` ask for: a profile, what to build, and how much of it is measured already.
+"""Turn the options of `run` into a profile, recipes and a plan.
 
-python -m bench run --model ViT --batch-size 1 4
+Takes the parsed options; returns what to measure and the run file to go on with.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bench.plans.duration import DurationEstimates
     from bench.plans.messages import Machine
     from bench.plans.plan import Plan
-    from bench.running.sweep import RunFile
+    from bench.running.resume import RunFile
 
 DYNAMIC = {"true": True, "false": False, "auto": None}
 
@@ -37,7 +37,7 @@ HUB_ID = re.compile(r"[\w][\w.-]*/[\w][\w.-]*")
 
 
 def profile_of(options: argparse.Namespace) -> Profile:
-    """The named profile, with what was given on the command line in place of its own."""
+    """Return the named profile with the values from the command line. Raises `AtlasError`."""
     changes: dict[str, Any] = {}
     if options.model or options.checkpoint:
         changes["models"] = tuple(find(name).label for name in options.model or ())
@@ -59,11 +59,11 @@ def profile_of(options: argparse.Namespace) -> Profile:
 
 
 def recipes_of(options: argparse.Namespace) -> list[Recipe]:
-    """What to build: the models of the profile or of the command line, and the checkpoint."""
+    """Return what to build: the models of the profile or the command line, and the checkpoint."""
     weights = options.weights and cast(Weights, pick("weights", options.weights, get_args(Weights)))
     recipes = [
         msgspec.structs.replace(recipe, weights=weights or "random", shrunken=options.shrunken)
-        for recipe in _of_table(profile_of(options).models)
+        for recipe in _table_recipes(profile_of(options).models)
     ]
     if options.checkpoint:
         recipes.append(_checkpoint_recipe(options.checkpoint, options.task, weights or "pretrained"))
@@ -72,7 +72,7 @@ def recipes_of(options: argparse.Namespace) -> list[Recipe]:
     return recipes
 
 
-def _of_table(labels: Sequence[str]) -> list[Recipe]:
+def _table_recipes(labels: Sequence[str]) -> list[Recipe]:
     return [Recipe(model=label, task=find(label).task) for label in labels]
 
 
@@ -93,10 +93,9 @@ def _checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> R
 
 
 def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFile, DurationEstimates]:
-    """What to measure on this machine, the run file that it goes to, and how long its processes take."""
-    from bench.plans.duration import DurationEstimates
+    """Return what to measure on this machine, its run file, and how long its processes take."""
     from bench.plans.plan import make_plan
-    from bench.running.sweep import earlier, find_run
+    from bench.running.resume import earlier, find_run
 
     profile = profile_of(options)
     plan = make_plan(profile, recipes_of(options), machine.device)
@@ -112,15 +111,15 @@ def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFi
 
 
 def _is_ordinary(plan: Plan, machine: Machine) -> bool:
-    """Whether the plan is just what the name of its profile promises."""
+    """Return whether the plan is exactly its profile's."""
     from bench.plans.plan import make_plan
 
     profile = PROFILES[plan.profile.name]
-    return plan == make_plan(profile, _of_table(profile.models), machine.device)
+    return plan == make_plan(profile, _table_recipes(profile.models), machine.device)
 
 
 def seconds_of(text: str) -> float:
-    """90s, 9m, 1h30m, or a bare number of seconds."""
+    """Return the seconds of a time such as 90s, 9m, 1h30m or 45. Raises `AtlasError`."""
     match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s?)?", text.strip().lower())
     seconds = (
         sum(int(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True)) if match else 0

@@ -1,9 +1,7 @@
-"""Is what the record files say plausible? Every finding is listed, with file and line, field and remedy.
+"""Check record files, as for a pull request that adds some.
 
-Enter paths; leave `Finding`s, none when all is well. It is what decides on a pull request that brings records: their
-schema, whether they could have been measured (`bench.exchange.plausibility`), whether the atlas has them already, and
-whether
-they tell more about a machine than its make.
+Takes paths; yields a `Problem` for each line that breaks the schema, is implausible (`bench.exchange.plausibility`),
+duplicates a record of the atlas, or identifies a person or a machine.
 
     python -m bench check
 """
@@ -36,10 +34,10 @@ from bench.records.scrub import anonymous, identifying
 from bench.records.walkthrough import WALKTHROUGHS
 
 LONGEST_NAME = 80
-"""Of a contributor: a line of a table."""
+"""The longest name of a contributor, so that it fits into a table."""
 
 VERSIONS = frozenset({"torch", "transformers", "python", "accelerator", "driver", "triton"})
-"""Fields of an environment that hold versions."""
+"""The fields of an environment that hold versions."""
 
 READERS: Mapping[str, Callable[[Path], object]] = {
     WALKTHROUGHS.name: walkthrough.read,
@@ -47,14 +45,14 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     FAULTS.name: injected_faults.read,
     BUILD_TIMES.name: build_times.read,
 }
-"""How to read a document, by the name of its folder."""
+"""The reader of each kind of document, by the name of its folder."""
 
 _MEASURE_AGAIN = "remove the line and measure the cell again: python -m bench run"
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong: what, in which field, where, and what to do; or a note, which is no fault."""
+class Problem:
+    """One thing that is wrong with a record file, or a note, which is no fault."""
 
     where: str
     field: str
@@ -67,9 +65,11 @@ class Finding:
         return f"{place}: {self.what}\n  remedy: {self.remedy}"
 
 
-def check(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Finding]:
-    """All that is wrong in the run files at or below `paths`, on their own and beside what is in the `atlas` already.
-    Raises `AtlasError` for a path that isn't there."""
+def check(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Problem]:
+    """Yield the problems of all files at or below `paths`, on their own and compared with the `atlas`.
+
+    Raises `AtlasError` for a path that does not exist.
+    """
     paths = list(paths)
     for path in paths:
         existing(path)
@@ -80,87 +80,86 @@ def check(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Finding]:
 
 
 def files(path: Path) -> list[Path]:
-    """The run files at or below `path`, then the documents."""
+    """Return the run files at or below `path`, then the documents."""
     if path.is_file():
         return [path]
     return run_files(path) + [file for file in sorted(path.rglob("*.json")) if file.parent.name in READERS]
 
 
-def _check_document(path: Path) -> Iterator[Finding]:
+def _check_document(path: Path) -> Iterator[Problem]:
     try:
         READERS[path.parent.name](path)
     except AtlasError as error:
-        yield Finding(error.where, "", error.what, error.remedy)
+        yield Problem(error.where, "", error.what, error.remedy)
 
 
-def _check_file(path: Path, known: _Known) -> Iterator[Finding]:
+def _check_file(path: Path, known: _Known) -> Iterator[Problem]:
     try:
         yield from _check_lines(path, known)
-    except AtlasError as error:  # no line after it can be read
-        yield Finding(error.where, "", error.what, error.remedy)
+    except AtlasError as error:  # the rest of the file cannot be read
+        yield Problem(error.where, "", error.what, error.remedy)
 
 
-def _check_lines(path: Path, known: _Known) -> Iterator[Finding]:
+def _check_lines(path: Path, known: _Known) -> Iterator[Problem]:
     seen: dict[tuple[Any, ...], int] = {}
     for number, line in lines(path):
         where = f"{path}:{number}"
         if not line.endswith(b"\n"):
             what = "the last line is torn: a run was interrupted while it wrote"
             remedy = "run the same command again: it resumes, and measures that cell again"
-            yield Finding(where, "", what, remedy, is_note=True)
+            yield Problem(where, "", what, remedy, is_note=True)
             return
         try:
             record = decode(line, where)
         except AtlasError as error:
-            yield Finding(error.where, "", error.what, error.remedy)
+            yield Problem(error.where, "", error.what, error.remedy)
             continue
         first = seen.setdefault(record.key, number)
         if first != number:
-            yield Finding(where, "cell", f"says again what line {first} says", "remove one of the two lines")
+            yield Problem(where, "cell", f"repeats line {first}", "remove one of the two lines")
         for field, what, remedy in (*_faults(record, path), *known.faults(record, path, number)):
-            yield Finding(where, field, what, remedy)
+            yield Problem(where, field, what, remedy)
 
 
-# ── Beside what is known ────────────────────────────────────────────────────────────────────────────────────────────
+# ── Compared with other records ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What the atlas and the checked files hold: whose a run is, who said what first, and how long everything took."""
+    """An index of the atlas and the checked files: the file of each run, the first copy of each record, latencies."""
 
     owners: Mapping[str, Path]
     first: Mapping[bytes, tuple[Path, int]]
-    sightings: plausibility.Sightings
+    image_latencies: plausibility.KnownLatencies
 
     @classmethod
     def of(cls, paths: Iterable[Path]) -> Self:
-        """Of files that come first, those of the atlas, is what others say again."""
+        """Index the files. Earlier files win: a later record that repeats one of them is reported as a duplicate."""
         owners: dict[str, Path] = {}
         first: dict[bytes, tuple[Path, int]] = {}
-        sightings: dict[plausibility.Family, list[plausibility.Sighting]] = {}
+        image_latencies: dict[plausibility.Family, list[plausibility.ImageLatency]] = {}
         for path in dict.fromkeys(each.resolve() for each in paths):
             for number, record in _readable(path):
                 owners.setdefault(record.run, path)
                 first.setdefault(_fingerprint(record), (path, number))
-                for family, sighting in plausibility.sightings(record, str(path), number):
-                    sightings.setdefault(family, []).append(sighting)
-        return cls(owners, first, sightings)
+                for family, latency in plausibility.image_latencies(record, str(path), number):
+                    image_latencies.setdefault(family, []).append(latency)
+        return cls(owners, first, image_latencies)
 
     def faults(self, record: Record, path: Path, line: int) -> Iterator[Fault]:
-        """What is wrong with a record beside others."""
+        """Yield the faults of a record compared with the others."""
         path = path.resolve()
         owner = self.owners.get(record.run, path)
         if owner != path and record.run == path.stem:
-            yield "run", f"{record.run!r} is already the run of {_shown(owner)}", "give the records another run"
+            yield "run", f"{record.run!r} is already the run of {_display_path(owner)}", "give the records another run"
         source, number = self.first.get(_fingerprint(record), (path, line))
         if source != path:
-            what = f"says again what {_shown(source)}:{number} says"
-            yield "cell", what, "remove the line: the atlas has it already"
-        yield from plausibility.faults(record, self.sightings, str(path), line)
+            yield "cell", f"repeats {_display_path(source)}:{number}", "remove the line: the atlas has it already"
+        yield from plausibility.faults(record, self.image_latencies, str(path), line)
 
 
 def _readable(path: Path) -> Iterator[tuple[int, Record]]:
-    with suppress(AtlasError):  # told where the file itself is checked
+    with suppress(AtlasError):  # reported when the file itself is checked
         for number, line in lines(path):
             if line.endswith(b"\n"):
                 with suppress(AtlasError):  # likewise
@@ -168,17 +167,19 @@ def _readable(path: Path) -> Iterator[tuple[int, Record]]:
 
 
 def _fingerprint(record: Record) -> bytes:
-    """The same for records that say the same, whatever their run is called: the same calls, or the same published cell.
-    Without figures: the same process at the same time."""
+    """Return a hash that is equal for duplicates, whatever their run is called.
+
+    Duplicates share the cell, device and torch, and further the source if published, else time, process and samples.
+    """
     if record.origin == "published":
-        told: Any = (record.source.url if record.source else None, record.process)
+        content: Any = (record.source.url if record.source else None, record.process)
     else:
-        told = (record.measured_at, record.process, record.measurement)
+        content = (record.measured_at, record.process, record.measurement)
     environment = (record.environment.device_name, record.environment.torch)
-    return hashlib.sha256(msgspec.json.encode((record.cell, environment, told))).digest()
+    return hashlib.sha256(msgspec.json.encode((record.cell, environment, content))).digest()
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     root = RESULTS.parents[1]
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
@@ -193,7 +194,7 @@ def _faults(record: Record, path: Path) -> Iterator[Fault]:
     if record.status is not Status.PASS and not record.reason:
         yield "reason", f"missing, although the status is {record.status}", "say in one line what happened"
     if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
-        yield "measurement", "a passing cell has latencies of both arms", _MEASURE_AGAIN
+        yield "measurement", "missing or without compiled latencies, although the status is pass", _MEASURE_AGAIN
     if record.measurement:
         yield from _samples(record.measurement, record)
 
@@ -213,7 +214,7 @@ def _provenance(record: Record, path: Path) -> Iterator[Fault]:
 
 
 def name_fault(contributor: str | None) -> str | None:
-    """What is wrong with the name of a contributor; None for a good one, or none."""
+    """Return what is wrong with a contributor's name, or None."""
     if contributor is None:
         return None
     if not contributor.strip() or not contributor.isprintable():
@@ -241,9 +242,9 @@ def _coordinates(record: Record) -> Iterator[Fault]:
 
 
 def _identity(record: Record) -> Iterator[Fault]:
-    """What would tell who or which machine it was, beyond what a contributor chose to say."""
-    shown = msgspec.structs.replace(record, contributor=None, source=None)
-    for field, text in _texts(msgspec.to_builtins(shown)):
+    """Yield the texts that identify a person or a machine. The contributor's name and the source are public."""
+    private = msgspec.structs.replace(record, contributor=None, source=None)
+    for field, text in _texts(msgspec.to_builtins(private)):
         is_version = field.startswith("environment.") and field.rpartition(".")[2] in VERSIONS
         if found := identifying(text, is_version=is_version):
             what, words = found
@@ -251,7 +252,7 @@ def _identity(record: Record) -> Iterator[Fault]:
 
 
 def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Every text below `value` with its field, names of settings among them."""
+    """Yield every text below `value` with its field."""
     if isinstance(value, str):
         yield field, value
     elif isinstance(value, dict):
@@ -263,7 +264,7 @@ def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
-    """Latencies are there where the status says so, raw ones where we measured, and pairs are pairs."""
+    """Yield missing latencies, missing raw samples, unpaired rounds and impossible durations."""
     one_is_enough = record.origin == "published" and record.status is Status.SKIPPED
     variants = [("eager", measurement.eager), *([("compiled", measurement.compiled)] if measurement.compiled else [])]
     for name, variant in variants:
@@ -272,10 +273,14 @@ def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
         ):
             yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
         elif record.origin == "measured" and not variant.rounds_ms:
-            yield f"measurement.{name}.rounds_ms", "missing: raw samples are kept", _MEASURE_AGAIN
+            yield f"measurement.{name}.rounds_ms", "missing: measured records keep raw samples", _MEASURE_AGAIN
     eager, compiled, cost = measurement.eager, measurement.compiled, measurement.compilation
     if compiled and len(compiled.rounds_ms) != len(eager.rounds_ms) and not one_is_enough:
-        yield "measurement.compiled.rounds_ms", "has not as many rounds as eager: they are pairs", _MEASURE_AGAIN
+        yield (
+            "measurement.compiled.rounds_ms",
+            "has another number of rounds than eager, but rounds are pairs",
+            _MEASURE_AGAIN,
+        )
     for name, seconds in (("cold_s", cost.cold_s), ("warm_s", cost.warm_s)) if cost else ():
         if seconds is not None and not 0 <= seconds < math.inf:
             yield f"measurement.compilation.{name}", f"{seconds:g} s is no duration", _MEASURE_AGAIN

@@ -1,11 +1,8 @@
-"""Could this have been measured? What no device can do, or none would, is refused by name and reason.
+"""Find records that no device could have measured.
 
-Enter a record and what else is known of its model; leave faults: the field, what is wrong, and what to do. Limits are
-wide: they find a unit, a batch size or an variant that was taken for another, and let every honest surprise pass. What
-is
-merely strange is for the data lint (`generator.data.lint`), which doubts and refuses nothing.
-
-    python -m bench check
+Takes a record and the latencies known for its model; yields faults: the field, what is wrong, and a remedy. The limits
+are wide: they catch a wrong unit, batch size or variant and let true surprises pass. The data lint
+(`generator.data.lint`) marks what is only unusual, and refuses nothing.
 """
 
 from __future__ import annotations
@@ -20,35 +17,35 @@ Fault = tuple[str, str, str]
 """The field, what is wrong with it, and the remedy."""
 
 LONGEST_CALL_MS = 3.6e6
-"""An hour: a longer call is a unit taken for another."""
+"""An hour: a longer call has the wrong unit."""
 
 SHORTEST_CALL_MS = 1e-3
-"""A microsecond: less than it takes to call a function."""
+"""A microsecond: calling a function takes longer."""
 
-LARGEST_RATIO = 100.0
-"""Between eager and compiled: what lies beyond is one variant measured wrongly."""
+MAX_SPEEDUP_RATIO = 100.0
+"""The largest ratio of eager and compiled: beyond it, one of them was measured wrongly."""
 
-ALGORITHMS = 4.0
-"""By how much fewer operations than are counted an algorithm may do: Winograd's F(4×4, 3×3) needs a quarter."""
+FLOP_SLACK = 4.0
+"""An algorithm may need fewer operations than are counted: Winograd's F(4×4, 3×3) needs a quarter."""
 
-TF32 = 8.0
-"""By how much convolutions in float32 on a GPU may beat a matrix product: they use TF32 unless told otherwise."""
+TF32_SLACK = 8.0
+"""Convolutions in float32 on a GPU may be faster than a matrix product, because they use TF32 by default."""
 
-CACHES = 20.0
-"""By how much caches are faster than memory: traffic is counted as if there were none."""
+TRAFFIC_SLACK = 20.0
+"""Caches are faster than memory, and traffic is counted as if there were none."""
 
-FAMILY = 1000.0
-"""Slower than the other records of its model by more is no measurement of that model."""
+MAX_FAMILY_RATIO = 1000.0
+"""A record that is slower than others of its model by more than this measures another model."""
 
-CONTRADICTION = 2.0
-"""Between a throughput and the latency printed beside it."""
+THROUGHPUT_SLACK = 2.0
+"""The largest ratio between a published throughput and the one that its latency implies."""
 
 _CHECK_UNIT = "check the unit (milliseconds for one call of the whole batch) and the batch size"
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What a product can do at most, by its data sheet: dense, at boost clock, its largest variant."""
+    """The peak performance of a product in its data sheet: dense, at boost clock, for the largest model."""
 
     half_flop_s: float  # float16 and bfloat16, tensor cores
     single_flop_s: float  # float32, with TF32 where there is one
@@ -70,12 +67,12 @@ CEILINGS: Mapping[str, Ceiling] = {
     "RTX 4090": Ceiling(330.3e12, 82.6e12, 1008e9),  # NVIDIA Ada GPU architecture, appendix
     "RTX 3090": Ceiling(160e12, 40e12, 1008e9),  # NVIDIA Ampere GA102 architecture, appendix: RTX 3090 and 3090 Ti
 }
-"""By a word of the device's name."""
+"""Ceilings by a part of the device name."""
 
 
 @dataclass(frozen=True)
-class Sighting:
-    """How long one image of a model took, according to one line of one file."""
+class ImageLatency:
+    """The latency per image of a model in one line of a file."""
 
     path: str
     line: int
@@ -83,12 +80,12 @@ class Sighting:
 
 
 Family = tuple[str, ...]
-Sightings = Mapping[Family, Sequence[Sighting]]
-"""What the atlas knows, by model, device type, data type and variant."""
+KnownLatencies = Mapping[Family, Sequence[ImageLatency]]
+"""The latencies in the atlas by model, device type, data type and variant."""
 
 
 def variants(record: Record) -> Iterator[tuple[str, Variant, int]]:
-    """The variants that have a latency, each with its name and its batch size."""
+    """Yield the variants that have a latency: name, variant and batch size."""
     measurement = record.measurement
     for name, variant in (("eager", measurement.eager), ("compiled", measurement.compiled)) if measurement else ():
         if variant and calls(variant):
@@ -96,27 +93,27 @@ def variants(record: Record) -> Iterator[tuple[str, Variant, int]]:
 
 
 def calls(variant: Variant) -> list[float]:
-    """In ms; the published figure where there are none."""
+    """Return the latencies of all calls in ms, or the published latency if there are no calls."""
     published = [] if variant.published_ms is None else [variant.published_ms]
     return [call for each in variant.rounds_ms for call in each] or published
 
 
-def sightings(record: Record, path: str, line: int) -> Iterator[tuple[Family, Sighting]]:
-    """What this record adds to what is known."""
+def image_latencies(record: Record, path: str, line: int) -> Iterator[tuple[Family, ImageLatency]]:
+    """Yield the latencies per image of a record, with their families."""
     cell = record.cell
     for name, variant, batch_size in variants(record):
         if batch_size > 0:
             family = (cell.model, cell.device, cell.dtype, name)
-            yield family, Sighting(path, line, statistics.median(calls(variant)) / batch_size)
+            yield family, ImageLatency(path, line, statistics.median(calls(variant)) / batch_size)
 
 
-def faults(record: Record, known: Sightings, path: str, line: int) -> Iterator[Fault]:
-    """Whatever cannot be, or would not be, in the record that stands there."""
+def faults(record: Record, known: KnownLatencies, path: str, line: int) -> Iterator[Fault]:
+    """Yield the faults of the record in this line of a file."""
     for name, variant, batch_size in variants(record):
         field, latencies = f"measurement.{name}", calls(variant)
-        strange = [each for each in latencies if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS]
-        if strange:
-            yield field, f"{strange[0]:g} ms is no latency of a model", "check the unit: milliseconds"
+        impossible = [each for each in latencies if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS]
+        if impossible:
+            yield field, f"{impossible[0]:g} ms is no latency of a model", "check the unit: milliseconds"
             continue
         yield from _median(field, variant)
         latency_ms = statistics.median(latencies)
@@ -129,14 +126,14 @@ def faults(record: Record, known: Sightings, path: str, line: int) -> Iterator[F
 
 
 def _slower_than_family(record: Record, field: str, image_ms: float, others_ms: Sequence[float]) -> Iterator[Fault]:
-    if others_ms and image_ms > FAMILY * (usual := statistics.median(others_ms)):
+    if others_ms and image_ms > MAX_FAMILY_RATIO * (usual := statistics.median(others_ms)):
         cell = record.cell
         what = f"{image_ms:g} ms an image is {image_ms / usual:,.0f} times what other records of {cell.model} say"
         yield field, f"{what} of {cell.device} devices ({usual:.3g} ms)", _CHECK_UNIT
 
 
 def _median(field: str, variant: Variant) -> Iterator[Fault]:
-    """The median that a source prints is that of its own calls."""
+    """Yield a fault if the published median lies outside the quartiles of its calls."""
     samples = [call for each in variant.rounds_ms for call in each]
     if variant.published_median_ms is None or len(samples) < 2:
         return
@@ -147,8 +144,9 @@ def _median(field: str, variant: Variant) -> Iterator[Fault]:
 
 
 def _throughput(field: str, variant: Variant, images_s: float) -> Iterator[Fault]:
-    if variant.published_images_s and not 1 / CONTRADICTION <= variant.published_images_s / images_s <= CONTRADICTION:
-        what = f"{variant.published_images_s:g} images/s contradict its latency, which means {images_s:.4g}"
+    published = variant.published_images_s
+    if published and not 1 / THROUGHPUT_SLACK <= published / images_s <= THROUGHPUT_SLACK:
+        what = f"{published:g} images/s contradict its latency, which means {images_s:.4g}"
         yield f"{field}.published_images_s", what, _CHECK_UNIT
 
 
@@ -162,8 +160,8 @@ def _faster_than_possible(record: Record, name: str, latency_ms: float, batch_si
     scale = batch_size / record.cell.batch_size if record.cell.batch_size else 1.0
     moved = work.traffic_bytes if name == "eager" else work.compiled_traffic_bytes
     for done, limit, unit, slack in (
-        (work.flop * scale / seconds, flop_s, "FLOP/s", ALGORITHMS),
-        ((moved or 0.0) * scale / seconds, bytes_s, "B/s", CACHES),
+        (work.flop * scale / seconds, flop_s, "FLOP/s", FLOP_SLACK),
+        ((moved or 0.0) * scale / seconds, bytes_s, "B/s", TRAFFIC_SLACK),
     ):
         if limit and done > slack * limit:
             what = f"{latency_ms:g} ms means {done:.3g} {unit}, {done / limit:,.0f} times what {whose}"
@@ -171,12 +169,13 @@ def _faster_than_possible(record: Record, name: str, latency_ms: float, batch_si
 
 
 def ceiling(record: Record) -> tuple[float, float, str]:
-    """FLOP/s and bytes/s that the device reaches at most, 0 where unknown, and whose word that is."""
+    """Return the largest FLOP/s and bytes/s of the device (0 if unknown), and their origin in words."""
     cell, name = record.cell, record.environment.device_name
     words = f" {name.replace('-', ' ').replace('_', ' ')} "
     sheet = next((each for product, each in CEILINGS.items() if f" {product} " in words), None)
     peaks = record.measurement.peaks if record.measurement else None
-    measured = peaks.matmul_flop_s * (TF32 if (cell.device, cell.dtype) == ("cuda", "float32") else 1) if peaks else 0.0
+    slack = TF32_SLACK if (cell.device, cell.dtype) == ("cuda", "float32") else 1
+    measured = peaks.matmul_flop_s * slack if peaks else 0.0
     if sheet:
         stated = sheet.single_flop_s if cell.dtype == "float32" else sheet.half_flop_s
         stated = max(stated, sheet.half_flop_s) if cell.autocast else stated
@@ -191,5 +190,5 @@ def _ratio(record: Record) -> Iterator[Fault]:
     eager, compiled = calls(measurement.eager), calls(measurement.compiled)
     if eager and compiled and min(*eager, *compiled) > 0:
         ratio = statistics.median(eager) / statistics.median(compiled)
-        if not 1 / LARGEST_RATIO <= ratio <= LARGEST_RATIO:
-            yield "measurement", f"eager ÷ compiled is {ratio:.3g}", "check that both arms are in milliseconds"
+        if not 1 / MAX_SPEEDUP_RATIO <= ratio <= MAX_SPEEDUP_RATIO:
+            yield "measurement", f"eager ÷ compiled is {ratio:.3g}", "check that both variants are in milliseconds"

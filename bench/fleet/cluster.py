@@ -1,11 +1,7 @@
-"""A cluster: its nodes, what runs on them, and which of them may measure into one run.
+"""The nodes of a cluster, the tasks that run on them, and which nodes may measure into one run.
 
-Enter nodes as an engine describes them, leave those of each kind that was asked for, with the machine behind each. The
-engine is Ray (`bench.fleet.ray_engine`), or a clock that plays a cluster (`bench.fleet.simulation`). It knows what is
-there, keeps
-what it lends for one task, and tells what was lost.
-
-    python -m bench run --executor ray --address auto --accelerator T4,A100 --dry-run
+Takes the nodes that an engine reports; returns those of each requested kind, with the machine behind each. The engine
+is Ray (`bench.fleet.ray_engine`) or a simulated clock (`bench.fleet.simulation`).
 """
 
 from __future__ import annotations
@@ -22,55 +18,56 @@ from bench.errors import AtlasError, Complaint
 from bench.plans.messages import Machine, Preflight
 from bench.plans.plan import Step
 from bench.plans.profiles import Profile
-from bench.running.executors import Ended
-from bench.running.sweep import kind, surveyed
+from bench.running.executors import WorkerExit
+from bench.running.preflight import machine_of
+from bench.running.resume import kind
 
 T = TypeVar("T")
 
 CPU, GPU = "CPU", "GPU"
-"""What is asked for without the name of an accelerator: all cores of a node, or a GPU of a type that nobody names."""
+"""Sites without the name of an accelerator: all cores of a node, or a GPU of unknown type."""
 
 
 @dataclass(frozen=True, order=True)
 class Node:
-    """A machine of a cluster, as the engine describes it."""
+    """A machine of a cluster, as the engine reports it."""
 
-    name: str  # stands in records, and tells nothing else of the machine
+    name: str  # appears in records, so it reveals nothing else about the machine
     cpus: int = 1
     gpus: int = 0
-    accelerator: str | None = None  # its type in the engine's words, such as T4
-    place: str = ""  # its address, for people and never for records
+    accelerator: str | None = None  # its type, as the engine names it, such as T4
+    place: str = ""  # its address; shown on the terminal, never recorded
 
     @property
     def kind_of_gpu(self) -> str | None:
-        """Its type of accelerator; None where it has none."""
+        """The type of accelerator, or None."""
         return (self.accelerator or GPU) if self.gpus else None
 
     def serves(self, site: str) -> bool:
-        """Whether it can measure what such a site does."""
+        """Return whether the node can measure for this site."""
         return self.cpus >= 1 if site == CPU else self.kind_of_gpu == site
 
     def slots(self, site: str) -> int:
-        """How many cells it measures at a time: one on each GPU, or one on all cores."""
+        """Return how many cells the node measures at a time: one per GPU, or one on all cores."""
         return 1 if site == CPU else self.gpus
 
 
 @dataclass(frozen=True)
-class Work:
-    """One process of a cell, and where it is to run."""
+class CellTask:
+    """Run one process of a cell on a node."""
 
     node: Node
     step: Step
     profile: Profile
     run: str
     timeout_s: float
-    cpus: int  # that are reserved for it
+    cpus: int  # reserved for it
     gpus: int
 
 
 @dataclass(frozen=True)
-class Look:
-    """A survey of a node, with the reservation of one who measures there: only so is the device visible."""
+class SurveyTask:
+    """Describe the machine of a node, with the reservation of a cell: otherwise the device is not visible."""
 
     node: Node
     request: Preflight
@@ -80,35 +77,35 @@ class Look:
 
 @dataclass(frozen=True)
 class Reply:
-    """What became of a task, and what would have spoiled it."""
+    """How a task ended, and the doctor's complaints before it began."""
 
-    ended: Ended
+    ended: WorkerExit
     complaints: tuple[Complaint, ...] = ()
 
 
 class Engine(Protocol):
-    """What runs workers on nodes."""
+    """Runs tasks on the nodes of a cluster."""
 
     def nodes(self) -> list[Node]:
-        """Those that are there now."""
+        """Return the nodes that are alive now."""
 
-    def start(self, task: Work | Look) -> Hashable:
-        """Begin it as soon as its node has room for it; what is returned tells it from others."""
+    def start(self, task: CellTask | SurveyTask) -> Hashable:
+        """Queue the task for its node and return its handle."""
 
     def wait(self, timeout_s: float) -> list[tuple[Hashable, Reply]]:
-        """What has ended, after so many seconds at most."""
+        """Return the tasks that have ended, after at most `timeout_s` seconds."""
 
     def stop(self, handle: Hashable) -> None:
-        """End the task; nothing more will be heard of it."""
+        """End the task. It is never returned by `wait`."""
 
     def clock(self) -> float:
-        """Seconds since some moment."""
+        """Return the seconds since some fixed moment."""
 
 
 def choose(nodes: Iterable[Node], accelerators: Sequence[str], device: str | None) -> dict[str, list[Node]]:
-    """Nodes by site: each type of accelerator that was asked for, or else the only type there is, or else all CPUs.
+    """Return the nodes of each site: the requested types of accelerator, else the only type present, else all CPUs.
 
-    Raises `AtlasError` for a type that the cluster lacks, and where it has several and none was named.
+    Raises `AtlasError` for a type that the cluster lacks, and if it has several and none was requested.
     """
     nodes = sorted(nodes)
     if accelerators and device == "cpu":
@@ -132,10 +129,10 @@ def choose(nodes: Iterable[Node], accelerators: Sequence[str], device: str | Non
     return {name: [node for node in nodes if node.kind_of_gpu == name] for name in chosen}
 
 
-def _with_room(found: list[T], what: str, nodes: Sequence[Node]) -> list[T]:
-    if not found:
+def _with_room(candidates: list[T], what: str, nodes: Sequence[Node]) -> list[T]:
+    if not candidates:
         raise AtlasError(f"no node has {what}: {_listed(nodes)}", remedy="start some, or choose another --device")
-    return found
+    return candidates
 
 
 def _listed(nodes: Sequence[Node]) -> str:
@@ -144,49 +141,49 @@ def _listed(nodes: Sequence[Node]) -> str:
 
 
 def reservation(node: Node, site: str) -> tuple[int, int]:
-    """CPU cores and GPUs for one cell: a whole GPU with its share of the cores, or all cores."""
+    """Return the CPU cores and GPUs to reserve for one cell: a GPU with its share of the cores, or all cores."""
     return (node.cpus, 0) if site == CPU else (node.cpus // node.gpus, 1)
 
 
-def look_around(
+def survey(
     engine: Engine,
     sites: Mapping[str, Sequence[Node]],
     request: Preflight,
     timeout_s: float,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> dict[str, dict[Node, Machine]]:
-    """The machine behind each node that answers, by site; `tell` hears of the others.
+    """Return the machine behind each node that answers, by site; log the others.
 
-    Raises `AtlasError` where a site has none.
+    Raises `AtlasError` if a site has no node that answers.
     """
-    asked = {
-        engine.start(Look(node, request, *reservation(node, site))): (site, node)
+    running = {
+        engine.start(SurveyTask(node, request, *reservation(node, site))): (site, node)
         for site, nodes in sites.items()
         for node in nodes
     }
-    found: dict[str, dict[Node, Machine]] = {site: {} for site in sites}
+    machines: dict[str, dict[Node, Machine]] = {site: {} for site in sites}
     faults: dict[str, AtlasError] = {}
     end = engine.clock() + timeout_s
-    while asked and (left_s := end - engine.clock()) > 0:
+    while running and (left_s := end - engine.clock()) > 0:
         for handle, reply in engine.wait(left_s):
-            site, node = asked.pop(handle)
+            site, node = running.pop(handle)
             try:
-                found[site][node] = surveyed(reply.ended)
+                machines[site][node] = machine_of(reply.ended)
             except AtlasError as error:
                 faults[site] = error
-                tell(f"{node.name} ({node.place}) is left out: {error.what}")
-    for handle, (_, node) in asked.items():
+                log(f"{node.name} ({node.place}) is left out: {error.what}")
+    for handle, (_, node) in running.items():
         engine.stop(handle)
-        tell(f"{node.name} ({node.place}) is left out: it gave no answer, and may be busy with other work")
-    for site, machines in found.items():
-        if not machines:
+        log(f"{node.name} ({node.place}) is left out: it gave no answer, and may be busy with other work")
+    for site, answered in machines.items():
+        if not answered:
             busy = AtlasError("no node answered", remedy="see `ray status`: who else uses the cluster?")
             raise faults.get(site, busy)
-    return found
+    return machines
 
 
-def alike(machines: Mapping[Node, Machine], site: str, tell: Callable[[str], None]) -> dict[Node, Machine]:
-    """The nodes of one kind, of which there are most: only what they measure may be pooled. `tell` hears of others."""
+def alike(machines: Mapping[Node, Machine], site: str, log: Callable[[str], None]) -> dict[Node, Machine]:
+    """Return the largest group of identical nodes, because only their records may be pooled; log the others."""
     kinds: dict[bytes, dict[Node, Machine]] = {}
     for node in sorted(machines):
         kinds.setdefault(fingerprint(machines[node]), {})[node] = machines[node]
@@ -194,18 +191,18 @@ def alike(machines: Mapping[Node, Machine], site: str, tell: Callable[[str], Non
     ours = next(iter(most.values()))
     for node, machine in machines.items():
         if node not in most:
-            tell(f"{node.name} ({node.place}) is left out: {_difference(machine, ours)}")
+            log(f"{node.name} ({node.place}) is left out: {_difference(machine, ours)}")
     return most
 
 
-def committed(machine: Machine, code: str | None) -> Machine:
-    """The machine with a commit: that of whoever sends it work, where it has no checkout of its own."""
+def with_commit(machine: Machine, code: str | None) -> Machine:
+    """Return the machine with a commit: its own, or that of the sender where it has no checkout."""
     environment = msgspec.structs.replace(machine.environment, commit=machine.environment.commit or code)
     return msgspec.structs.replace(machine, environment=environment)
 
 
 def fingerprint(machine: Machine) -> bytes:
-    """The same for machines of one kind."""
+    """Return bytes that are equal for machines of the same kind."""
     return msgspec.json.encode((machine.device, kind(machine.environment)))
 
 

@@ -1,8 +1,8 @@
-"""Ray as the engine of a fleet: every task is the worker process that a local run starts, on the node it was meant for.
+"""Run the tasks of a fleet with Ray, each as the same worker process that a local run starts.
 
-Ray carries the code to the nodes, reserves whole GPUs and cores, and tells what was lost. A task is bound to its node,
-not to a type of accelerator: Ray would let it wait for a type that nobody has, and say nothing. Tries again are ours,
-too, since they shall go elsewhere. Ray is imported by nobody else, and only by those who ask for it.
+Ray copies the code to the nodes, reserves whole GPUs and cores, and reports what was lost. A task is bound to its node
+and not to a type of accelerator, because Ray waits silently for a type that no node has. The dispatcher retries failed
+tasks, because a retry must go to another node. Only this module imports Ray, and only when it is asked for.
 
     pip install -e ".[ray]" && python -m bench run --executor ray
 """
@@ -21,27 +21,28 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import AtlasError
-from bench.fleet.cluster import Look, Node, Reply, Work
+from bench.fleet.cluster import CellTask, Node, Reply, SurveyTask
 from bench.measuring.doctor import examine, look
 from bench.records.scrub import one_line
-from bench.running.executors import ROOT, WORKER, Ended, LocalProcesses
-from bench.running.sweep import look_at, measure
+from bench.running.executors import ROOT, WORKER, LocalProcesses, WorkerExit
+from bench.running.preflight import ask
+from bench.running.sweep import measure
 
 CONNECT_S = 30
-"""For which a cluster may take to answer."""
+"""How long a cluster may take to answer."""
 
 CLEAN_S = 20.0
-"""For removing compile caches in the end. What is not done by then is left to who cleans temporary folders."""
+"""How long removing compile caches may take. The rest stays in the temporary folder."""
 
 THREADS = "OMP_NUM_THREADS"
 """Ray sets it to the number of reserved cores; a local run leaves it to torch."""
 
 
 class RayEngine:
-    """A connection to a Ray cluster; to a new one on this machine without an `address`. `command` starts a
-    worker, which else each node knows itself.
+    """A connection to the Ray cluster at `address`, or to a new one on this machine.
 
-    Raises `AtlasError` where Ray is missing, or no cluster answers.
+    `command` starts a worker; by default each node uses its own Python. Raises `AtlasError` if Ray is missing or no
+    cluster answers.
     """
 
     def __init__(
@@ -49,11 +50,11 @@ class RayEngine:
     ) -> None:
         self._ray: Any = _imported()
         self._command, self._with_doctor = command, with_doctor
-        self._tasks: dict[Any, float] = {}  # by what Ray will answer with: when it was asked
-        self._ids: dict[str, str] = {}  # Ray's, by name of node
+        self._tasks: dict[Any, float] = {}  # start times by Ray's object reference
+        self._ids: dict[str, str] = {}  # Ray's node ids by our node names
         os.environ.setdefault("RAY_gcs_rpc_server_connect_timeout_s", str(CONNECT_S))
         os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", str(CONNECT_S))
-        # Nodes measure with the code that is here, whatever they have. Records need not travel.
+        # All nodes measure with this code, whatever they have installed. They need no records.
         shipped = {"py_modules": [str(ROOT / "bench")], "excludes": ["results/", "__pycache__/"]}
         options: dict[str, Any] = {"runtime_env": shipped} if address else {"include_dashboard": False}
         try:
@@ -62,11 +63,11 @@ class RayEngine:
             raise AtlasError(
                 f"no Ray cluster answers at {address}: {one_line(error)}" if address else one_line(error),
                 where="--address",
-                remedy="`ray status` there tells how it is; a cluster begins with `ray start --head`",
+                remedy="run `ray status` there to check it; `ray start --head` starts a cluster",
             ) from None
 
     def close(self) -> None:
-        """Leave the cluster, and end one that was started for this run."""
+        """Disconnect, and stop a cluster that was started for this run."""
         self._ray.shutdown()
 
     def clock(self) -> float:
@@ -74,18 +75,18 @@ class RayEngine:
         return time.monotonic()
 
     def nodes(self) -> list[Node]:
-        """See `Engine.nodes`. A node is named after the number that Ray drew for it when it joined."""
+        """See `Engine.nodes`. A node's name comes from the random id that Ray gave it."""
         try:
-            found = [each for each in self._ray.nodes() if each["Alive"]]
+            alive = [each for each in self._ray.nodes() if each["Alive"]]
         except Exception as error:  # noqa: BLE001 - whatever Ray raises, it is not there
             raise _gone(error) from None
-        nodes = {_node(each): each["NodeID"] for each in found}
-        self._ids = {node.name: number for node, number in nodes.items()}
+        nodes = {_node(each): each["NodeID"] for each in alive}
+        self._ids = {node.name: node_id for node, node_id in nodes.items()}
         return sorted(nodes)
 
-    def start(self, task: Work | Look) -> Hashable:
+    def start(self, task: CellTask | SurveyTask) -> Hashable:
         """See `Engine.start`."""
-        name = task.request.__class__.__name__ if isinstance(task, Look) else task.step.planned.cell.model
+        name = task.request.__class__.__name__ if isinstance(task, SurveyTask) else task.step.planned.cell.model
         run = self._on(task.node, num_cpus=task.cpus, num_gpus=task.gpus, name=f"atlas: {name}")(_serve)
         answer = run.remote(task, self._command, self._with_doctor)
         self._tasks[answer] = time.monotonic()
@@ -122,16 +123,16 @@ class RayEngine:
         seconds = time.monotonic() - since
         try:
             reply: Reply = self._ray.get(answer)
-        except exceptions.OutOfMemoryError:  # Ray ends what takes the last memory of a node
-            return Reply(Ended(seconds=seconds, returncode=-signal.SIGKILL, out_of_memory=True))
+        except exceptions.OutOfMemoryError:  # Ray kills the task that uses up a node's memory
+            return Reply(WorkerExit(seconds=seconds, returncode=-signal.SIGKILL, out_of_memory=True))
         except exceptions.RayTaskError as error:
-            return Reply(Ended(seconds=seconds, is_lost=True, last_words=one_line(error.cause or "")))
-        except exceptions.RayError as error:  # its text tells addresses and folders
-            return Reply(Ended(seconds=seconds, is_lost=True, last_words=type(error).__name__))
+            return Reply(WorkerExit(seconds=seconds, is_lost=True, last_line=one_line(error.cause or "")))
+        except exceptions.RayError as error:  # its text contains addresses and folders
+            return Reply(WorkerExit(seconds=seconds, is_lost=True, last_line=type(error).__name__))
         return reply
 
     def clean(self, nodes: list[Node], run: str) -> None:
-        """Remove the compile caches of a finished run, as far as nodes answer in time."""
+        """Remove the compile caches of a finished run on the nodes that answer in time."""
         with suppress(Exception):
             done = [self._on(node, num_cpus=0)(_clean).remote(node.name, run) for node in nodes]
             self._ray.wait(done, num_returns=len(done), timeout=CLEAN_S)
@@ -154,27 +155,27 @@ def _gone(error: Exception) -> AtlasError:
     return AtlasError(f"the cluster answers no more: {one_line(error)}", where="--address", remedy=remedy)
 
 
-def _node(told: dict[str, Any]) -> Node:
-    resources: dict[str, float] = told["Resources"]
+def _node(description: dict[str, Any]) -> Node:
+    resources: dict[str, float] = description["Resources"]
     types = [name.partition(":")[2] for name in sorted(resources) if name.startswith("accelerator_type:")]
     return Node(
-        name=f"node-{told['NodeID'][:8]}",
+        name=f"node-{description['NodeID'][:8]}",
         cpus=int(resources.get("CPU", 0)),
         gpus=int(resources.get("GPU", 0)),
         accelerator=types[0] if types else None,
-        place=str(told.get("NodeManagerHostname") or told.get("NodeManagerAddress") or ""),
+        place=str(description.get("NodeManagerHostname") or description.get("NodeManagerAddress") or ""),
     )
 
 
 # ── On a node ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _serve(task: Work | Look, command: tuple[str, ...] | None, with_doctor: bool) -> Reply:
+def _serve(task: CellTask | SurveyTask, command: tuple[str, ...] | None, with_doctor: bool) -> Reply:
     if f"{THREADS}=".encode() not in _environment_at_start():
         os.environ.pop(THREADS, None)
     executor = LocalProcesses(command or WORKER)
-    if isinstance(task, Look):
-        return Reply(look_at(executor, task.request))
+    if isinstance(task, SurveyTask):
+        return Reply(ask(executor, task.request))
     caches = _caches(task.node.name, task.run)
     complaints = tuple(examine(look(caches))) if with_doctor else ()
     ended = measure(task.step, task.profile, caches, executor, timeout_s=task.timeout_s, on_phase=lambda _: None)
@@ -182,7 +183,7 @@ def _serve(task: Work | Look, command: tuple[str, ...] | None, with_doctor: bool
 
 
 def _environment_at_start() -> bytes:
-    """Of this process, before anything was added to it; empty where the system doesn't tell."""
+    """Return the environment that this process started with; empty where the system doesn't have it."""
     try:
         return Path("/proc/self/environ").read_bytes()
     except OSError:
@@ -190,7 +191,7 @@ def _environment_at_start() -> bytes:
 
 
 def _caches(node: str, run: str) -> Path:
-    """Below a folder of this user: others may have one of their own on the same machine."""
+    """Return the folder of compile caches. It belongs to this user, because others may measure on the same machine."""
     return Path(tempfile.gettempdir()) / f"compile-atlas-{os.getuid()}" / node / run
 
 

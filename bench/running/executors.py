@@ -1,14 +1,12 @@
-"""Run a worker somewhere and say how it ended. `LocalProcesses` runs it here, in a process group of its own.
+"""Run one worker process and report how it ended.
 
-Enter a request, leave an `Ended`: the answer, or what became of the process. The parent sleeps in `select` until the
-worker says something: a parent that polls takes the core that it measures.
+Takes a request; returns a `WorkerExit` with the answer or the reason there is none. `LocalProcesses` starts the worker
+on this machine, in its own process group. The parent sleeps in `select`, because a parent that polls uses the core that
+it measures.
 
-When a worker ends, all of its group is killed, PyTorch's compile workers too. Only a process that has left the group
-on purpose (``setsid``) lives on: nothing but a cgroup would hold it, which takes rights that measuring doesn't need.
-Nobody waits for it, and where it keeps a core or the device busy, the doctor says so before the next cell, and in its
-record.
-
-    python -m bench run --profile quick
+When a worker ends, its whole group is killed, including PyTorch's compile workers. A process that left the group with
+``setsid`` survives: only a cgroup could hold it, and that needs rights that measuring doesn't. If it keeps a core or
+the device busy, the doctor reports it before the next cell and in that cell's record.
 """
 
 from __future__ import annotations
@@ -34,14 +32,14 @@ from bench.records.scrub import one_line
 
 ROOT = Path(__file__).resolve().parents[2]
 
-LAST_WORDS_BYTES = 4096
-"""Of a dead worker's standard error, from its end: enough for the line that says why."""
+STDERR_TAIL_BYTES = 4096
+"""How much of the end of a worker's standard error is kept: enough for the line with the cause."""
 
 CHUNK_BYTES = 1 << 16
-"""Read at once: what a pipe holds."""
+"""The capacity of a pipe."""
 
 LONGEST_WAIT_S = 3600.0
-"""In one call of `select`, which refuses an unlimited number of seconds."""
+"""The longest wait in one call of `select`, which refuses infinity."""
 
 QUIET = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -52,28 +50,27 @@ QUIET = {
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a worker ended: with an `answer`, `timed_out`, stopped for its `nonsense`, or by `returncode` (negative: the
-    signal)."""
+class WorkerExit:
+    """How a worker ended, after how many seconds."""
 
     seconds: float
     answer: Answer | None = None
     timed_out: bool = False
-    nonsense: str = ""  # what is wrong with a message that cannot be read
-    returncode: int | None = None
-    out_of_memory: bool = False  # the kernel killed something for memory meanwhile
-    is_lost: bool = False  # with the machine it ran on, or for what went wrong before it could be started there
-    last_words: str = ""
+    decode_error: str = ""  # why one of its messages could not be read; the worker was stopped for it
+    returncode: int | None = None  # negative: the signal that ended it
+    out_of_memory: bool = False  # the kernel killed a process for lack of memory meanwhile
+    is_lost: bool = False  # its machine was lost, or the worker could not be started there
+    last_line: str = ""  # of its standard error
 
     @property
     def cause(self) -> str:
-        """Why there is no answer, in words."""
+        """Why there is no answer."""
         if self.timed_out:
             return f"no answer within {self.seconds:.0f} s"
         if self.is_lost:
             return "its machine was lost"
-        if self.nonsense:
-            return f"its answer cannot be read: {self.nonsense}"
+        if self.decode_error:
+            return f"its answer cannot be read: {self.decode_error}"
         if self.returncode is not None and self.returncode < 0:
             number = -self.returncode
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
@@ -82,7 +79,7 @@ class Ended:
 
 
 class Executor(Protocol):
-    """Where workers run."""
+    """Runs workers on some machine."""
 
     def run(
         self,
@@ -92,8 +89,12 @@ class Executor(Protocol):
         timeout_s: float,
         on_phase: Callable[[Phase], None],
         on_second: Callable[[], None] | None = None,
-    ) -> Ended:
-        """Run one worker with these environment variables; stop it after `timeout_s`, and when this is interrupted."""
+    ) -> WorkerExit:
+        """Run one worker with extra environment variables.
+
+        Stops it after `timeout_s` and on `KeyboardInterrupt`. Calls `on_phase` for each phase that it reports, and
+        `on_second` about once a second.
+        """
 
 
 WORKER = (sys.executable, "-m", "bench.measuring.worker")
@@ -101,7 +102,7 @@ WORKER = (sys.executable, "-m", "bench.measuring.worker")
 
 @dataclass(frozen=True)
 class LocalProcesses:
-    """Workers on this machine, one at a time, each started by `command`."""
+    """Runs workers on this machine, one at a time, each started with `command`."""
 
     command: tuple[str, ...] = WORKER
 
@@ -113,10 +114,10 @@ class LocalProcesses:
         timeout_s: float,
         on_phase: Callable[[Phase], None],
         on_second: Callable[[], None] | None = None,
-    ) -> Ended:
-        """See `Executor.run`. `on_second`, where given, is called about once a second meanwhile."""
+    ) -> WorkerExit:
+        """See `Executor.run`."""
         start, kills = time.monotonic(), _kernel_kills()
-        answer, nonsense, timed_out = None, "", False
+        answer, decode_error, timed_out = None, "", False
         with _process(self.command, variables) as process, _Pipes(process) as pipes:
             try:
                 _send(process, request)
@@ -129,23 +130,23 @@ class LocalProcesses:
             except (TimeoutError, subprocess.TimeoutExpired):
                 timed_out = answer is None
             except msgspec.DecodeError as error:
-                nonsense = one_line(error)
+                decode_error = one_line(error)
             finally:
-                _kill_group(process)  # compile workers too, which outlive a crash
-            return Ended(
+                _kill_group(process)  # compile workers outlive a crash
+            return WorkerExit(
                 seconds=time.monotonic() - start,
                 answer=answer,
                 timed_out=timed_out,
-                nonsense=nonsense,
+                decode_error=decode_error,
                 returncode=process.wait(),
                 out_of_memory=_kernel_kills() > kills,
-                last_words=pipes.last_words(),
+                last_line=pipes.last_line(),
             )
 
 
 def _send(process: subprocess.Popen[bytes], request: Request) -> None:
     assert process.stdin is not None
-    with suppress(BrokenPipeError):  # it died at once: its exit status tells more
+    with suppress(BrokenPipeError):  # it died at once: its exit status says why
         process.stdin.write(msgspec.json.encode(request) + b"\n")
         process.stdin.flush()
 
@@ -168,7 +169,7 @@ def _process(command: Sequence[str], variables: Mapping[str, str]) -> subprocess
 
 @dataclass
 class _Pipes:
-    """What a worker says: messages on its standard output, the rest on standard error, of which the end is kept."""
+    """The output of a worker: messages on standard output, and the end of standard error."""
 
     process: subprocess.Popen[bytes]
     _tail: bytes = b""
@@ -179,29 +180,31 @@ class _Pipes:
         assert out is not None
         assert errors is not None
         self.out, self.errors = out.fileno(), errors.fileno()
-        self.ended = -1
-        with suppress(AttributeError, OSError):  # where there is none, the end of its output tells the end of a process
-            self.ended = os.pidfd_open(self.process.pid)
-            self._stack.callback(os.close, self.ended)
+        self.exited = -1
+        with suppress(AttributeError, OSError):  # without pidfd, the end of its output marks the end of the process
+            self.exited = os.pidfd_open(self.process.pid)
+            self._stack.callback(os.close, self.exited)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def messages(self, deadline: float, on_second: Callable[[], None] | None) -> Iterator[Message]:
-        """Messages as they come, until the worker has ended and all are read, although what it has started may live on
-        and hold its pipes. Raises `TimeoutError` at the deadline and `msgspec.DecodeError` for what is no message."""
+        """Yield messages until the worker has exited and its output is read, even if a child still holds the pipes.
+
+        Raises `TimeoutError` at the deadline and `msgspec.DecodeError` for a line that is no message.
+        """
         rest = b""
-        heard = {self.out, self.errors} | ({self.ended} - {-1})
-        while heard & {self.out, self.errors}:
+        watched = {self.out, self.errors} | ({self.exited} - {-1})
+        while watched & {self.out, self.errors}:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            ready, _, _ = select.select(heard, [], [], min(left, 1.0) if on_second else min(left, LONGEST_WAIT_S))
-            if self.ended in ready and self.out not in ready:
+            ready, _, _ = select.select(watched, [], [], min(left, 1.0) if on_second else min(left, LONGEST_WAIT_S))
+            if self.exited in ready and self.out not in ready:
                 return
             if self.errors in ready and not self._keep_tail():
-                heard.discard(self.errors)
+                watched.discard(self.errors)
             if self.out in ready:
                 chunk = os.read(self.out, CHUNK_BYTES)
                 *lines, rest = (rest + chunk).split(b"\n")
@@ -210,17 +213,17 @@ class _Pipes:
                 if len(rest) > MAX_LINE_BYTES:
                     raise msgspec.DecodeError(f"a message of more than {MAX_LINE_BYTES:,} bytes")
                 if not chunk:
-                    heard.discard(self.out)
+                    watched.discard(self.out)
             if not ready and on_second:
                 on_second()
 
     def _keep_tail(self) -> int:
         chunk = os.read(self.errors, CHUNK_BYTES)
-        self._tail = (self._tail + chunk)[-LAST_WORDS_BYTES:]
+        self._tail = (self._tail + chunk)[-STDERR_TAIL_BYTES:]
         return len(chunk)
 
-    def last_words(self) -> str:
-        """The last line on standard error, of a worker that has ended."""
+    def last_line(self) -> str:
+        """Return the last line of standard error; call it after the worker has ended."""
         os.set_blocking(self.errors, False)
         with suppress(BlockingIOError):
             self._keep_tail()
@@ -234,7 +237,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kernel_kills() -> int:
-    """How many processes the kernel has killed for memory since it started; 0 where it doesn't say."""
+    """Return how many processes the kernel has killed for lack of memory since boot; 0 where it doesn't count them."""
     try:
         lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
     except OSError:

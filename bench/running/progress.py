@@ -1,6 +1,6 @@
-"""Tell a person how a sweep gets on: a progress bar on a terminal, plain lines elsewhere.
+"""Show the progress and the results of a sweep: a progress bar on a terminal, plain lines elsewhere.
 
-python -m bench run --profile quick
+Takes steps and records; prints lines, or returns tables as text.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from bench.statistics.statistics import break_even_calls, speedup, summarize
 
 
 class PlainReporter:
-    """A line as each process ends."""
+    """Prints a line when a process begins and when it ends."""
 
-    on_second: Callable[[], None] | None = None  # nothing moves: the parent sleeps until the worker speaks
+    on_second: Callable[[], None] | None = None  # without a bar to redraw, the parent sleeps until the next message
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -46,18 +46,18 @@ class PlainReporter:
 
     def warn(self, complaint: Complaint) -> None:
         """See `Reporter.warn`."""
-        self.console.print(f"careful: {complaint}")
+        self.console.print(f"warning: {complaint}")
 
     def phase(self, phase: Phase) -> None:
-        """Phases are left out: a log grows long enough."""
+        """Print nothing: a log is long enough without phases."""
 
     def end(self, record: Record, seconds: float) -> None:
         """See `Reporter.end`."""
         self.console.print(f"    {outcome(record)} ({seconds:.0f} s)")
 
 
-class Drawn:
-    """A reporter while its `_bar` is on the terminal."""
+class BarContext:
+    """A reporter that shows its `_bar` while its context is open."""
 
     _bar: Progress
 
@@ -71,12 +71,12 @@ class Drawn:
         self._bar.stop()
 
 
-class BarReporter(Drawn):
-    """A bar with the model, the phase and the time left, drawn when something happens and once a second."""
+class BarReporter(BarContext):
+    """Draws a bar with the model, the phase and the time left, at every event and once a second."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        # No refresh thread: one that draws ten times a second takes time from what is being measured.
+        # No refresh thread: drawing ten times a second would take time from the measurement.
         self._bar = Progress(
             BarColumn(bar_width=16),
             MofNCompleteColumn(),
@@ -102,7 +102,7 @@ class BarReporter(Drawn):
 
     def warn(self, complaint: Complaint) -> None:
         """See `Reporter.warn`."""
-        self.console.print(f"careful: {complaint}")
+        self.console.print(f"warning: {complaint}")
 
     def phase(self, phase: Phase) -> None:
         """See `Reporter.phase`."""
@@ -122,14 +122,14 @@ class BarReporter(Drawn):
 
 
 def describe(cell: Cell) -> str:
-    """A cell in a few words: its model, and of the rest what is not the usual."""
+    """Return a cell in a few words: its model and the coordinates that differ from their defaults."""
     usual = {"batch_size": 1, "compile_mode": "default", "dtype": "float32"}
     words = {"batch_size": f"batch {cell.batch_size}", "compile_mode": cell.compile_mode, "dtype": cell.dtype}
     return ", ".join([cell.model, *(words[name] for name, value in usual.items() if getattr(cell, name) != value)])
 
 
 def outcome(record: Record) -> str:
-    """What one process of a cell found."""
+    """Return the latencies and the speedup of one record, or why it has none."""
     measurement = record.measurement
     reason = f"{record.status}: {record.reason}" if record.reason else ""
     if not measurement or not measurement.compiled:
@@ -143,33 +143,32 @@ def outcome(record: Record) -> str:
 
 
 def estimate(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
-    """How long it will take, by what that is known, and how much of it a limited time holds: in a line."""
+    """Return a line with the time that the steps take, its basis, and how many of them fit into `left_s` seconds."""
     basis = "by what earlier ones took here" if pace.seconds else "a guess: none was measured here yet"
     text = f"{_processes(steps)}, about {duration(duration_s(steps, pace))} ({basis})"
     if left_s is None:
         return text
-    held = fitting(steps, pace, left_s)
-    if len(held) == len(steps):
+    in_time = fitting(steps, pace, left_s)
+    if len(in_time) == len(steps):
         return f"{text}, within the time budget"
-    return f"{text}; the time budget holds {len(held) or 'none'} of them"
+    return f"{text}; the time budget holds {len(in_time) or 'none'} of them"
 
 
 def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
-    """How long each cell will take, and the command that measures it alone: lines of aligned columns."""
-    held = fitting(steps, pace, math.inf if left_s is None else left_s)
+    """Return a table with the time that each cell takes and the command that measures it alone."""
+    in_time = fitting(steps, pace, math.inf if left_s is None else left_s)
     cells = list(dict.fromkeys(step.planned.cell for step in steps))
     rows = [("cell", "processes", "about", *(["in time"] if left_s is not None else []), "command")]
     for cell in cells:
         own = [step for step in steps if step.planned.cell == cell]
-        in_time = [str(sum(step.planned.cell == cell for step in held))] if left_s is not None else []
+        count = [str(sum(step.planned.cell == cell for step in in_time))] if left_s is not None else []
         about = duration(duration_s(own, pace))
-        rows.append((describe(cell), str(len(own)), about, *in_time, own[0].planned.command))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(_line(row, widths, left=1) for row in rows)
+        rows.append((describe(cell), str(len(own)), about, *count, own[0].planned.command))
+    return _aligned(rows, left=1)
 
 
 def time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int) -> str:
-    """What is left when the time budget ends; where it held nothing at all, how long it has to be."""
+    """Return what is left when the time budget ends; if nothing was done, how long the quickest step takes."""
     if done:
         return f"The time is up with {_processes(left)} to go."
     quickest = duration(min(duration_s([step], pace) for step in left))
@@ -183,27 +182,32 @@ def _processes(steps: Sequence[Step]) -> str:
 
 
 def results_table(records: Sequence[Record]) -> str:
-    """What the run says about each cell, its processes pooled: lines of aligned columns."""
+    """Return a table with one row per cell, its processes pooled."""
     cells = list(dict.fromkeys(record.cell for record in records))
     coordinates = ("model", *(name for name in _COORDINATES if len({getattr(cell, name) for cell in cells}) > 1))
     rows = [(*coordinates, *_FIGURES, "outcome")]
     for cell in cells:
         own = [record for record in records if record.cell == cell]
         rows.append((*(str(getattr(cell, name)) for name in coordinates), *_figures(own), _outcomes(own)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(_line(row, widths, left=len(coordinates)) for row in rows)
+    return _aligned(rows, left=len(coordinates))
 
 
 _COORDINATES = ("batch_size", "compile_mode", "dtype")
 _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even", "processes")
 
 
-def _line(row: Sequence[str], widths: Sequence[int], left: int) -> str:
-    cells = [
-        text.ljust(width) if index < left or index == len(row) - 1 else text.rjust(width)
-        for index, (text, width) in enumerate(zip(row, widths, strict=True))
-    ]
-    return "  ".join(cells).rstrip()
+def _aligned(rows: Sequence[Sequence[str]], left: int) -> str:
+    """Return lines of aligned columns: the first `left` columns and the last one flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [
+            text.ljust(width) if index < left or index == len(row) - 1 else text.rjust(width)
+            for index, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join(map(line, rows))
 
 
 def _figures(records: Sequence[Record]) -> list[str]:
@@ -230,7 +234,7 @@ def _outcomes(records: Sequence[Record]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """40 s, 12 min, 1 h 05 min."""
+    """Return a duration such as 40 s, 12 min or 1 h 05 min."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -129,7 +129,7 @@ class Words:
 
     def _join(self, space: str, parts: Iterable[str]) -> str:
         text = space.join(str(part) for part in parts if part)
-        return Markup(text) if self.html else text  # noqa: S704  # joined from escaped parts
+        return Markup(text) if self.html else text  # noqa: S704  # escaped
 
     def _spaced(self, text: str) -> str:
         if self.language.locale.language not in {"zh", "ja"}:
@@ -146,7 +146,7 @@ class Words:
             return self.value(row["device_name"])
         message = self.language.ngettext("%(name)s, %(count)s core", "%(name)s, %(count)s cores", cores)
         text = typography.counted(self.say(message, name=row["device_name"], count=self.language.number(cores)))
-        return Markup(text) if self.html else text  # noqa: S704  # was markup before
+        return Markup(text) if self.html else text  # noqa: S704  # escaped
 
     def task(self, task: str) -> str:
         """What a model does."""

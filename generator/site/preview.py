@@ -124,7 +124,7 @@ class Preview:
         with self._making, _ErrorLog() as errors:
             try:
                 return make()
-            except Exception as error:  # noqa: BLE001  # a server that stops at one would hang every open page
+            except Exception as error:  # noqa: BLE001 - whatever Ray raises, it is not there
                 self.problem = _explained(error, errors.messages)
                 return DONE
 

@@ -23,16 +23,16 @@ from test_sweep import MACHINE, Scripted, Silent, plan, record
 
 from bench import durable
 from bench.errors import AtlasError
-from bench.exchange import exchange
+from bench.exchange import transfer
 from bench.exchange.check import check
-from bench.exchange.importers import Given
+from bench.exchange.source_files import ImportOptions
 from bench.plans.messages import CellOutcome
 from bench.records import document
 from bench.records import repeatability as repeatability_document
 from bench.records.record import Measurement, Record, Status, Variant
 from bench.records.run_file import append, encode, read
-from bench.running import sweep
-from bench.running.executors import Ended
+from bench.running import resume, sweep
+from bench.running.executors import WorkerExit
 from generator.cache import Cache
 from generator.languages import catalogs
 
@@ -115,7 +115,7 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
     """A whole run: lock its file, append, resume. Its compile caches are elsewhere."""
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
     made = plan("ViT", "BeiT", processes=2)
-    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=RECORDS[0].measurement))
+    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=RECORDS[0].measurement))
 
     class Telling(Silent):
         def __init__(self, disk: Disk) -> None:
@@ -125,7 +125,7 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
             self.disk.acknowledge([*(self.disk.acknowledged or []), (record.cell.model, record.process)])
 
     def go(out: Path, reporter: Silent) -> list[Record]:
-        found = sweep.find_run(made, MACHINE, out, is_ordinary=True)
+        found = resume.find_run(made, MACHINE, out, is_ordinary=True)
         return sweep.run(made, MACHINE, found, Scripted(*[answered] * 4), reporter)
 
     disk, left = cut(folder, lambda disk: go(folder / "out", Telling(disk)))
@@ -160,14 +160,14 @@ def test_a_document_is_the_new_one_or_the_one_before(folder: Path, has_old: bool
 
 def test_imported_files_are_each_new_or_as_they_were(folder: Path, survived: Survived) -> None:
     out = folder / "published"
-    exchange.import_("huggingface-2023", Given(), out)
+    transfer.import_("huggingface-2023", ImportOptions(), out)
     (path,) = out.glob("*.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
     new, old = b"".join(lines), lines[0]
     path.write_bytes(old)
 
     def program(disk: Disk) -> None:
-        exchange.import_("huggingface-2023", Given(), out)
+        transfer.import_("huggingface-2023", ImportOptions(), out)
         disk.acknowledge("written")
 
     disk, left = cut(folder, program)
@@ -266,7 +266,7 @@ def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path
     with pytest.raises(OSError, match="No space"):
         durable.write(path, bytes(20_000))
     with pytest.raises(AtlasError, match="cannot be written: No space"):
-        exchange.import_("huggingface-2023", Given(), small_disk / "published")
+        transfer.import_("huggingface-2023", ImportOptions(), small_disk / "published")
     content = bytes(range(256)) * 200
     assert Cache("charts", root=small_disk).get("key", lambda: content) == content
     assert path.read_bytes() == before
@@ -306,12 +306,12 @@ def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(
     made = plan("ViT")
     attempts: list[Callable[[], object]] = [
         lambda: sweep.run(
-            made, MACHINE, sweep.find_run(made, MACHINE, read_only, is_ordinary=True), Scripted(), Silent()
+            made, MACHINE, resume.find_run(made, MACHINE, read_only, is_ordinary=True), Scripted(), Silent()
         ),
         lambda: document.check_writable(read_only / "repeatability"),
         lambda: document.check_writable(read_only / "walkthroughs"),
         lambda: repeatability_document.write(repeatability(*OURS), read_only / "repeatability"),
-        lambda: exchange.import_("huggingface-2023", Given(), read_only),
+        lambda: transfer.import_("huggingface-2023", ImportOptions(), read_only),
     ]
     for attempt in attempts:
         with pytest.raises(AtlasError, match="cannot be written: Read-only") as error:

@@ -1,4 +1,4 @@
-"""The program that times builders: what commands cost, how the atlas grows, and a real server that shows real edits."""
+"""`make perf`: the cost of commands, growing the atlas, a real server with real edits, and the report."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from atlas_data import PUBLISHED
 from conftest import ROOT, small_project
+from rich.console import Console
 
 from bench.errors import AtlasError
 from bench.machine import commit
-from bench.records.build_times import EDITS, OURS, START, BuildEnvironment, BuildTimes, nothing_yet
+from bench.records.build_times import EDITS, OURS, START, BuildEnvironment, BuildTimes, Timing, nothing_yet
 from bench.records.run_file import read
 from generator.data.load import load
 from generator.languages.language import LANGUAGES, load_language
 from generator.pages.pages import pages_of
 from perf import content, served
+from perf.builders import ZENSICAL
 from perf.content import grown
 from perf.cost import Cost, cost_of
-from perf.run import Run, TimingPlan
+from perf.report import tables
+from perf.run import TimingPlan, TimingRun
 
 MB = 1e-3
-"""In GB."""
+"""A megabyte in GB."""
 
 
 def cost(tmp_path: Path, *programs: str, limit_s: float = 60) -> Cost:
@@ -52,14 +56,14 @@ def test_sleeping_costs_no_cpu_time_and_commands_add_up(tmp_path: Path) -> None:
 
 
 def test_the_memory_of_processes_that_run_at_once_counts_together(tmp_path: Path) -> None:
-    held = bytearray(b"x") * 500_000_000  # not what this process has held itself
+    held = bytearray(b"x") * 500_000_000  # the memory of this process must not count
     del held
     assert 200 * MB < (cost(tmp_path, LARGE).memory_gb or 0) < 300 * MB
     assert 400 * MB < (cost(tmp_path, WITH_CHILD.format(LARGE, LARGE)).memory_gb or 0) < 500 * MB
 
 
 def test_no_process_needs_no_memory(tmp_path: Path) -> None:
-    """What is over before anybody has looked is not known."""
+    """The memory of a process that ends before the first sample is unknown."""
     assert cost(tmp_path, "import time; time.sleep(.1)").memory_gb
     assert cost_of([("true",)], tmp_path, os.environ, tmp_path / "log.txt", 60).memory_gb != 0
 
@@ -99,12 +103,12 @@ def test_a_page_has_as_much_on_it_however_many_there_are() -> None:
     )
 
 
-@pytest.mark.parametrize("pages", [80, 800])  # 800 list their models by family, which are pages too
+@pytest.mark.parametrize("pages", [80, 800])  # with 800 pages, models have pages of families too
 def test_there_are_as_many_pages_as_were_asked_for(pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compileall, "compile_dir", lambda *_, **__: True)
     project = content.grow(ROOT, tmp_path / "grown", pages)
     results = load(project / "bench" / "results", tmp_path / "cache")
-    assert any(row["origin"] == "published" for row in results.newest_rows)  # of which the authored pages speak
+    assert any(row["origin"] == "published" for row in results.newest_rows)  # authored pages quote these
     assert len(pages_of(load_language("en"), results, project / "docs")) * len(LANGUAGES) == pages
 
 
@@ -121,7 +125,7 @@ TEXT = "---\ntitle: {0}\ndescription: A page.\n---\n\n# {0} {{#top}}\n\nA paragr
 
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TimingPlan:
-    """Twenty small pages. Charts and fonts made before are shared."""
+    """Return a plan with twenty small pages, which shares the cache of charts and fonts."""
     each = ("devices/each.md", "models/each.md")
     project = small_project(tmp_path / "small", "methodology.md", "data.md", *each)
     for name in ("methodology", "data"):
@@ -154,7 +158,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TimingPlan:
 def run(plan: TimingPlan, known: BuildTimes | None = None) -> tuple[BuildTimes, Sequence[BuildTimes]]:
     saved: list[BuildTimes] = []
     begun = known or nothing_yet(BuildEnvironment(device_name="x", commit=commit()), "python -m perf")
-    return Run(plan, begun, saved.append, print).all(), saved
+    return TimingRun(plan, begun, saved.append, print).all(), saved
 
 
 def test_every_edit_is_shown_timed_and_undone(plan: TimingPlan) -> None:
@@ -162,8 +166,22 @@ def test_every_edit_is_shown_timed_and_undone(plan: TimingPlan) -> None:
     assert [each.failure for each in found.timings] == [None] * 5
     assert {each.action for each in found.timings} == {START, *EDITS}
     assert all(each.wall_s and each.memory_gb for each in found.timings)
-    assert [len(each.timings) for each in saved] == [1, 2, 3, 4, 5]  # nothing is lost by an interruption
+    assert [len(each.timings) for each in saved] == [1, 2, 3, 4, 5]  # each is saved at once
     project = plan.work / "pages-20" / OURS
     assert "bench/results" not in "".join(map(str, project.rglob("edited.jsonl")))
     assert (project / "docs" / "methodology.md").read_text(encoding="utf-8") == TEXT.format("methodology")
-    assert run(plan, found) == (found, [])  # what is known is not timed again
+    assert run(plan, found) == (found, [])  # nothing is timed twice
+
+
+def test_the_report_shows_medians_ratios_and_failures() -> None:
+    known = nothing_yet(BuildEnvironment(device_name="x"), "python -m perf")
+    for name, seconds in ((OURS, 1.0), (ZENSICAL, 4.0)):
+        known = known.with_timing(Timing(builder=name, action="cold", size=80, repeat=0, wall_s=seconds, cpu_s=1.0))
+    known = known.with_timing(Timing(builder=ZENSICAL, action="warm", size=80, repeat=0, failure="no such page"))
+    console = Console(file=StringIO(), width=120)
+    for table in tables(known):
+        console.print(table)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    (cold, *_), (warm, *_) = ([line for line in lines if action in line] for action in ("cold", "warm"))
+    assert "4 (0.25 ×)" in cold
+    assert "failed" in warm

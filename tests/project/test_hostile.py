@@ -1,7 +1,7 @@
-"""Files from strangers: whatever is in them, they are read, or refused with what, where and how to mend it.
+"""Untrusted files: whatever they contain, they are read, or refused with what, where and a remedy.
 
 Valid files are mutated. The outcome is success or an `AtlasError`: no other error, no hang, no file elsewhere.
-Mutations that once did harm are kept as examples.
+Mutations that once caused a defect are kept as examples.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from test_importers_optimum_benchmark import REPORT
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.exchange import import_
-from bench.exchange.importers import MAX_BYTES, Given
+from bench.exchange.source_files import MAX_BYTES, ImportOptions
+from bench.exchange.transfer import import_
 from bench.records.run_file import MAX_LINE_BYTES, encode
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
@@ -37,12 +37,12 @@ from generator.languages.language import load_locale
 from generator.languages.page_source import parse_page
 
 few = settings(max_examples=1000 if THOROUGH else 8)
-"""Each takes a moment. By day they show that the examples are still read or refused; the night looks for new ones."""
+"""Each example takes a moment. Ordinary runs repeat known examples; thorough runs look for new ones."""
 
 
 @pytest.fixture(autouse=True)
 def told(survived: Survived) -> Iterator[None]:
-    """What was read becomes part of the record of faults."""
+    """Add the number of inputs to the record of injected faults."""
     readers.tried.clear()
     yield
     for place, times in readers.tried.items():
@@ -51,13 +51,13 @@ def told(survived: Survived) -> Iterator[None]:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests" / "findings").glob("*")), ids=lambda path: path.name)
 def test_what_the_fuzzer_has_found_is_read_or_refused(path: Path) -> None:
-    """Inputs that once did harm, named after their reader: see `tests/fuzz.py`."""
+    """Inputs that once caused a defect, named after their reader: see `tests/fuzz.py`."""
     (name,) = (name for name in readers.readers() if path.name.startswith(f"{name}-"))
     readers.readers()[name].read(path.read_bytes())
 
 
 def test_what_the_fuzzer_begins_with_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seeds that are refused would find nothing."""
+    """Mutations of a seed that is refused would find nothing."""
     monkeypatch.setattr(readers, "REFUSED", ())
     for reader in readers.readers().values():
         for seed in reader.seeds:
@@ -110,8 +110,10 @@ NAMED = ("cell.model", "cell.checkpoint", "cell.compile_mode", "environment.devi
 
 @pytest.mark.parametrize("place", NAMED)
 def test_names_that_would_be_code_or_a_path_are_refused(place: str, tmp_path: Path) -> None:
-    """What a model, device or version may be called goes into addresses, headings and commands that readers copy.
-    Where it becomes no path, a name in Markdown stays a name."""
+    """Names of models, devices and versions appear in addresses, headings and commands that readers copy.
+
+    In Markdown, a name stays a name.
+    """
     path = tmp_path / "r.jsonl"
     for name in (*CODE, *NAMES):
         if place == "run" or name not in HARMLESS:
@@ -125,7 +127,7 @@ def test_names_that_would_be_code_or_a_path_are_refused(place: str, tmp_path: Pa
 def test_a_file_without_line_ends_is_refused_before_it_is_read(tmp_path: Path, size: int) -> None:
     path = tmp_path / "r.jsonl"
     with path.open("wb") as file:
-        file.truncate(size)  # of zeros that take no space
+        file.truncate(size)  # zeros that take no space
     with pytest.raises(AtlasError, match="more than"):
         load(tmp_path)
     (finding,) = check([path], path)
@@ -210,13 +212,13 @@ def test_a_file_of_gigabytes_is_refused(source: str, tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
     with pytest.raises(AtlasError, match="more than"):
-        import_(source, Given(files=(path,), **TOLD), tmp_path / "out")
+        import_(source, ImportOptions(files=(path,), **TOLD), tmp_path / "out")
 
 
 @pytest.mark.parametrize("source", TABLE_NAMES)
 def test_what_has_no_end_is_no_file(source: str) -> None:
     with pytest.raises(AtlasError):
-        import_(source, Given(files=(Path("/dev/zero"),), **TOLD), Path("out"))
+        import_(source, ImportOptions(files=(Path("/dev/zero"),), **TOLD), Path("out"))
 
 
 def test_parquet_that_unpacks_to_more_than_it_is_is_refused(tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_parquet_that_unpacks_to_more_than_it_is_is_refused(tmp_path: Path) -> N
             writer.write_table(rows)
     assert path.stat().st_size < 50_000
     with pytest.raises(AtlasError, match="would unpack"):
-        import_("table", Given(files=(path,)), tmp_path / "out")
+        import_("table", ImportOptions(files=(path,)), tmp_path / "out")
 
 
 # ── Catalogs, glossary, pages ───────────────────────────────────────────────────────────────────────────────────────
@@ -367,7 +369,7 @@ HARD = (
 )
 
 
-@pytest.mark.timeout(60)  # the worst of them took longer than anybody waits
+@pytest.mark.timeout(60)  # the worst of them took far too long
 @pytest.mark.parametrize("text", HARD, ids=[text[:4] for text in HARD])
 def test_no_text_takes_forever(text: str) -> None:
     source = parse_page("index.md", f"# A {{#a}}\n\n{text}\n", "docs/index.md")

@@ -1,4 +1,4 @@
-"""Whatever the site ships has an owner and a licence, told in one list."""
+"""Everything that the site ships has an owner and a licence in one list."""
 
 from __future__ import annotations
 

@@ -28,8 +28,9 @@ from bench.plans.messages import Job, Machine, Preflight, Recipe, Request
 from bench.plans.plan import make_plan
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import Peaks, Record
-from bench.running import sweep
-from bench.running.executors import Ended
+from bench.running import resume, sweep
+from bench.running.executors import WorkerExit
+from bench.running.preflight import preflight
 from generator.languages.language import load_language
 from generator.pages.pages import render
 
@@ -102,9 +103,9 @@ def returns() -> Iterator[list[tuple[Stop, Any]]]:
 class InThisProcess:
     """An executor that measures here, where the profiler can see it. Messages are encoded as between processes."""
 
-    def run(self, request: Request, **_: Any) -> Ended:
+    def run(self, request: Request, **_: Any) -> WorkerExit:
         received = msgspec.json.decode(msgspec.json.encode(request), type=Preflight | Job)
-        return Ended(1.0, worker._answer(received, lambda _: None))
+        return WorkerExit(1.0, worker._answer(received, lambda _: None))
 
 
 class Silent:
@@ -119,9 +120,9 @@ def measure(folder: Path) -> Record:
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), processes=1, sampling=SHORT)
     plan = make_plan(profile, [Recipe(model="ViT", task="image-classification", shrunken=True)], "cpu")
     executor, reporter = InThisProcess(), cast(sweep.Reporter, Silent())
-    machine = sweep.preflight(executor, "cpu")
+    machine = preflight(executor, "cpu")
     assert isinstance(machine, Machine)
-    run_file = sweep.find_run(plan, machine, folder, is_ordinary=False)
+    run_file = resume.find_run(plan, machine, folder, is_ordinary=False)
     (record,) = sweep.run(plan, machine, run_file, executor, reporter)
     return record
 

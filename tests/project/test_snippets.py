@@ -41,7 +41,7 @@ FENCE = re.compile(r"(?ms)^(?P<indent>[ ]*)```(?P<kind>\w+)\n(?P<text>.*?)^(?P=i
 
 @dataclass(frozen=True)
 class Snippet:
-    """A fenced code block: where it begins, what it is written in, and its text without the indent of a tab."""
+    """A fenced code block: its place, its language, and its text without the indent of a tab."""
 
     page: Path
     line: int
@@ -78,7 +78,7 @@ def shrunken_processor(checkpoint: str, **_: Any) -> Any:
 
 
 def shrunken_model(auto: Any, checkpoint: str, /, *, dtype: torch.dtype = torch.float32, **_: Any) -> torch.nn.Module:
-    """What `auto.from_pretrained` would build, if `auto` is the class that serves the checkpoint."""
+    """Build what `auto.from_pretrained` would build, if `auto` is the right class for the checkpoint."""
     spec = spec_of(checkpoint).shrink()
     architecture = getattr(transformers, spec.architecture)
     config = architecture.config_class(**spec.config)
@@ -91,7 +91,7 @@ COMPILE = torch.compile
 
 
 def traced(model: Any, *, mode: str = "default", backend: str = "eager", **options: Any) -> Any:
-    """`torch.compile` without code generation. Refuses a mode that Inductor does not know."""
+    """Run `torch.compile` without code generation. Refuses a mode that Inductor does not know."""
     from torch._inductor import list_mode_options
 
     assert list_mode_options(mode) is not None
@@ -100,7 +100,7 @@ def traced(model: Any, *, mode: str = "default", backend: str = "eager", **optio
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A folder with a photo, classes that load shrunken models, and a compiler that only traces."""
+    """Provide a folder with a photo, classes that load shrunken models, and a compiler that only traces."""
     shutil.copy(IMAGE, tmp_path / "photo.jpg")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(transformers.AutoImageProcessor, "from_pretrained", shrunken_processor)
@@ -148,7 +148,7 @@ def test_snippets_that_go_on_from_the_first_program(page: Path, hub: None, artif
 
 @pytest.fixture
 def artifacts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tracing leaves no artifacts: what PyTorch would save stands for them, and is what it is asked to load."""
+    """Tracing produces no artifacts, so stand-ins are saved and loaded in their place."""
     content = b"artifacts"
 
     def load_artifacts(found: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The workflows: what they may do, whose code they run, and that their steps do what they say in a real repository."""
+"""The workflows: their permissions, the actions they run, and their steps in a real repository."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GRANTED = {
     ("benchmark", "measure"): {"contents": "read"},
     ("benchmark", "propose"): {"contents": "write", "pull-requests": "write"},
 }
-"""All that any job may do. More than this needs a reason, and a change here."""
+"""The permissions of all jobs. Another one needs a reason, and a change here."""
 
 
 def workflow(name: str) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def named(run: str, *planned: Any) -> list[Record]:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A clone with one run in it; its origin is beside it."""
+    """Return a clone with one run; its origin is beside it."""
     origin, clone = tmp_path / "origin.git", tmp_path / "clone"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(origin)], check=True)
     subprocess.run(["git", "clone", "-q", str(origin), str(clone)], check=True, capture_output=True)
@@ -167,7 +167,7 @@ def clone(tmp_path: Path) -> Path:
     git(clone, "push", "-q", "origin", "main")
     python = clone / ".venv/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')  # a link would lose its own environment
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')  # a link would lose its virtual environment
     python.chmod(0o755)
     return clone
 
@@ -188,7 +188,7 @@ def commit(clone: Path) -> None:
 
 
 def run_step(name: str, job: str, step: str, clone: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The script of a step, as a runner starts it."""
+    """Run the script of a step as a runner does."""
     script = next(each["run"] for each in workflow(name)["jobs"][job]["steps"] if each.get("id") == step)
     for variable in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
         environment[variable] = str(clone.parent / variable)
@@ -260,7 +260,7 @@ def test_a_record_at_fault_fails_the_check_in_its_place(clone: Path, mistake: An
 
 @pytest.fixture
 def gh(tmp_path: Path) -> Path:
-    """A stand-in for GitHub's command, which writes down how it was called."""
+    """Write a stand-in for GitHub's command that logs its arguments."""
     gh = tmp_path / "bin" / "gh"
     gh.parent.mkdir()
     gh.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$0.called"\n')

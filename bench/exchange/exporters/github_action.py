@@ -1,7 +1,7 @@
-"""The newest latency of each cell, as github-action-benchmark tracks it: a list of names, values, units and ranges.
+"""Export the newest latency of each cell for github-action-benchmark: names, values, units and ranges.
 
-Smaller is better (`tool: customSmallerIsBetter`). A name stands for the same cell in every run, so it tells no version.
-Failed cells have no latency and so no entry; `write` returns how many there are.
+Smaller is better (`tool: customSmallerIsBetter`). A cell has the same name in every run, so names contain no versions.
+Failed cells have no latency and therefore no entry; `write` returns how many there are.
 
     python -m bench export github-action-benchmark bench/results/measured --out benchmark.json
 """
@@ -20,16 +20,16 @@ from bench.statistics.statistics import summarize
 
 
 def write(records: Iterable[Record], path: Path) -> int:
-    """One JSON list. Returns how many cells failed, and are not in it."""
+    """Write a JSON list of entries, and return how many cells failed and are left out."""
     cells = list(make_side("records", records).cells.values())
     working = [cell for cell in cells if worst(cell).status in COMPARABLE]
-    found = [entry for cell in working for entry in entries(cell)]
-    path.write_text(json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    listed = [entry for cell in working for entry in entries(cell)]
+    path.write_text(json.dumps(listed, ensure_ascii=False, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return len(cells) - len(working)
 
 
 def entries(cell: Sequence[Record]) -> Iterator[dict[str, Any]]:
-    """One for each variant of a cell, given its processes."""
+    """Yield one entry for each variant of a cell, given the records of its processes."""
     one = cell[0]
     measurements = [record.measurement for record in cell if record.measurement]
     variants: dict[str, list[Variant]] = {

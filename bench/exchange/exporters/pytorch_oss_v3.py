@@ -1,9 +1,9 @@
-"""Records for PyTorch's benchmark database, format v3: one JSON object for each metric of each record.
+"""Export records for PyTorch's benchmark database, format v3: one JSON object per metric of each record.
 
-The format: https://github.com/pytorch/pytorch/wiki/PyTorch-OSS-benchmark-infra. Its own fields are filled as far as a
-record knows them; numbers of a measurement are metrics (both variants have the same ones, and tell themselves apart by
-`model.backend`), and what it has no field for stands in `benchmark.extra_info` under the name it has in a record. A
-failure is a metric `FAILURE_REPORT`. `bench.exchange.importers.pytorch_oss_v3` reads it back without loss.
+The format: https://github.com/pytorch/pytorch/wiki/PyTorch-OSS-benchmark-infra. The numbers of a measurement are
+metrics, and `model.backend` tells the two variants apart. Values without a field in the format go to
+`benchmark.extra_info`, under their names in a record. A failure is the metric `FAILURE_REPORT`. The importer of the
+same name reads everything back without loss.
 
     python -m bench export pytorch-oss-v3 --out benchmark-results/atlas.json
 """
@@ -19,25 +19,25 @@ from bench.records.record import Record
 from bench.records.tabular import flatten, to_text
 
 NAME = "Compile Atlas"
-"""Of the benchmark, by which our own files are known again."""
+"""The name of the benchmark, by which the importer recognises exports of the atlas."""
 
 BACKENDS = {"measurement.eager.": "eager", "measurement.compiled.": "inductor"}
-"""What the database calls an variant, by the beginning of its columns."""
+"""The database's name of each variant, by the prefix of its columns."""
 
 LATENCY, ROUNDS = "latency_ms", "rounds"
-"""The metric that holds all calls one after the other; and how many calls each round has, beside it."""
+"""The metric with all calls in one list, and the field beside it with the number of calls in each round."""
 
 FAILURE = "FAILURE_REPORT"
 
 
 def write(records: Iterable[Record], path: Path) -> None:
-    """One JSON list."""
+    """Write a JSON list of all metrics."""
     lines = (json.dumps(entry, ensure_ascii=False, allow_nan=False) for record in records for entry in entries(record))
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
 def entries(record: Record) -> Iterator[dict[str, Any]]:
-    """One object for each metric; a record without any has its failure for one."""
+    """Yield one object per metric; a record without metrics yields its failure."""
     columns = flatten(record)
     metrics = {name: value for name, value in columns.items() if _is_metric(name, value)}
     extra = {name: to_text(value) for name, value in columns.items() if name not in metrics}
@@ -64,7 +64,7 @@ def entries(record: Record) -> Iterator[dict[str, Any]]:
 
 
 def _is_metric(name: str, value: Any) -> bool:
-    """A number or several of a measurement."""
+    """Return whether a column of a measurement holds numbers."""
     if not name.startswith("measurement.") or isinstance(value, bool | str):
         return False
     return isinstance(value, int | float) or all(not isinstance(each, str) for each in value)
@@ -87,7 +87,7 @@ def _entry(
 
 
 def _common(record: Record) -> dict[str, Any]:
-    """When, on what and with which software."""
+    """Return the fields that all metrics of a record share: time, device and software."""
     cell, environment = record.cell, record.environment
     about = {"name": cell.device, "type": environment.device_name, "cpu_count": environment.cores}
     if environment.memory_gb:

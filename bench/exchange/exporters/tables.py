@@ -1,8 +1,7 @@
-"""Records as a table, CSV or Parquet: one row a record, every field of the schema a column, and a few figures beside.
+"""Export records as a CSV or Parquet table: one row per record, one column per field.
 
-Columns are those of `bench.records.tabular`, in its order; those that no record knows are left out. The last ones,
-`derived.…`,
-are what the raw samples say, for people who only want that: `python -m bench import table` passes over them.
+Columns are those of `bench.records.tabular`, in its order, without empty ones. The last columns, `derived.…`, hold
+latencies and speedup computed from the raw samples; `python -m bench import table` skips them.
 
     python -m bench export csv bench/results/measured --out records.csv
 """
@@ -22,13 +21,13 @@ from bench.records.tabular import COLUMNS, flatten, is_json, to_text
 from bench.statistics.statistics import speedup, summarize
 
 DERIVED = "derived."
-"""Begins the names of columns that follow from others."""
+"""The prefix of columns that follow from others."""
 
 FIGURES = tuple(f"{DERIVED}{name}" for name in ("eager_ms", "compiled_ms", "speedup"))
 
 
 def write_csv(records: Iterable[Record], path: Path) -> None:
-    """UTF-8, with a header; fields that are lists are JSON."""
+    """Write UTF-8 CSV with a header. Lists are JSON."""
     header, rows = _table(records)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -37,7 +36,7 @@ def write_csv(records: Iterable[Record], path: Path) -> None:
 
 
 def write_parquet(records: Iterable[Record], path: Path) -> None:
-    """Typed columns. Raises `AtlasError` where pyarrow isn't installed."""
+    """Write Parquet with typed columns. Raises `AtlasError` if pyarrow is not installed."""
     try:
         import pyarrow as pa  # noqa: PLC0415 - an extra
         import pyarrow.parquet  # noqa: PLC0415

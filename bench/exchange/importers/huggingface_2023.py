@@ -1,8 +1,8 @@
-"""The 2023 Hugging Face guide: 136 pairs of mean latencies, eager and compiled, as published records.
+"""Import the 2023 Hugging Face guide: 136 pairs of mean latencies, eager and compiled.
 
-Enters `huggingface_2023.csv` beside this module, copied from the tables of the guide "Optimize inference using
-torch.compile()" (Transformers documentation, Apache-2.0); leave 136 records. The figures are kept to the digit, the
-wrong ones too: what is doubtful about them is found by the data lint (`generator.data.lint`), which sees all records.
+Takes `huggingface_2023.csv` beside this module, a copy of the tables in the guide "Optimize inference using
+torch.compile()" (Transformers documentation, Apache-2.0); returns 136 records. All figures are kept as printed, even
+the wrong ones: the data lint (`generator.data.lint`) marks the doubtful ones.
 
     python -m bench import huggingface-2023
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from bench.errors import AtlasError
-from bench.exchange.importers import Given
+from bench.exchange.source_files import ImportOptions
 from bench.records.record import SCHEMA, Cell, Environment, Measurement, Record, Source, Status, Task, Variant
 
 RUN = "huggingface-2023"
@@ -30,15 +30,15 @@ SOURCE = Source(
 )
 OUT_OF_MEMORY = "OOM"
 
-# The guide's snippets load the weights without a dtype, which gives float32; it never says so in words.
+# The guide's snippets load the weights without a dtype, which gives float32; the text never says so.
 FLAGS = ("dtype-not-stated",)
-# The nightly and reduce-overhead tables say "unbatched" where the others say batch size 1.
+# The nightly and reduce-overhead tables write "unbatched" for batch size 1.
 UNBATCHED = "batch-size-worded-unbatched"
 
 
-def read(given: Given | None = None, table: Path = TABLE) -> Iterator[Record]:
-    """One record a row, in the order of the table. Raises `AtlasError` naming the row that cannot be read."""
-    if given and given.files:
+def read(options: ImportOptions | None = None, table: Path = TABLE) -> Iterator[Record]:
+    """Yield one record per row, in the order of the table. Raises `AtlasError` for a row that cannot be read."""
+    if options and options.files:
         raise AtlasError("huggingface-2023 has its table with it", where="FILE", remedy="name no file")
     with table.open(encoding="utf-8", newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):

@@ -1,10 +1,9 @@
-"""Reports of optimum-benchmark: JSON files with a configuration and the calls that were timed.
+"""Import reports of optimum-benchmark: JSON files with a configuration and timed calls.
 
-Enter `benchmark.json` files, which hold `config` and `report`: some with `torch_compile`, some without. Leave one
-record for each compiled one and its eager twin, the report whose configuration is the same but for compiling; a report
-without a twin is a record with one variant. The calls are kept as one round, in ms: both variants were measured one
-after the
-other, in processes of their own, and nothing pairs their calls.
+Takes `benchmark.json` files with `config` and `report`, some of them with `torch_compile`; returns one record for each
+compiled report and its eager twin, the report with the same configuration but no compilation. A report without a twin
+becomes a record with one variant. All calls form one round, in ms, because the two variants ran in separate processes
+and nothing pairs their calls.
 
     python -m bench import optimum-benchmark eager/benchmark.json compiled/benchmark.json --date 2026-11-02 …
 """
@@ -20,8 +19,8 @@ from typing import Any, cast
 import msgspec
 
 from bench.errors import AtlasError
-from bench.exchange.importers import NOT_INTERLEAVED, ONE_VARIANT, TASKS, Given, documents
 from bench.exchange.importers.pytorch_dynamo import NO_SIZE
+from bench.exchange.source_files import NOT_INTERLEAVED, ONE_VARIANT, TASKS, ImportOptions, documents
 from bench.records.record import (
     COMPILE_MODES,
     DEVICES,
@@ -52,14 +51,14 @@ class Report:
 
     path: Path
     is_compiled: bool
-    cell: Cell  # of an eager report with the mode `default`
+    cell: Cell  # eager reports have the compile mode `default`
     environment: Environment
     variant: Variant
     flags: tuple[str, ...]
 
     @property
     def twin(self) -> tuple[Any, ...]:
-        """What a report has in common with its twin; the batch may differ, and is then flagged."""
+        """What a report shares with its twin. The batch size may differ, and is then flagged."""
         cell = self.cell
         return (
             *(cell.checkpoint, cell.task, cell.device, cell.dtype, cell.autocast, cell.input_size, cell.weights),
@@ -67,9 +66,12 @@ class Report:
         )
 
 
-def read(given: Given) -> Iterator[Record]:
-    """One record a compiled report with its eager twin, and one for each that has none. Raises `AtlasError`."""
-    reports = [_report(path, given) for path in given.some_files("benchmark.json files")]
+def read(options: ImportOptions) -> Iterator[Record]:
+    """Yield one record for each compiled report, with its eager twin if any, and for each other eager report.
+
+    Raises `AtlasError`.
+    """
+    reports = [_report(path, options) for path in options.some_files("benchmark.json files")]
     eager = [report for report in reports if not report.is_compiled]
     paired: set[Path] = set()
     for compiled in (report for report in reports if report.is_compiled):
@@ -81,13 +83,13 @@ def read(given: Given) -> Iterator[Record]:
                 f"measures what {same[0].path} measures", where=str(same[1].path), remedy="name one of the two"
             )
         paired |= {twin.path} if twin else set()
-        yield _record(twin, compiled, given)
+        yield _record(twin, compiled, options)
     for alone in eager:
         if alone.path not in paired:
-            yield _record(alone, None, given)
+            yield _record(alone, None, options)
 
 
-def _report(path: Path, given: Given) -> Report:
+def _report(path: Path, options: ImportOptions) -> Report:
     _, document = next(documents(path))
     config, report = _part(path, document, "config"), _part(path, document, "report")
     backend, scenario, about = (_part(path, config, name) for name in ("backend", "scenario", "environment"))
@@ -102,7 +104,7 @@ def _report(path: Path, given: Given) -> Report:
     if device not in DEVICES:
         what = f"{device!r} is no known device"
         raise AtlasError(what, where=f"{path}: config.backend.device", remedy=f"known are {', '.join(DEVICES)}")
-    torch = given.torch or backend.get("version")
+    torch = options.torch or backend.get("version")
     if not torch:
         raise AtlasError(
             "does not say which torch", where=f"{path}: config.backend.version", remedy="add --torch 2.9.0"
@@ -132,7 +134,7 @@ def _report(path: Path, given: Given) -> Report:
             input_size=cast("tuple[int, int]", size) if known_size else None,
             autocast=autocast,
         ),
-        environment=_environment(path, device, str(torch), about, given),
+        environment=_environment(path, device, str(torch), about, options),
         variant=variant,
         flags=(*flags, *([] if known_size else [NO_SIZE]), *([] if variant.rounds_ms else [NO_CALLS])),
     )
@@ -146,12 +148,12 @@ def _part(path: Path, document: Any, name: str) -> Mapping[str, Any]:
 
 
 def _object(value: Any) -> Mapping[str, Any]:
-    """An empty one for what is none."""
+    """Return the value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def _dtype(path: Path, backend: Mapping[str, Any]) -> tuple[str, bool, tuple[str, ...]]:
-    """The type, whether under autocast, and flags."""
+    """Return the data type, whether autocast is on, and flags."""
     autocast = bool(backend.get("autocast_enabled") or backend.get("amp_autocast"))
     stated = backend.get("autocast_dtype" if autocast else "torch_dtype") or backend.get(
         "amp_dtype" if autocast else "dtype"
@@ -184,14 +186,15 @@ def _batch_size(path: Path, shapes: Mapping[str, Any]) -> int:
     return batch_size
 
 
-def _environment(path: Path, device: str, torch: str, about: Mapping[str, Any], given: Given) -> Environment:
+def _environment(path: Path, device: str, torch: str, about: Mapping[str, Any], options: ImportOptions) -> Environment:
     gpus = about.get("gpu")
     names = gpus if isinstance(gpus, list) else [gpus] if gpus else []
-    name = given.device_name or (about.get("cpu") if device == "cpu" else names[0] if names else None)
+    name = options.device_name or (about.get("cpu") if device == "cpu" else names[0] if names else None)
     memory = about.get("cpu_ram_mb")
     version = about.get("transformers_version")
+    name = name or options.needed("device_name", "on which device", '"NVIDIA T4"', path)
     return Environment(
-        device_name=str(name).strip() if name else given.needed("device_name", "on which device", '"NVIDIA T4"', path),
+        device_name=str(name).strip(),
         torch=torch,
         transformers=str(version) if version else None,
         python=about.get("python_version"),
@@ -202,7 +205,7 @@ def _environment(path: Path, device: str, torch: str, about: Mapping[str, Any], 
 
 
 def _variant(path: Path, report: Mapping[str, Any]) -> Variant:
-    """The forward pass: its calls, or where they weren't kept their median or mean."""
+    """Return the latencies of the forward pass: its calls, or their median or mean if the calls were not kept."""
     forward = next((part for name in ("forward", "call") if isinstance(part := report.get(name), dict)), None)
     latency = (forward or {}).get("latency")
     if not isinstance(latency, dict):
@@ -234,14 +237,14 @@ def _gb(memory: Mapping[str, Any], name: str) -> float | None:
     return float(value) * MEGABYTE_GB if value and _is_latency(value) and memory.get("unit", "MB") == "MB" else None
 
 
-def _record(eager: Report | None, compiled: Report | None, given: Given) -> Record:
+def _record(eager: Report | None, compiled: Report | None, options: ImportOptions) -> Record:
     one = compiled or eager
     assert one is not None
     batch_size = (eager or one).cell.batch_size
     differ = compiled is not None and compiled.cell.batch_size != batch_size
     files = [each.path.name for each in (eager, compiled) if each]
-    date = given.needed("date", "when it was measured", "2026-11-02", one.path)
-    given.dated(one.environment.torch)
+    date = options.needed("date", "when it was measured", "2026-11-02", one.path)
+    options.dated(one.environment.torch)
     is_pair = bool(eager and compiled)
     variant = compiled.variant if compiled else None
     if variant and differ:
@@ -258,6 +261,6 @@ def _record(eager: Report | None, compiled: Report | None, given: Given) -> Reco
         cell=msgspec.structs.replace(one.cell, batch_size=batch_size),
         environment=one.environment,
         measurement=Measurement(eager=eager.variant if eager else Variant(), compiled=variant, stop_reason="published"),
-        source=given.source(one.path, title="optimum-benchmark", date=date, files=files),
+        source=options.source(one.path, title="optimum-benchmark", date=date, files=files),
         flags=(*flags, *([NOT_INTERLEAVED] if is_pair else []), *([UNEQUAL_BATCHES] if is_pair and differ else [])),
     )

@@ -1,9 +1,9 @@
-"""Performance tables of PyTorch's own Dynamo benchmarks, as their `--performance --output` writes them.
+"""Import performance tables of PyTorch's Dynamo benchmarks, as `--performance --output` writes them.
 
-Enter `<backend>_<suite>_<type>_inference_<device>_performance.csv`, and beside it the `…_accuracy.csv` of the same run
-if there is one: it says why a model failed. Leave one record for each model that sees images; others are left out, and
-named. The tables say neither which GPU it was nor which torch: `--device-name` and `--torch` do. They hold a speedup
-and the compiled median, so eager is the product of both, and is flagged so.
+Takes `<backend>_<suite>_<type>_inference_<device>_performance.csv`, and the `…_accuracy.csv` of the same run if there
+is one, which says why a model failed; returns one record for each model that takes images, and logs the others. The
+tables do not name the GPU or torch: `--device-name` and `--torch` do. They hold the speedup and the compiled median, so
+the eager latency is their product, and is flagged.
 
     python -m bench import pytorch-dynamo FILE --device-name "NVIDIA A100-SXM4-40GB" --torch 2.9.0 --url … --licence …
 """
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import AtlasError
-from bench.exchange.importers import Given, Row, csv_rows
 from bench.exchange.importers.timm import FLAGS, NO_MODE, NO_TYPE
+from bench.exchange.source_files import ImportOptions, SourceRow, csv_rows
 from bench.records.record import (
     DEVICES,
     DTYPES,
@@ -66,7 +66,7 @@ ACCURACY = {
     "timeout": Status.TIMEOUT,
     "infra_error": Status.CRASH,
 }
-"""Our statuses by those of the accuracy tables."""
+"""The status of a record by that of the accuracy table."""
 
 CLASSIFIERS = (
     *("alexnet", "densenet121", "mnasnet1_0", "mobilenet_v2", "mobilenet_v3_large", "phlippe_densenet"),
@@ -88,7 +88,8 @@ TASKS: Mapping[str, Task] = {
     **dict.fromkeys(DETECTORS, "object-detection"),
     **dict.fromkeys(SEGMENTERS, "image-segmentation"),
 }
-"""Those models of TorchBench that take images. In the timm suite all classify, in the huggingface suite all read."""
+"""The TorchBench models that take images. All models of the timm suite classify images; those of the huggingface suite
+take text."""
 
 COLUMNS = ("dev", "name", "batch_size", "speedup", "abs_latency")
 ACCURACY_COLUMNS = ("dev", "name", "accuracy")
@@ -104,7 +105,7 @@ NO_REASON = "the source marks the model as failed and doesn't say why"
 
 @dataclass(frozen=True)
 class Setting:
-    """What rows have in common: what a file name says, or the command line."""
+    """What all rows of a table share: from its file name or the command line."""
 
     suite: str
     dtype: str
@@ -114,13 +115,13 @@ class Setting:
     flags: tuple[str, ...]
 
     def task(self, model: str) -> Task | None:
-        """None for a model that takes no images."""
+        """Return the model's task, or None if it takes no images."""
         return "image-classification" if self.suite == "timm" else TASKS.get(model)
 
 
-def read(given: Given) -> Iterator[Record]:
-    """One record a row of each performance table. Raises `AtlasError`."""
-    files = given.some_files("a table such as inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv")
+def read(options: ImportOptions) -> Iterator[Record]:
+    """Yield one record per row of each performance table. Raises `AtlasError`."""
+    files = options.some_files("a table such as inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv")
     accuracy = {path for path in files if path.name.endswith("_accuracy.csv")}
     used = set()
     for path in files:
@@ -129,18 +130,18 @@ def read(given: Given) -> Iterator[Record]:
         beside = path.with_name(path.name.replace("_performance.csv", "_accuracy.csv"))
         if beside in accuracy:
             used.add(beside)
-        yield from _records(path, beside if beside in accuracy else None, given)
+        yield from _records(path, beside if beside in accuracy else None, options)
     for path in sorted(accuracy - used):
         raise AtlasError("has no performance table beside it", where=str(path), remedy="name that one too")
 
 
-def _records(path: Path, beside: Path | None, given: Given) -> Iterator[Record]:
-    setting = setting_of(path, given)
-    torch = given.needed("torch", "which torch was measured", "2.9.0", path)
-    device_name = given.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)
-    date, dated = given.dated(torch)
+def _records(path: Path, beside: Path | None, options: ImportOptions) -> Iterator[Record]:
+    setting = setting_of(path, options)
+    torch = options.needed("torch", "which torch was measured", "2.9.0", path)
+    device_name = options.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)
+    date, dated = options.dated(torch)
     files = [each.name for each in (path, beside) if each]
-    source = given.source(path, title="PyTorch: Dynamo benchmarks", date=date, files=files, note=NOTE)
+    source = options.source(path, title="PyTorch: Dynamo benchmarks", date=date, files=files, note=NOTE)
     statuses = _statuses(beside) if beside else {}
     environment = Environment(device_name=device_name, torch=torch)
     run = file_slug(f"dynamo-{path.stem.removesuffix('_performance')}-{device_name}-torch-{torch}")
@@ -156,15 +157,15 @@ def _records(path: Path, beside: Path | None, given: Given) -> Iterator[Record]:
             continue
         yield record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
     if left_out:
-        given.tell(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
+        options.log(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
 
 
-def setting_of(path: Path, given: Given) -> Setting:
-    """From the name of the file, or from what was given where it is not named as usual. Raises `AtlasError`."""
+def setting_of(path: Path, options: ImportOptions) -> Setting:
+    """Return the setting from the file name, or from the options if the name is unusual. Raises `AtlasError`."""
     match = NAME.fullmatch(path.name)
     if match and match["mode"] == "training":
-        raise AtlasError("is of training; the atlas is about inference", where=str(path), remedy="leave it out")
-    if not match and not (given.dtype and given.compile_mode):
+        raise AtlasError("holds training results; the atlas is about inference", where=str(path), remedy="leave it out")
+    if not match and not (options.dtype and options.compile_mode):
         raise AtlasError(
             "is not named as the Dynamo benchmarks name their tables: <backend>_<suite>_<type>_inference_<device>_"
             "performance.csv",
@@ -172,39 +173,39 @@ def setting_of(path: Path, given: Given) -> Setting:
             remedy="name it so, or add --dtype and --compile-mode",
         )
     backend = match["backend"] if match else ""
-    if not given.compile_mode and backend not in MODES:
+    if not options.compile_mode and backend not in MODES:
         known = ", ".join(MODES)
         raise AtlasError(
             f"backend {backend!r} is no mode of torch.compile",
             where=str(path),
             remedy=f"known are {known}; for another name of the same add --compile-mode",
         )
-    mode, dynamic = (given.compile_mode, None) if given.compile_mode else MODES[backend]
+    mode, dynamic = (options.compile_mode, None) if options.compile_mode else MODES[backend]
     return setting(
-        match["suite"] if match else "torchbench", given.dtype or (match["dtype"] if match else ""), mode, dynamic
+        match["suite"] if match else "torchbench", options.dtype or (match["dtype"] if match else ""), mode, dynamic
     )
 
 
 def setting(suite: str, dtype: str, compile_mode: str | None, dynamic: bool | None = None) -> Setting:
-    """With the flags that follow from it; without a mode it is torch's own."""
+    """Return a setting with the flags that follow from it. Without a mode, it has torch's default."""
     autocast = dtype == "amp"
     flags = (*FLAGS, NO_SIZE, DERIVED, *([NO_TYPE] if autocast else []), *([] if compile_mode else [NO_MODE]))
     return Setting(suite, dtype, autocast, compile_mode or "default", dynamic, flags)
 
 
 def _statuses(path: Path) -> dict[tuple[str, str], str]:
-    """What the accuracy table says of each model, by device and name."""
-    found = {}
+    """Return the accuracy of each model by device and name."""
+    statuses = {}
     for row in csv_rows(path, ACCURACY_COLUMNS, "an accuracy table of the Dynamo benchmarks"):
         if row.text("accuracy") not in ACCURACY:
             known = ", ".join(ACCURACY)
             raise row.wrong("accuracy", f"{row.text('accuracy')!r} is not known", f"known are {known}")
-        found[row.text("dev"), row.text("name")] = row.text("accuracy")
-    return found
+        statuses[row.text("dev"), row.text("name")] = row.text("accuracy")
+    return statuses
 
 
 def record(
-    row: Row,
+    row: SourceRow,
     setting: Setting,
     run: str,
     environment: Environment,
@@ -213,18 +214,18 @@ def record(
     *,
     accuracy: str | None = None,
 ) -> Record:
-    """One row as a record, failed ones too: their speedup is 0."""
+    """Return the record of one row. A failed model has a speedup of 0. Raises `AtlasError`."""
     name, device = row.text("name"), row.text("dev")
     if device not in DEVICES:
         raise row.wrong("dev", f"{device!r} is no device of torch that is known", f"known are {', '.join(DEVICES)}")
     on_cpu, task = device == "cpu", setting.task(name)
     assert task is not None
-    dtype = setting.dtype if not setting.autocast else "bfloat16" if on_cpu else "float16"  # torch's own
+    dtype = setting.dtype if not setting.autocast else "bfloat16" if on_cpu else "float16"  # torch's default
     if dtype not in DTYPES:
         raise row.wrong("dtype", f"{dtype!r} is not known", f"known are {', '.join(DTYPES)}, amp")
     batch_size, ratio = row.count("batch_size", zero=True), row.number("speedup", zero=True)
     status = ACCURACY[accuracy] if accuracy else Status.PASS if ratio else Status.FAIL_TO_RUN
-    if not ratio and status is Status.PASS:  # accuracy is checked with another batch
+    if not ratio and status is Status.PASS:  # accuracy is checked with another batch size
         status = Status.FAIL_TO_RUN
     stated = f"the source says {accuracy}" if accuracy and ACCURACY[accuracy] is not Status.PASS else NO_REASON
     return Record(
@@ -258,7 +259,7 @@ def record(
     )
 
 
-def _measurement(row: Row, ratio: float) -> Measurement:
+def _measurement(row: SourceRow, ratio: float) -> Measurement:
     compiled_ms, seconds = row.number("abs_latency"), row.known("compilation_latency", zero=True)
     return Measurement(
         eager=Variant(

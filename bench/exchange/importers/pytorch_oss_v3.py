@@ -1,9 +1,8 @@
-"""Results in the format of PyTorch's benchmark database, v3: JSON, one object for each metric.
+"""Import files in the format of PyTorch's benchmark database, v3: JSON with one object per metric.
 
-Enter files that `python -m bench export pytorch-oss-v3` wrote, which come back as they were; or files of PyTorch's own
-Dynamo benchmarks, whose metrics are `speedup` and `abs_latency` (`bench.exchange.importers.pytorch_dynamo` says what
-these can't
-tell). Other benchmarks of that database don't compare eager with compiled, and are refused.
+Takes files that `python -m bench export pytorch-oss-v3` wrote, and returns the exported records; or takes files of the
+Dynamo benchmarks, with the metrics `speedup` and `abs_latency` (see `bench.exchange.importers.pytorch_dynamo` for what
+they lack). Refuses other benchmarks of that database, because they do not compare eager with compiled.
 
     python -m bench import pytorch-oss-v3 atlas.json --out records
 """
@@ -18,8 +17,8 @@ from typing import Any
 
 from bench.errors import AtlasError
 from bench.exchange.exporters.pytorch_oss_v3 import BACKENDS, FAILURE, LATENCY, NAME, ROUNDS
-from bench.exchange.importers import Given, Row, documents
 from bench.exchange.importers.pytorch_dynamo import ACCURACY, NOTE, record, setting
+from bench.exchange.source_files import ImportOptions, SourceRow, documents
 from bench.records.record import COMPILE_MODES, Environment, Record
 from bench.records.run_file import file_slug
 from bench.records.tabular import COLUMNS, from_text, unflatten
@@ -27,23 +26,23 @@ from bench.records.tabular import COLUMNS, from_text, unflatten
 REMEDY = "take the file from its source again"
 
 METRICS = {"speedup", "abs_latency", "compilation_latency", "eager_peak_mem", "dynamo_peak_mem", "accuracy"}
-"""Those of the Dynamo benchmarks that are read."""
+"""The metrics of the Dynamo benchmarks that are read."""
 
 _PREFIXES = {backend: prefix for prefix, backend in BACKENDS.items()}
 
 
-def read(given: Given) -> Iterator[Record]:
-    """One record for each set of metrics that tell of the same. Raises `AtlasError`."""
-    for path in given.some_files("a file of PyTorch's benchmark database"):
+def read(options: ImportOptions) -> Iterator[Record]:
+    """Yield one record for each group of metrics of the same cell and process. Raises `AtlasError`."""
+    for path in options.some_files("a file of PyTorch's benchmark database"):
         entries = list(_entries(path))
         ours = [entry for entry in entries if entry[1]["benchmark"].get("name") == NAME]
         theirs = [entry for entry in entries if entry[1]["benchmark"].get("name") != NAME]
         yield from _our_records(ours)
-        yield from _dynamo_records(path, theirs, given)
+        yield from _dynamo_records(path, theirs, options)
 
 
 Entry = tuple[str, Mapping[str, Any]]
-"""Where it stands, and what it says."""
+"""The place of an object in its file, and the object."""
 
 
 def _entries(path: Path) -> Iterator[Entry]:
@@ -59,7 +58,7 @@ def _entries(path: Path) -> Iterator[Entry]:
             yield place, entry
 
 
-# ── Our own ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Exports of the atlas ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _our_records(entries: list[Entry]) -> Iterator[Record]:
@@ -84,7 +83,7 @@ def _extra(where: str, part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _column(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The column that a metric stands for."""
+    """Return the column of a record that holds this metric, with its value."""
     metric, backend = entry["metric"], entry["model"].get("backend")
     name, values = metric["name"], metric.get("benchmark_values")
     if name == FAILURE:
@@ -117,7 +116,7 @@ def _rounds(values: list[Any], lengths: Any, where: str) -> list[list[Any]]:
 # ── The Dynamo benchmarks ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _dynamo_records(path: Path, entries: list[Entry], given: Given) -> Iterator[Record]:
+def _dynamo_records(path: Path, entries: list[Entry], options: ImportOptions) -> Iterator[Record]:
     groups: dict[tuple[str, ...], list[Entry]] = {}
     for where, entry in entries:
         benchmark, model = entry["benchmark"], entry["model"]
@@ -134,36 +133,36 @@ def _dynamo_records(path: Path, entries: list[Entry], given: Given) -> Iterator[
         where, first = group[0]
         metrics = {entry["metric"]["name"]: (place, entry) for place, entry in group}
         if not {"speedup", "abs_latency"} <= metrics.keys():
-            found = ", ".join(sorted(metrics))
-            what = f"compares nothing: {name} has {found}, and no speedup and abs_latency"
+            names = ", ".join(sorted(metrics))
+            what = f"compares nothing: {name} has {names}, and no speedup and abs_latency"
             raise AtlasError(
                 what, where=where, remedy="give a file of the Dynamo benchmarks, or one of our own exports"
             )
         setup = setting(
             "timm" if origin.startswith("timm") else origin or "torchbench",
-            given.dtype or dtype,
-            given.compile_mode or (backend if backend in COMPILE_MODES else None),
+            options.dtype or dtype,
+            options.compile_mode or (backend if backend in COMPILE_MODES else None),
         )
         if setup.task(name) is None:
             left_out.append(name)
             continue
-        environment, dated = _environment(path, first, given), _date(first)
-        date, flags = (dated, ()) if dated and not given.date else given.dated(environment.torch)
-        source = given.source(path, title="PyTorch: Dynamo benchmarks", date=date, files=[path.name], note=NOTE)
+        environment, dated = _environment(path, first, options), _date(first)
+        date, flags = (dated, ()) if dated and not options.date else options.dated(environment.torch)
+        source = options.source(path, title="PyTorch: Dynamo benchmarks", date=date, files=[path.name], note=NOTE)
         cells = {metric: _text(metrics[metric]) for metric in METRICS & metrics.keys()}
         batch_size = str(_extra(where, first["benchmark"]).get("batch_size") or 0)
-        row = Row(where, {"name": name, "dev": device, "batch_size": batch_size, **cells})
+        row = SourceRow(where, {"name": name, "dev": device, "batch_size": batch_size, **cells})
         accuracy = cells.get("accuracy")
         if accuracy is not None and accuracy not in ACCURACY:
             raise row.wrong("accuracy", f"{accuracy!r} is not known", f"known are {', '.join(ACCURACY)}")
         run = file_slug(f"dynamo-{backend}-{origin}-{dtype}-{environment.device_name}-torch-{environment.torch}")
         yield record(row, setup, run, environment, source, flags, accuracy=accuracy)
     if left_out:
-        given.tell(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
+        options.log(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
 
 
 def _text(placed: Entry) -> str:
-    """The value of a metric: a number, or where it is a word that which stands in the extra information."""
+    """Return the value of a metric as text. Values that are no numbers are in the extra information."""
     where, entry = placed
     metric = entry["metric"]
     values = metric.get("benchmark_values") or _extra(where, metric).get("benchmark_values")
@@ -172,15 +171,15 @@ def _text(placed: Entry) -> str:
     return str(values[0])
 
 
-def _environment(path: Path, entry: Mapping[str, Any], given: Given) -> Environment:
+def _environment(path: Path, entry: Mapping[str, Any], options: ImportOptions) -> Environment:
     runners, dependencies = entry.get("runners"), entry.get("dependencies")
     about = runners[0] if isinstance(runners, list) and runners and isinstance(runners[0], dict) else {}
     pytorch = dependencies.get("pytorch") if isinstance(dependencies, dict) else None
     torch = pytorch.get("version") if isinstance(pytorch, dict) else None
-    name = given.device_name or about.get("gpu_info") or about.get("type")
+    name = options.device_name or about.get("gpu_info") or about.get("type")
     return Environment(
-        device_name=str(name or given.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)),
-        torch=str(given.torch or torch or given.needed("torch", "which torch was measured", "2.9.0", path)),
+        device_name=str(name or options.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)),
+        torch=str(options.torch or torch or options.needed("torch", "which torch was measured", "2.9.0", path)),
     )
 
 
@@ -188,5 +187,5 @@ def _date(entry: Mapping[str, Any]) -> str | None:
     timestamp = entry.get("timestamp")
     try:
         return datetime.fromtimestamp(timestamp, UTC).date().isoformat() if isinstance(timestamp, int) else None
-    except (ValueError, OverflowError, OSError):  # of no year that there is
+    except (ValueError, OverflowError, OSError):  # outside the range of dates
         return None

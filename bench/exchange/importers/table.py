@@ -1,6 +1,7 @@
-"""Records from a table that `python -m bench export` wrote: CSV or Parquet.
+"""Import a CSV or Parquet table that `python -m bench export` wrote.
 
-Columns are fields of records; those that begin with `derived.` follow from others, and are passed over.
+Takes a table whose columns are fields of records; returns the records. Skips columns that begin with `derived.`, which
+follow from others.
 
     python -m bench import table records.csv --out records
 """
@@ -13,17 +14,17 @@ from typing import Any
 
 from bench.errors import AtlasError
 from bench.exchange.exporters.tables import DERIVED
-from bench.exchange.importers import MAX_BYTES, Given, csv_rows, refuse_large
+from bench.exchange.source_files import MAX_BYTES, ImportOptions, csv_rows, refuse_large
 from bench.records.record import Record
 from bench.records.tabular import from_text, unflatten
 
 MAX_ROWS = 1_000_000
-"""Of a Parquet file, whose rows may take next to no space until they are unpacked."""
+"""The limit for Parquet files, whose rows may take almost no space until they are unpacked."""
 
 
-def read(given: Given) -> Iterator[Record]:
-    """One record a row. Raises `AtlasError`."""
-    for path in given.some_files("a .csv or .parquet file"):
+def read(options: ImportOptions) -> Iterator[Record]:
+    """Yield one record per row. Raises `AtlasError`."""
+    for path in options.some_files("a .csv or .parquet file"):
         yield from _from_parquet(path) if path.suffix == ".parquet" else _from_csv(path)
 
 
@@ -48,12 +49,12 @@ def _from_parquet(path: Path) -> Iterator[Record]:
             what = f"would unpack to {file.metadata.num_rows:,} rows of {unpacked:,} bytes together"
             raise AtlasError(what, where=str(path), remedy="import it in parts")
         rows = (row for batch in file.iter_batches(1000) for row in batch.to_pylist())
-        yield from _of_rows(rows, path)
+        yield from _from_rows(rows, path)
     except (OSError, pa.ArrowException, ValueError) as error:
         raise AtlasError(f"cannot be read: {error}", where=str(path), remedy="export it again") from None
 
 
-def _of_rows(rows: Iterator[dict[str, Any]], path: Path) -> Iterator[Record]:
+def _from_rows(rows: Iterator[dict[str, Any]], path: Path) -> Iterator[Record]:
     for number, row in enumerate(rows, start=1):
         known = {name: value for name, value in row.items() if value is not None and not name.startswith(DERIVED)}
         yield unflatten(known, f"{path}: row {number}")

@@ -1,10 +1,9 @@
-"""Inference benchmarks of pytorch-image-models: CSV files whose names say what they were measured on.
+"""Import inference benchmarks of pytorch-image-models: CSV files whose names describe the setup.
 
-Enter `benchmark-infer-<type>-<layout>-pt<torch>-<cuda>-<device>[-dynamo].csv`, as in the folder `results` of
-https://github.com/huggingface/pytorch-image-models (Apache-2.0); leave one record for each model and image size. A file
-with `-dynamo` is the compiled variant of the one that is named likewise without. Its author let each run take the
-largest
-batch that fits, so most models have variants of different batch sizes: those are flagged, and have no speedup.
+Takes `benchmark-infer-<type>-<layout>-pt<torch>-<cuda>-<device>[-dynamo].csv`, as in the folder `results` of
+https://github.com/huggingface/pytorch-image-models (Apache-2.0); returns one record for each model and image size. A
+file with `-dynamo` is the compiled variant of the file with the same name without it. Each run took the largest batch
+that fits, so some models have variants of different batch sizes, which are flagged and have no speedup.
 
     python -m bench import timm benchmark-infer-amp-nchw-pt240-cu124-rtx4090*.csv --out records
 """
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import AtlasError
-from bench.exchange.importers import NOT_INTERLEAVED, ONE_VARIANT, Given, Row, csv_rows
+from bench.exchange.source_files import NOT_INTERLEAVED, ONE_VARIANT, ImportOptions, SourceRow, csv_rows
 from bench.records.record import (
     SCHEMA,
     UNEQUAL_BATCHES,
@@ -47,22 +46,22 @@ PRECISIONS = {
     "amp_fp16": ("float16", True),
     "amp_bf16": ("bfloat16", True),
 }
-"""Data type and whether operations choose it under autocast. `amp` doesn't say its type: torch's own is float16."""
+"""Data type and whether autocast is on. `amp` does not state its type: torch's default is float16."""
 
 COLUMNS = ("model", "infer_img_size", "infer_samples_per_sec", "infer_step_time", "infer_batch_size")
-MACS = "infer_gmacs"  # in 1e9 multiply-accumulates an image, where they were counted
+MACS = "infer_gmacs"  # 1e9 multiply-accumulates per image, if they were counted
 
 NOTE = "mean over consecutive calls with one batch, after a warm-up; throughput includes the loop around them"
 
-FLAGS = ("weights-not-stated",)  # its script makes random ones, unless it is asked for others
+FLAGS = ("weights-not-stated",)  # timm's script uses random ones by default
 NO_TYPE = "autocast-type-not-stated"
-NO_MODE = "compile-mode-not-stated"  # its script takes that of torch, unless it is asked for another
+NO_MODE = "compile-mode-not-stated"  # timm's script uses torch's default unless given another
 NO_DEVICE = "device-as-the-file-is-named"
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a file name says, apart from the variant."""
+    """The setup in a file name, without the variant."""
 
     precision: str
     layout: str
@@ -76,7 +75,7 @@ class Setup:
 
     @property
     def device_name(self) -> str:
-        """The product that is meant, or the name as it is."""
+        """The full product name if the abbreviation is known, else the name in the file name."""
         if match := re.fullmatch(r"(?:rtx_?)?([2345]0\d0)(_?ti)?", self.device):
             return f"NVIDIA GeForce RTX {match[1]}{' Ti' if match[2] else ''}"
         if match := re.fullmatch(r"i(\d)_(\d+\w*)", self.device):
@@ -84,35 +83,35 @@ class Setup:
         return {"pro6000maxq": "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"}.get(self.device, self.device)
 
 
-Figures = Mapping[tuple[str, int], Row]
+Figures = Mapping[tuple[str, int], SourceRow]
 """Rows by model and image size."""
 
 
-def read(given: Given) -> Iterator[Record]:
-    """One record for each model and image size of each setup, in the order of its eager file. Raises `AtlasError`."""
+def read(options: ImportOptions) -> Iterator[Record]:
+    """Yield one record for each setup, model and image size, in the order of the eager file. Raises `AtlasError`."""
     variants: dict[Setup, dict[str, Path]] = {}
-    for path in given.some_files(f"files such as {EXAMPLE}"):
+    for path in options.some_files(f"files such as {EXAMPLE}"):
         setup, variant = parse(path)
         if variant in variants.setdefault(setup, {}):
             raise AtlasError(
-                f"are the {variant} figures that {variants[setup][variant]} has already",
+                f"holds the same {variant} figures as {variants[setup][variant]}",
                 where=str(path),
                 remedy="name one of them",
             )
         variants[setup][variant] = path
-    if given.device_name and len({setup.device for setup in variants}) > 1:
-        raise AtlasError("the files are of several devices", where="--device-name", remedy="import them one by one")
+    if options.device_name and len({setup.device for setup in variants}) > 1:
+        raise AtlasError("the files are from several devices", where="--device-name", remedy="import them one by one")
     for setup, files in variants.items():
-        yield from _records(setup, files, given)
+        yield from _records(setup, files, options)
 
 
 def parse(path: Path) -> tuple[Setup, str]:
-    """The setup and the variant that a file name stands for. Raises `AtlasError` for another name."""
+    """Return the setup and the variant of a file name. Raises `AtlasError` for any other name."""
     match = NAME.fullmatch(path.name)
     if match is None:
         raise AtlasError("is not named as timm names its results", where=str(path), remedy=f"name it as {EXAMPLE}")
     if match["bench"] == "train":
-        raise AtlasError("is of training; the atlas is about inference", where=str(path), remedy="leave it out")
+        raise AtlasError("holds training results; the atlas is about inference", where=str(path), remedy="leave it out")
     if match["precision"] not in PRECISIONS:
         known = ", ".join(PRECISIONS)
         raise AtlasError(f"{match['precision']!r} is no known type", where=str(path), remedy=f"known are {known}")
@@ -122,18 +121,18 @@ def parse(path: Path) -> tuple[Setup, str]:
     return setup, "compiled" if match["compiled"] else "eager"
 
 
-def _records(setup: Setup, files: Mapping[str, Path], given: Given) -> Iterator[Record]:
+def _records(setup: Setup, files: Mapping[str, Path], options: ImportOptions) -> Iterator[Record]:
     eager, compiled = (_figures(files[variant]) if variant in files else {} for variant in ("eager", "compiled"))
-    date, dated = given.dated(setup.torch)
+    date, dated = options.dated(setup.torch)
     source = Source(
-        title=given.title or "pytorch-image-models: inference benchmarks",
-        url=given.url or URL,
+        title=options.title or "pytorch-image-models: inference benchmarks",
+        url=options.url or URL,
         date=date,
-        licence=given.licence or "Apache-2.0",
+        licence=options.licence or "Apache-2.0",
         note=NOTE,
         files=tuple(sorted(path.name for path in files.values())),
     )
-    device_name = given.device_name or setup.device_name
+    device_name = options.device_name or setup.device_name
     environment = Environment(
         device_name=device_name,
         torch=setup.torch,
@@ -151,20 +150,20 @@ def _records(setup: Setup, files: Mapping[str, Path], given: Given) -> Iterator[
 
 
 def _figures(path: Path) -> Figures:
-    found: dict[tuple[str, int], Row] = {}
+    rows: dict[tuple[str, int], SourceRow] = {}
     for row in csv_rows(path, COLUMNS, "a result file of timm"):
         key = (row.text("model"), row.count("infer_img_size"))
-        if key in found:
-            first = found[key].where.rpartition(":")[2]
+        if key in rows:
+            first = rows[key].where.rpartition(":")[2]
             raise row.wrong("model", f"{key[0]} at {key[1]} pixels is in line {first} already", "remove one of the two")
-        found[key] = row
-    return found
+        rows[key] = row
+    return rows
 
 
 def _record(
     setup: Setup,
-    eager: Row | None,
-    compiled: Row | None,
+    eager: SourceRow | None,
+    compiled: SourceRow | None,
     environment: Environment,
     source: Source,
     flags: tuple[str, ...],
@@ -209,8 +208,8 @@ def _record(
     )
 
 
-def _variant(row: Row | None, cell_batch_size: int) -> Variant:
-    """What the row says; nothing for none."""
+def _variant(row: SourceRow | None, cell_batch_size: int) -> Variant:
+    """Return the latencies of a row; empty without a row."""
     if row is None:
         return Variant()
     batch_size = row.count("infer_batch_size")

@@ -29,7 +29,7 @@ def bench(*arguments: str) -> int:
 
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Sweeps with workers that need no torch."""
+    """Run sweeps with workers that need no torch."""
     monkeypatch.setattr(executors, "LocalProcesses", lambda: STUB)
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
     monkeypatch.setattr(doctor, "complaints", lambda: [Complaint("battery", "there is no plug", "plug it in")])
@@ -113,7 +113,7 @@ def test_a_run_measures_reports_and_is_not_repeated(tmp_path: Path, capsys: pyte
     assert bench(*arguments) == 0
     text = capsys.readouterr().out
     assert "[1/4] ViT" in text
-    assert text.count("careful: battery: there is no plug\n  remedy: plug it in\n") == 1
+    assert text.count("warning: battery: there is no plug\n  remedy: plug it in\n") == 1
     assert re.search(r"^ViT +\d\d\.\d+ +\d\d?\.\d+ +[12]\.\d+× .* 2  pass$", text, re.MULTILINE)
     assert re.search(r"^ConvNeXT +– .*oom$", text, re.MULTILINE)
     (path,) = (tmp_path / "out").glob("*.jsonl")
@@ -228,7 +228,7 @@ def test_check_counts_files_and_lists_faults(tmp_path: Path, capsys: pytest.Capt
     assert bench("check", str(tmp_path)) == 1
     text = capsys.readouterr().out
     assert f"{tmp_path / 'r.jsonl'}:3: not valid JSON" in text
-    assert f"{tmp_path / 'r.jsonl'}:4: cell: says again what line 1 says" in text
+    assert f"{tmp_path / 'r.jsonl'}:4: cell: repeats line 1" in text
     assert "2 faults" in text
 
 

@@ -1,4 +1,4 @@
-"""The synthetic archives are sound: what is timed on them would be worth nothing otherwise."""
+"""The synthetic archives are valid, or timings on them would be worthless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports: whatever a record holds comes back from a table and from PyTorch's format; each format is what it claims."""
+"""Exports: records survive a table and PyTorch's format unchanged, and each format follows its specification."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from hypothesis import strategies as st
 from test_command_line import bench
 
 from bench.errors import AtlasError
-from bench.exchange.exchange import export, import_
 from bench.exchange.exporters import FORMATS, github_action, pytorch_oss_v3, tables
-from bench.exchange.importers import Given, huggingface_2023
+from bench.exchange.importers import huggingface_2023
 from bench.exchange.importers import pytorch_oss_v3 as from_v3
 from bench.exchange.importers import table as from_table
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import export, import_
 from bench.records.record import SCHEMA, Day, Measurement, Moment, Name, Record, Slug, Status, Text, Url, Variant, Whole
 from bench.records.run_file import append, read
 from bench.records.tabular import COLUMNS, flatten, unflatten
 
 # ── Any record at all ───────────────────────────────────────────────────────────────────────────────────────────────
 
-FLOATS = st.floats(1e-3, 1e6)  # latencies are positive, and the last digit of each counts
+FLOATS = st.floats(1e-3, 1e6)  # latencies are positive, and keep their last digit
 PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     int: st.integers(0, 9),
     float: FLOATS,
@@ -52,11 +53,11 @@ LIMITED: dict[Any, st.SearchStrategy[Any]] = {
     Moment: st.datetimes(timezones=st.just(UTC)),
     Whole: st.integers(-(2**31), 2**31 - 1),
 }
-"""Of the types whose values the schema limits further, those that are no plain number."""
+"""Types whose values the schema limits further, except plain numbers."""
 
 
 def anything(kind: Any) -> st.SearchStrategy[Any]:
-    """Values of a type of the schema, whether they make sense or not."""
+    """Return a strategy for any values of a type of the schema."""
     if get_origin(kind) is Annotated:
         known = [strategy for limited, strategy in LIMITED.items() if limited == kind]
         return known[0] if known else anything(get_args(kind)[0])
@@ -112,7 +113,7 @@ def test_any_records_come_back_as_they_were(
 ) -> None:
     path = tmp_path / name
     write(records, path)
-    assert list(read_back(Given(files=(path,)))) == records
+    assert list(read_back(ImportOptions(files=(path,)))) == records
 
 
 # ── Real ones ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -133,7 +134,7 @@ def test_measured_failed_and_published_records_go_out_and_come_in(tmp_path: Path
         append(tmp_path / "in" / f"{record.run}.jsonl", [record])
     name = tmp_path / f"out.{'parquet' if form == 'parquet' else form}"
     assert export(form, [tmp_path / "in"], name) == (len(records), 0)
-    import_("pytorch-oss-v3" if form == "pytorch-oss-v3" else "table", Given(files=(name,)), tmp_path / "back")
+    import_("pytorch-oss-v3" if form == "pytorch-oss-v3" else "table", ImportOptions(files=(name,)), tmp_path / "back")
     for path in (tmp_path / "in").iterdir():
         assert list(read(tmp_path / "back" / path.name)) == list(read(path))
 
@@ -146,7 +147,7 @@ def test_a_table_has_a_column_a_field_and_figures_that_follow(tmp_path: Path) ->
     assert float(first["derived.speedup"]) == pytest.approx(10 / 8, rel=0.05)
     assert json.loads(first["measurement.eager.rounds_ms"])[0] == list(rounds(10.0)[0])
     assert (crash["reason"], crash["derived.eager_ms"]) == ("killed by SIGSEGV", "")
-    assert "contributor" not in first  # nobody knows it, so there is no such column
+    assert "contributor" not in first  # no record has one, so there is no such column
 
 
 def test_pytorch_metrics_are_numbers_by_variant_and_extra_information_is_text() -> None:
@@ -200,7 +201,7 @@ def test_mistakes_in_a_table_are_told_with_place_and_field(tmp_path: Path) -> No
     ):
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
         with pytest.raises(AtlasError) as error:
-            import_("table", Given(files=(path,)), tmp_path / "out")
+            import_("table", ImportOptions(files=(path,)), tmp_path / "out")
         assert error.value.where == f"{path}{where}"
         assert error.value.remedy
     assert not (tmp_path / "out").exists()
@@ -210,7 +211,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for attempt in (
         lambda: tables.write_parquet(KINDS, tmp_path / "a.parquet"),
-        lambda: list(from_table.read(Given(files=(tmp_path / "a.parquet",)))),
+        lambda: list(from_table.read(ImportOptions(files=(tmp_path / "a.parquet",)))),
     ):
         with pytest.raises(AtlasError, match="pyarrow") as error:
             attempt()

@@ -1,4 +1,4 @@
-"""Reports of optimum-benchmark: pairs of eager and compiled, their calls, and what is no report of images."""
+"""Reports of optimum-benchmark: pairs of eager and compiled, their calls, and reports that are refused."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.exchange import import_
-from bench.exchange.importers import Given
 from bench.exchange.importers.optimum_benchmark import read
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import import_
 from bench.records.record import UNEQUAL_BATCHES, Record, Status
 from generator.data.load import load
 
@@ -78,7 +78,7 @@ def write(folder: Path, name: str, document: Any) -> Path:
 
 
 def records(*files: Path) -> list[Record]:
-    return list(read(Given(files=files, **TOLD)))
+    return list(read(ImportOptions(files=files, **TOLD)))
 
 
 def test_a_pair_is_one_record_with_the_calls_of_both(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_pair_is_one_record_with_the_calls_of_both(tmp_path: Path) -> None:
     }
     document["report"]["forward"]["throughput"] = None
     files = (write(tmp_path, "compiled", document), report(tmp_path, "eager"))
-    (path,) = import_("optimum-benchmark", Given(files=files, **TOLD), tmp_path / "out")
+    (path,) = import_("optimum-benchmark", ImportOptions(files=files, **TOLD), tmp_path / "out")
     assert list(check([path])) == []
     (record,) = records(*files)
     cell, measurement = record.cell, record.measurement
@@ -163,7 +163,9 @@ def test_a_median_outside_the_quartiles_of_its_calls_is_refused(tmp_path: Path) 
     document = changed(
         "report.forward", latency={"unit": "s", "values": [0.01, 0.011, 0.012], "p50": 0.02}, throughput=None
     )
-    (path,) = import_("optimum-benchmark", Given(files=(write(tmp_path, "r", document),), **TOLD), tmp_path / "out")
+    (path,) = import_(
+        "optimum-benchmark", ImportOptions(files=(write(tmp_path, "r", document),), **TOLD), tmp_path / "out"
+    )
     (finding,) = check([path])
     assert finding.field == "measurement.eager.published_median_ms"
     assert "outside the quartiles" in finding.what

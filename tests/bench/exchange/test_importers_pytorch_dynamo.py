@@ -1,4 +1,4 @@
-"""Tables of PyTorch's Dynamo benchmarks: statuses, what they cannot know, and models that take no images."""
+"""Tables of PyTorch's Dynamo benchmarks: statuses, missing values, and models that take no images."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.exchange import import_
-from bench.exchange.importers import Given
 from bench.exchange.importers.pytorch_dynamo import ACCURACY, MODES, read
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import import_
 from bench.records.record import Record, Status
 
 NAME = "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv"
@@ -37,11 +37,11 @@ def table(folder: Path, *rows: str, name: str = NAME, header: str = HEADER) -> P
 
 
 def records(*files: Path, **told: Any) -> list[Record]:
-    return list(read(Given(files=files, **TOLD | told)))
+    return list(read(ImportOptions(files=files, **TOLD | told)))
 
 
 def test_a_row_keeps_speedup_latency_memory_and_cost(tmp_path: Path) -> None:
-    (path,) = import_("pytorch-dynamo", Given(files=(table(tmp_path, GOOD),), **TOLD), tmp_path / "out")
+    (path,) = import_("pytorch-dynamo", ImportOptions(files=(table(tmp_path, GOOD),), **TOLD), tmp_path / "out")
     assert list(check([path])) == []
     (record,) = records(table(tmp_path, GOOD))
     measurement, cell = record.measurement, record.cell
@@ -80,7 +80,7 @@ def test_a_failed_row_is_a_failure_and_the_accuracy_table_says_why(tmp_path: Pat
     assert good.measurement
     assert failed.reason == "the source says eager_1st_run_OOM"
     out = tmp_path / "out"
-    (path,) = import_("pytorch-dynamo", Given(files=(performance, accuracy), **TOLD), out)
+    (path,) = import_("pytorch-dynamo", ImportOptions(files=(performance, accuracy), **TOLD), out)
     assert list(check([path])) == []
 
 
@@ -94,7 +94,7 @@ def test_models_that_take_no_images_are_left_out_and_named(tmp_path: Path) -> No
     told: list[str] = []
     name = NAME.replace("timm_models", "torchbench")
     rows = (GOOD.replace("beit_base_patch16_224", model) for model in ("resnet50", "yolov3", "BERT_pytorch"))
-    found = records(table(tmp_path, *rows, name=name), tell=told.append)
+    found = records(table(tmp_path, *rows, name=name), log=told.append)
     assert [(record.cell.model, record.cell.task) for record in found] == [
         ("resnet50", "image-classification"),
         ("yolov3", "object-detection"),
@@ -133,7 +133,7 @@ def test_what_is_missing_or_broken_is_told_with_place_and_remedy(
 ) -> None:
     path = table(tmp_path, *rows)
     with pytest.raises(AtlasError, match=says) as error:
-        import_("pytorch-dynamo", Given(files=(path,), **TOLD | told), tmp_path / "out")
+        import_("pytorch-dynamo", ImportOptions(files=(path,), **TOLD | told), tmp_path / "out")
     assert error.value.where == (where if where.startswith("--") else f"{path}{where}")
     assert error.value.remedy
     assert not (tmp_path / "out").exists()
@@ -145,6 +145,9 @@ def test_a_name_that_says_nothing_needs_type_and_mode(tmp_path: Path) -> None:
         records(path)
     (record,) = records(path, dtype="float16", compile_mode="max-autotune")
     assert (record.cell.dtype, record.cell.compile_mode) == ("float16", "max-autotune")
-    for name, says in ((NAME.replace("inference", "training"), "of training"), ("aot_eager" + NAME[22:], "no mode")):
+    for name, says in (
+        (NAME.replace("inference", "training"), "holds training results"),
+        ("aot_eager" + NAME[22:], "no mode"),
+    ):
         with pytest.raises(AtlasError, match=says):
             records(table(tmp_path, GOOD, name=name))

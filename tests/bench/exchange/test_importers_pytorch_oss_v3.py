@@ -1,4 +1,4 @@
-"""PyTorch's benchmark database: files of the Dynamo benchmarks. Our own exports are in `test_export`."""
+"""PyTorch's benchmark database: files of the Dynamo benchmarks. `test_export` covers exports of the atlas."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.exchange import import_
-from bench.exchange.importers import Given
 from bench.exchange.importers.pytorch_oss_v3 import read
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import import_
 from bench.records.record import Record, Status
 
 TOLD: dict[str, Any] = {"url": "https://example.org", "licence": "BSD-3-Clause"}
 
 
 def entry(metric: str, value: Any, **changes: Any) -> dict[str, Any]:
-    """As the Dynamo benchmarks write it, and the uploader completes it."""
+    """Return an entry as the Dynamo benchmarks and their uploader write it."""
     words = {"extra_info": {"benchmark_values": [value]}} if isinstance(value, str) else {"benchmark_values": [value]}
     return {
         "timestamp": 1_760_000_000,
@@ -46,7 +46,7 @@ def written(folder: Path, *entries: Any, lines: bool = True) -> Path:
 
 
 def records(path: Path, **told: Any) -> list[Record]:
-    return list(read(Given(files=(path,), **TOLD | told)))
+    return list(read(ImportOptions(files=(path,), **TOLD | told)))
 
 
 @pytest.mark.parametrize("lines", [True, False])
@@ -62,7 +62,7 @@ def test_metrics_of_one_model_are_one_record(tmp_path: Path, *, lines: bool) -> 
         entry("accuracy", "timeout", model=other),
         lines=lines,
     )
-    (run,) = import_("pytorch-oss-v3", Given(files=(path,), **TOLD), tmp_path / "out")
+    (run,) = import_("pytorch-oss-v3", ImportOptions(files=(path,), **TOLD), tmp_path / "out")
     assert list(check([run])) == []
     assert "ip-10-0-1-7" not in run.read_text()
     vit, resmlp = records(path)

@@ -1,5 +1,4 @@
-"""Figures of pytorch-image-models: what a file name says, variants of one table and of two, and the real files by
-hand."""
+"""Figures of pytorch-image-models: file names, variants in one file and in two, and samples of the real files."""
 
 from __future__ import annotations
 
@@ -12,15 +11,15 @@ from conftest import ROOT
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.exchange import import_
-from bench.exchange.importers import Given
 from bench.exchange.importers.timm import Setup, parse, read
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import import_
 from bench.records.record import UNEQUAL_BATCHES, Record, Status
 from generator.data.lint import DOUBTING
 from generator.data.load import load
 
 REAL = Path(os.environ.get("ATLAS_TIMM", ROOT.parent / "shared" / "timm"))
-"""Result files of timm, which are not part of the atlas."""
+"""Result files of timm, which are not part of the repository."""
 
 EAGER, DYNAMO = (f"benchmark-infer-amp-nchw-pt240-cu124-rtx4090{variant}.csv" for variant in ("", "-dynamo"))
 
@@ -37,7 +36,7 @@ def file(folder: Path, name: str, *rows: str, header: str = HEADER) -> Path:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path]:
-    """Equal batches, unequal ones, and a model that only one variant has."""
+    """Write equal batches, unequal ones, and a model that only one variant has."""
     eager = file(
         tmp_path,
         EAGER,
@@ -56,7 +55,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def records(*files: Path, **given: Any) -> dict[str, Record]:
-    return {record.cell.model: record for record in read(Given(files=files, **given))}
+    return {record.cell.model: record for record in read(ImportOptions(files=files, **given))}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +128,7 @@ def test_two_tables_make_one_record_a_model_and_size(pair: tuple[Path, Path]) ->
 
 
 def test_variants_of_different_batches_are_flagged_and_never_divided(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    import_("timm", Given(files=pair), tmp_path / "out")
+    import_("timm", ImportOptions(files=pair), tmp_path / "out")
     results = load(tmp_path / "out")
     rows = {row["model_label"]: row for row in results.rows}
     assert rows["resnet50"]["speedup"] == 2.0
@@ -149,7 +148,7 @@ def test_variants_of_different_batches_are_flagged_and_never_divided(pair: tuple
 def test_layouts_and_types_of_one_model_stay_apart(tmp_path: Path) -> None:
     row = "resnet50,224,3200.0,80.0,256,25.56,4.11,11.11"
     names = [f"benchmark-infer-{type_}-pt240-cu124-rtx3090.csv" for type_ in ("amp-nchw", "amp-nhwc", "fp16-nchw")]
-    import_("timm", Given(files=tuple(file(tmp_path, name, row) for name in names)), tmp_path / "out")
+    import_("timm", ImportOptions(files=tuple(file(tmp_path, name, row) for name in names)), tmp_path / "out")
     results = load(tmp_path / "out")
     assert len(results.newest_rows) == 3
     assert {(row["dtype"], row["layout"]) for row in results.rows} == {
@@ -179,7 +178,7 @@ def test_a_broken_row_refuses_the_file_with_its_place_and_writes_nothing(
 ) -> None:
     path = file(tmp_path, EAGER, *rows)
     with pytest.raises(AtlasError, match=says) as error:
-        import_("timm", Given(files=(path,)), tmp_path / "out")
+        import_("timm", ImportOptions(files=(path,)), tmp_path / "out")
     assert error.value.where == f"{path}{where}"
     assert error.value.remedy
     assert not (tmp_path / "out").exists()
@@ -188,7 +187,7 @@ def test_a_broken_row_refuses_the_file_with_its_place_and_writes_nothing(
 def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     for name, header, says in (
         ("results.csv", HEADER, "not named"),
-        (EAGER.replace("infer", "train"), HEADER, "of training"),
+        (EAGER.replace("infer", "train"), HEADER, "holds training results"),
         (EAGER.replace("-amp-", "-int8-"), HEADER, "'int8' is no known type"),
         (EAGER, "model,top1", "no column infer_img_size"),
         (EAGER, "", "the file is empty"),
@@ -199,8 +198,8 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / EAGER).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(AtlasError, match="not UTF-8"):
         records(tmp_path / EAGER)
-    with pytest.raises(AtlasError, match="has already"):
-        list(read(Given(files=(tmp_path / EAGER, tmp_path / "copy" / EAGER))))
+    with pytest.raises(AtlasError, match="holds the same eager figures as"):
+        list(read(ImportOptions(files=(tmp_path / EAGER, tmp_path / "copy" / EAGER))))
 
 
 # ── The real ones ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -208,7 +207,7 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not (REAL / EAGER).exists(), reason=f"no result files of timm in {REAL}")
 def test_the_real_files(tmp_path: Path) -> None:
-    (files,) = import_("timm", Given(files=(REAL / EAGER, REAL / DYNAMO)), tmp_path).items()
+    (files,) = import_("timm", ImportOptions(files=(REAL / EAGER, REAL / DYNAMO)), tmp_path).items()
     path, found = files
     assert path.name == "timm-rtx4090-torch-2.4.0-amp-nchw.jsonl"
     assert len(found) == 1445  # 1,444 eager rows, 1,443 compiled ones, 1,442 of them of the same model and size
@@ -222,8 +221,8 @@ def test_the_real_files(tmp_path: Path) -> None:
     assert list(check([path])) == []
 
     by_cell = {(record.cell.model, record.cell.input_size): record.measurement for record in found}
-    # Read off the two files by eye: model, size; images/s, ms and batch of eager, of compiled.
-    # The cell has the batch of its eager variant, so that an variant says its own only where it differs.
+    # Copied from the two files by hand: model, size; images/s, ms and batch of eager and of compiled.
+    # The cell has the batch size of eager, so a variant states its own only if it differs.
     for model, size, *figures in (
         ("test_vit", 160, 188343.61, 5.426, None, 155871.09, 1.635, 256),
         ("resnet50", 224, 4217.6, 242.763, None, 8237.46, 31.069, 256),

@@ -1,4 +1,4 @@
-"""What no device can do is refused by name and reason; what is only surprising passes."""
+"""Impossible records are refused with a reason; records that are only surprising pass."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from atlas_data import measured, measurement, telling
 
-from bench.exchange.plausibility import CEILINGS, Sighting, Sightings, ceiling, faults, sightings
+from bench.exchange.plausibility import CEILINGS, ImageLatency, KnownLatencies, ceiling, faults, image_latencies
 from bench.records.record import Measurement, Peaks, Record, Variant, Work
 
 
-def found(record: Record, known: Sightings | None = None) -> list[tuple[str, str]]:
+def found(record: Record, known: KnownLatencies | None = None) -> list[tuple[str, str]]:
     return [(field, what) for field, what, _ in faults(record, known or {}, "r.jsonl", 1)]
 
 
@@ -27,7 +27,7 @@ def test_what_a_gpu_can_tell_is_plausible() -> None:
 
 def test_no_device_is_faster_than_its_data_sheet() -> None:
     peak = CEILINGS["H200"].single_flop_s
-    assert found(of_work(1.0, 2 * peak * 1e-3)) == []  # an algorithm may do with less
+    assert found(of_work(1.0, 2 * peak * 1e-3)) == []  # an algorithm may need fewer operations
     (eager, compiled) = found(of_work(1.0, 9 * peak * 1e-3))
     assert eager[0] == "measurement.eager"
     assert "9 times what the data sheet of NVIDIA H200 allows" in eager[1]
@@ -74,21 +74,23 @@ def test_autocast_may_use_the_faster_type() -> None:
 
 
 def test_slower_than_its_family_by_a_unit_is_refused() -> None:
-    others: Sightings = {("ViT", "cuda", "float32", "eager"): [Sighting("other.jsonl", 7, 5.0)]}
+    others: KnownLatencies = {("ViT", "cuda", "float32", "eager"): [ImageLatency("other.jsonl", 7, 5.0)]}
     slow = measured(figures=measurement(9000.0, 9000.0))
     ((field, what),) = found(slow, others)
     assert field == "measurement.eager"
     assert "times what other records of ViT say of cuda devices (5 ms)" in what
     assert found(slow, {}) == []
     assert found(measured(figures=measurement(4000.0, 4000.0)), others) == []
-    alone: Sightings = {family: [Sighting("r.jsonl", 1, 1.0)] for family, _ in sightings(slow, "r.jsonl", 1)}
-    assert found(slow, alone) == []  # itself is no family
+    alone: KnownLatencies = {
+        family: [ImageLatency("r.jsonl", 1, 1.0)] for family, _ in image_latencies(slow, "r.jsonl", 1)
+    }
+    assert found(slow, alone) == []  # a record is not compared with itself
 
 
 def test_a_batch_of_its_own_is_counted_in_the_family() -> None:
     variant = Variant(published_mean_ms=100.0, batch_size=50)
     record = measured(figures=Measurement(eager=Variant(published_mean_ms=2.0), compiled=variant))
-    by_variant = {family[-1]: sighting.image_ms for family, sighting in sightings(record, "r", 1)}
+    by_variant = {family[-1]: latency.image_ms for family, latency in image_latencies(record, "r", 1)}
     assert by_variant == {"eager": 2.0, "compiled": 2.0}
 
 

@@ -1,4 +1,4 @@
-"""Clusters: what is asked for is there or said not to be, and only machines of one kind measure into one run."""
+"""Clusters: missing accelerators are errors, and only machines of one kind measure into one run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from stub_worker import ENVIRONMENT
 
 from bench.errors import AtlasError
-from bench.fleet.cluster import CPU, Node, alike, choose, look_around, reservation
+from bench.fleet.cluster import CPU, Node, alike, choose, reservation, survey
 from bench.fleet.simulation import SimulatedEngine
 from bench.plans.messages import Machine, Preflight
 
@@ -55,7 +55,7 @@ def test_an_empty_cluster_is_said_to_be_empty() -> None:
         choose([], [], None)
 
 
-# ── Looking at them ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Surveys ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def machine(**changes: object) -> Machine:
@@ -65,7 +65,7 @@ def machine(**changes: object) -> Machine:
 def looked(machines: Mapping[Node, Machine], lost: tuple[Node, ...] = ()) -> tuple[dict[Node, Machine], list[str]]:
     told: list[str] = []
     engine = SimulatedEngine(machines, lambda _: 1.0, losses=[(0.0, node) for node in lost])
-    return look_around(engine, {"T4": list(machines)}, Preflight(), 60.0, told.append)["T4"], told
+    return survey(engine, {"T4": list(machines)}, Preflight(), 60.0, told.append)["T4"], told
 
 
 def test_a_node_that_cannot_measure_is_left_out_and_said_so() -> None:

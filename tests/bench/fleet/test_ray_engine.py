@@ -1,6 +1,6 @@
-"""A real Ray cluster of four nodes on this machine: what measures is killed, a node is lost, the driver dies.
+"""A real Ray cluster of four nodes on this machine: workers are killed, a node is lost, the driver dies.
 
-It takes minutes, so it is for the night, and for whoever has Ray: `pip install -e ".[ray]"`.
+It takes minutes, so it belongs to the thorough tests, and needs Ray: `pip install -e ".[ray]"`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from bench.exchange.check import check
 from bench.records.record import Record, Status
 from bench.records.run_file import read
 from bench.running import sweep
-from bench.running.sweep import kind
+from bench.running.resume import kind
 
 MODELS, PROCESSES = ("ViT", "BeiT"), 2
 
 DRIVER = """
 import functools, sys
 from bench.commands import command_line
-from bench.fleet import fleet, ray_engine
-fleet.LOOK_EVERY_S = 2.0
+from bench.fleet import dispatch, ray_engine
+dispatch.REFRESH_S = 2.0
 ray_engine.RayEngine = functools.partial(ray_engine.RayEngine, command=(sys.executable, sys.argv[1]), with_doctor=False)
 command_line.main(["run", "--executor", "ray", *sys.argv[2:]])
 """
@@ -52,13 +52,14 @@ def test_without_ray_the_remedy_says_what_to_install(
 
 
 def test_importing_the_command_line_does_not_import_ray() -> None:
-    code = "import sys; from bench import cli, fleet, ray_engine; sys.exit('ray' in sys.modules)"
+    imports = "from bench.commands import command_line; from bench.fleet import dispatch, ray_engine"
+    code = f"import sys; {imports}; sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A head that measures nothing, two nodes with a T4 each, and one with two A100s; none of them real."""
+    """Start a head that measures nothing, two nodes with a simulated T4 each, and one with two simulated A100s."""
     if not THOROUGH:
         pytest.skip("a real cluster is for the night: ATLAS_THOROUGH=1")
     pytest.importorskip("ray", reason='pip install -e ".[ray]"')
@@ -90,7 +91,7 @@ def driver(cluster: Any, out: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def until(process: subprocess.Popen[str], pattern: str) -> list[str]:
-    """What it says, up to a line with the pattern."""
+    """Return the output up to a line with the pattern."""
     assert process.stdout is not None
     said: list[str] = []
     for line in process.stdout:
@@ -101,7 +102,7 @@ def until(process: subprocess.Popen[str], pattern: str) -> list[str]:
 
 
 def workers(device: str) -> list[int]:
-    """Worker processes at work on this kind of node."""
+    """Return the running worker processes on this kind of node."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -133,15 +134,15 @@ def test_workers_a_node_and_the_driver_are_killed_and_no_cell_is_lost_or_doubled
     with driver(cluster, tmp_path / "ray", *arguments) as process:
         until(process, r"^\[1/8\]")
         wait_until(lambda: workers("Test A100"))
-        os.kill(workers("Test A100")[0], signal.SIGKILL)  # what measures
+        os.kill(workers("Test A100")[0], signal.SIGKILL)  # a worker
         until(process, "ended by SIGKILL; .* is measured again")
         process.kill()
     with driver(cluster, tmp_path / "ray", *arguments) as process:
-        until(process, r"going on with|into")
+        until(process, r"resuming after|into")
         wait_until(lambda: workers("Test T4"))
         os.kill(parent(workers("Test T4")[0]), signal.SIGKILL)  # Ray's own process above it
         until(process, "its machine was lost; .* is measured again")
-        cluster.t4s[0].all_processes["raylet"][0].process.kill()  # as when the power goes
+        cluster.t4s[0].all_processes["raylet"][0].process.kill()  # as in a power failure
         said, _ = process.communicate(timeout=200)
     assert process.returncode == 0, said
     runs = {path: list(read(path)) for path in sorted((tmp_path / "ray").glob("*.jsonl"))}
@@ -171,7 +172,7 @@ def test_workers_a_node_and_the_driver_are_killed_and_no_cell_is_lost_or_doubled
 
 
 def times(log: Path) -> dict[str, list[tuple[float, float]]]:
-    """When cells began and ended on each device of a node."""
+    """Return when cells began and ended on each device of a node."""
     found: dict[str, list[tuple[float, float]]] = {}
     for line in log.read_text().splitlines():
         device, began, ended = line.split()
@@ -181,8 +182,7 @@ def times(log: Path) -> dict[str, list[tuple[float, float]]]:
 
 @pytest.mark.skipif(not THOROUGH, reason="two real models are for the night: ATLAS_THOROUGH=1")
 def test_a_model_measured_through_ray_gives_the_records_of_a_local_run(tmp_path: Path) -> None:
-    """With a real worker: what `python -m bench run` does for a user. How the latencies compare is no test's business:
-    `python -m bench compare` tells, on a machine that is left alone."""
+    """Uses a real worker. Comparing the latencies takes an idle machine and `python -m bench compare`."""
     pytest.importorskip("ray", reason='pip install -e ".[ray]"')
     runs: dict[str, list[Record]] = {}
     for executor in ("local", "ray"):
@@ -210,7 +210,7 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def layout(record: Record) -> set[str]:
-    """All fields of a record that hold anything, those within others, too, but for those that only chance fills."""
+    """Return all nested fields of a record that are set, except those that depend on chance."""
 
     def names(value: object, place: str) -> Iterator[str]:
         if isinstance(value, dict):
@@ -223,6 +223,6 @@ def layout(record: Record) -> set[str]:
 
 
 def shape(record: Record) -> frozenset[str]:
-    """The fields that a record has, but for those that a fleet adds, and for whether this process compiled first."""
+    """Return the fields of a record that are set, except those that a fleet adds."""
     found = {name for name, value in msgspec.to_builtins(record).items() if value is not None}
     return frozenset(found - {"node"})

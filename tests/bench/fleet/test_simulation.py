@@ -1,4 +1,4 @@
-"""Clusters on paper: how long a plan takes there, and that planning a large one is quick."""
+"""Simulated clusters: how long a plan takes there, and how much memory a large one needs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 import msgspec
 import pytest
 from conftest import ROOT, THOROUGH
-from test_fleet import MACHINE, Told, site_of
+from test_dispatch import MACHINE, Told, site_of
 from test_sweep import plan
 
 from bench.errors import AtlasError
 from bench.fleet.cluster import Node
-from bench.fleet.fleet import Fleet, Site
-from bench.fleet.simulation import PASSED, SimulatedEngine, described, forecast
+from bench.fleet.dispatch import Dispatcher, Site
+from bench.fleet.simulation import PASSED, SimulatedEngine, forecast, read_cluster
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.plan import Plan, make_plan
 from bench.plans.profiles import PROFILES
 from bench.records.record import Record
-from bench.running.executors import Ended
-from bench.running.sweep import RunFile
+from bench.running.executors import WorkerExit
+from bench.running.resume import RunFile
 
 
 def test_makespan_and_hours_follow_from_what_processes_take() -> None:
@@ -41,7 +41,7 @@ def test_makespan_and_hours_follow_from_what_processes_take() -> None:
 def test_a_described_cluster_is_read(tmp_path: Path) -> None:
     path = tmp_path / "cluster.toml"
     path.write_text('[[nodes]]\ncount = 2\ngpus = 8\ncpus = 96\naccelerator = "A100"\n[[nodes]]\ncount = 1\ncpus = 4\n')
-    nodes = list(described(path))
+    nodes = list(read_cluster(path))
     assert [(node.gpus, node.cpus, node.accelerator) for node in nodes] == [(8, 96, "A100")] * 2 + [(0, 4, None)]
     assert len({node.name for node in nodes}) == 3
 
@@ -60,14 +60,14 @@ def test_what_is_no_description_is_said_so(tmp_path: Path, text: str, words: str
     path = tmp_path / "cluster.toml"
     path.write_text(text)
     with pytest.raises(AtlasError, match=words):
-        described(path)
+        read_cluster(path)
     with pytest.raises(AtlasError, match="cannot be read"):
-        described(tmp_path / "none.toml")
+        read_cluster(tmp_path / "none.toml")
 
 
 CELLS, NODES = (100_000, 1000) if THOROUGH else (2_000, 50)
 LIMIT_BYTES = 6_000
-"""For each cell. A record with its samples takes tens of thousands."""
+"""The memory for each cell. A record with its samples takes tens of thousands of bytes."""
 
 
 def large_plan(cells: int) -> Plan:
@@ -81,7 +81,7 @@ def large_plan(cells: int) -> Plan:
 
 
 def test_a_large_fleet_with_failures_needs_little_of_its_driver() -> None:
-    """Real planning, real hand-over, no measuring: one process in fifty crashes, one node in twenty is lost."""
+    """Everything is real except the measuring: one process in fifty crashes, one node in twenty is lost."""
     nodes = [Node(f"node-{number}", 8, 1, "T4") for number in range(NODES)]
     tracemalloc.start()
     made = large_plan(CELLS)
@@ -89,10 +89,14 @@ def test_a_large_fleet_with_failures_needs_little_of_its_driver() -> None:
     site = Site("T4", made, RunFile(Path("run.jsonl")), DurationEstimates(made.profile.sampling), MACHINE, machines)
     ended, crashes = 0, 0
 
-    def ends(_: object, seconds: float) -> Ended:
+    def ends(_: object, seconds: float) -> WorkerExit:
         nonlocal crashes
         crashes += 1
-        return Ended(seconds=seconds, returncode=-6) if crashes % 50 == 0 else Ended(seconds=seconds, answer=PASSED)
+        return (
+            WorkerExit(seconds=seconds, returncode=-6)
+            if crashes % 50 == 0
+            else WorkerExit(seconds=seconds, answer=PASSED)
+        )
 
     def keep(_: Site, record: Record) -> None:
         nonlocal ended
@@ -100,7 +104,7 @@ def test_a_large_fleet_with_failures_needs_little_of_its_driver() -> None:
 
     losses = [(100.0 * number, node) for number, node in enumerate(nodes[::20])]
     engine = SimulatedEngine(machines, lambda work: 20.0 + work.step.process, ends, losses)
-    Fleet([site], engine, Told(), keep).run()
+    Dispatcher([site], engine, Told(), keep).run()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert site.agenda.left == 0
@@ -109,4 +113,4 @@ def test_a_large_fleet_with_failures_needs_little_of_its_driver() -> None:
 
 
 def test_the_recipe_of_a_cluster_is_one() -> None:
-    assert {node.accelerator for node in described(ROOT / "recipes" / "cluster.toml")} == {"T4", "A100", "H100"}
+    assert {node.accelerator for node in read_cluster(ROOT / "recipes" / "cluster.toml")} == {"T4", "A100", "H100"}

@@ -21,8 +21,8 @@ from bench.measuring.variants import Variants
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Peaks, Status
-from bench.running import sweep
-from bench.running.executors import Ended, LocalProcesses
+from bench.running import preflight
+from bench.running.executors import LocalProcesses, WorkerExit
 from bench.statistics.statistics import speedup
 
 SHORT = Sampling(max_s=0.1, min_rounds=3, min_samples=6, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1)
@@ -35,7 +35,7 @@ def job(model: str = "ResNet") -> Job:
     return plain_job(model, sampling=SHORT, shrunken=True)
 
 
-def run(request: Request, cache: Path, on_phase: Callable[[Phase], None] = lambda _: None) -> Ended:
+def run(request: Request, cache: Path, on_phase: Callable[[Phase], None] = lambda _: None) -> WorkerExit:
     variables = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "HF_HUB_OFFLINE": "1", **NO_VECTORS}
     return LocalProcesses().run(request, variables=variables, timeout_s=200.0, on_phase=on_phase)
 
@@ -101,7 +101,7 @@ def test_a_preflight_names_the_machine_and_nothing_private(tmp_path: Path) -> No
 
 def test_memory_is_kept_unless_the_profile_or_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     def settings(profile: str) -> dict[str, str]:
-        found = sweep.preflight(LocalProcesses(), "cpu", profile=PROFILES[profile]).environment.settings
+        found = preflight.preflight(LocalProcesses(), "cpu", profile=PROFILES[profile]).environment.settings
         return {name: value for name, value in found.items() if name in KEEP_MEMORY}
 
     for name in KEEP_MEMORY:

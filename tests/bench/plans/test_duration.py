@@ -15,7 +15,7 @@ from bench.plans.messages import Machine
 from bench.plans.profiles import PROFILES, Profile, Sampling
 from bench.records.record import Cell, Measurement, Record
 from bench.records.run_file import append
-from bench.running.sweep import earlier
+from bench.running.resume import earlier
 
 VIT, BEIT = (each for each in plan("ViT", "BeiT").planned)
 QUICK, STANDARD, PAPER = PROFILES["quick"], PROFILES["standard"], PROFILES["paper-2023"]

@@ -1,4 +1,4 @@
-"""Workers as real processes: they answer, die, hang, and take their children with them."""
+"""Real worker processes: they answer, die and hang, and their children end with them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from bench.plans.plan import make_plan
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Status
 from bench.records.scrub import MAX_LENGTH
-from bench.running.executors import Ended, LocalProcesses
+from bench.running.executors import LocalProcesses, WorkerExit
 
 STUB = LocalProcesses((sys.executable, str(Path(__file__).resolve().parents[2] / "stub_worker.py")))
 
 
 def job(model: str = "ViT", *, sampling: Sampling | None = None, shrunken: bool = False) -> Job:
-    """What a sweep would ask the first process of a cell to do, in one of the small profile's."""
+    """Return the job of the first process of a cell in the quick profile."""
     recipe = Recipe(model=model, task=find(model).task, shrunken=shrunken)
     (planned,) = make_plan(PROFILES["quick"], [recipe], "cpu").planned
     return Job(cell=planned.cell, recipe=recipe, sampling=sampling or Sampling())
 
 
-def run(request: Request, *, timeout_s: float = 30.0, **variables: str) -> tuple[Ended, list[Phase]]:
+def run(request: Request, *, timeout_s: float = 30.0, **variables: str) -> tuple[WorkerExit, list[Phase]]:
     phases: list[Phase] = []
     return STUB.run(request, variables=variables, timeout_s=timeout_s, on_phase=phases.append), phases
 
@@ -107,7 +107,7 @@ def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(
 
 
 def children() -> list[int]:
-    """Workers that this process has started."""
+    """Return the workers that this process has started."""
     text = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text(encoding="ascii")
     return [int(pid) for pid in text.split() if b"stub_worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
@@ -115,7 +115,7 @@ def children() -> list[int]:
 def test_a_worker_that_gives_up_leaves_its_last_words_without_paths() -> None:
     ended, _ = run(job("OwlViT"))
     assert ended.cause == "the process ended with exit status 3"
-    assert ended.last_words == "RuntimeError: nothing fits in torch/x.py"
+    assert ended.last_line == "RuntimeError: nothing fits in torch/x.py"
 
 
 def test_a_hanging_worker_is_stopped_with_its_children(tmp_path: Path) -> None:
@@ -123,18 +123,19 @@ def test_a_hanging_worker_is_stopped_with_its_children(tmp_path: Path) -> None:
     ended, _ = run(job("DETR"), timeout_s=1.0, STUB_CHILD=str(child))
     assert ended.timed_out
     assert ended.cause == "no answer within 1 s"
-    wait_until(lambda: not is_alive(int(child.read_text())))  # killed, but perhaps not buried yet
+    wait_until(lambda: not is_alive(int(child.read_text())))  # killed, but perhaps not reaped yet
 
 
 def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survived) -> None:
     """The parent has no chance to clean up: the worker itself sees its pipe close."""
     child = tmp_path / "child"
     parent = (
-        "import sys; sys.path[:0] = [sys.argv[1], sys.argv[1] + '/bench/running']; from test_executors import job, run;"
-        "import os;"
-        "run(job('DETR'), timeout_s=600, STUB_CHILD=sys.argv[2])"
+        "import sys; sys.path[:0] = sys.argv[2:]; from test_executors import job, run;"
+        "run(job('DETR'), timeout_s=600, STUB_CHILD=sys.argv[1])"
     )
-    process = subprocess.Popen([sys.executable, "-c", parent, str(Path(__file__).resolve().parents[2]), str(child)])
+    here = Path(__file__).resolve()
+    folders = [str(here.parent), str(here.parents[2])]
+    process = subprocess.Popen([sys.executable, "-c", parent, str(child), *folders])
     wait_until(lambda: child.exists() and child.read_text())
     process.kill()
     process.wait()
@@ -144,7 +145,7 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survi
 
 
 def test_a_worker_that_dies_is_not_waited_for_because_of_what_it_has_started(tmp_path: Path) -> None:
-    """A process of another session holds the pipes of the dead one."""
+    """A process of another session keeps the pipes of the dead worker open."""
     child = tmp_path / "child"
     ended, _ = run(job("Mask2former"), timeout_s=120.0, STUB_CHILD=str(child))
     os.kill(int(child.read_text()), signal.SIGKILL)
@@ -156,7 +157,7 @@ def test_whatever_a_model_prints_is_no_answer_and_fills_no_disk() -> None:
     ended, _ = run(job("MobileNet"), STUB_PRINTS="400")  # 25 MB
     assert isinstance(ended.answer, CellOutcome)
     assert ended.answer.measurement is not None
-    assert len(ended.last_words) <= MAX_LENGTH
+    assert len(ended.last_line) <= MAX_LENGTH
 
 
 def test_an_answer_with_figures_that_are_none_is_told_from_a_crash() -> None:
@@ -167,7 +168,7 @@ def test_an_answer_with_figures_that_are_none_is_told_from_a_crash() -> None:
 
 def test_a_worker_that_runs_out_of_memory_says_so() -> None:
     ended, _ = run(job("Conditional-DETR"))
-    assert (ended.answer, ended.last_words) == (None, "MemoryError")
+    assert (ended.answer, ended.last_line) == (None, "MemoryError")
 
 
 def test_what_is_no_message_ends_the_worker() -> None:
@@ -181,7 +182,7 @@ def test_what_is_no_message_ends_the_worker() -> None:
 
 
 def test_the_parent_sleeps_while_it_waits() -> None:
-    """Beside what starting a process takes, waiting for a second takes less than a hundredth of a core."""
+    """Apart from starting a process, waiting for a second takes less than 1% of a core."""
 
     def spent_s(seconds: str) -> float:
         before = time.process_time()

@@ -1,4 +1,4 @@
-"""What a person sees while a sweep runs: on a terminal a bar with model, phase and time left, elsewhere plain lines."""
+"""The display of a sweep: on a terminal a bar with model, phase and time left, elsewhere plain lines."""
 
 from __future__ import annotations
 

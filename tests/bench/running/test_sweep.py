@@ -1,8 +1,7 @@
-"""Sweeps: what is pending is a function of plan and records; real processes die and nothing is lost or doubled."""
+"""Sweeps: pending steps depend on plan and records; real processes die, and no record is lost or duplicated."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import random
@@ -35,8 +34,9 @@ from bench.plans.profiles import PROFILES, Sampling
 from bench.records.record import SCHEMA, Measurement, Record, Status
 from bench.records.run_file import append, read
 from bench.running import sweep
-from bench.running.executors import ROOT, Ended, Executor
-from bench.running.sweep import RunFile, find_run, run, slug
+from bench.running.executors import ROOT, Executor, WorkerExit
+from bench.running.resume import RunFile, find_run, owned
+from bench.running.sweep import run
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 TODAY = datetime.now(UTC).date().isoformat()
@@ -82,7 +82,7 @@ def todo(steps: list[Step]) -> list[tuple[str, int, bool]]:
 
 
 def paced(seconds: dict[str, float]) -> DurationEstimates:
-    """First processes of these models take so long; later ones 10 s."""
+    """Return a pace with these durations of first processes; later processes take 10 s."""
     pace = DurationEstimates(Sampling(max_s=10.0))
     for model, each in seconds.items():
         for planned in plan(model).planned:
@@ -108,13 +108,13 @@ class Silent:
 
 
 class Scripted:
-    """An executor without processes: each job ends as the script says."""
+    """An executor without processes: each job ends in the next scripted way."""
 
-    def __init__(self, *endings: Ended) -> None:
+    def __init__(self, *endings: WorkerExit) -> None:
         self.endings = list(endings)
         self.jobs: list[Job] = []
 
-    def run(self, request: Request, **_: Any) -> Ended:
+    def run(self, request: Request, **_: Any) -> WorkerExit:
         assert isinstance(request, Job)
         self.jobs.append(request)
         return self.endings.pop(0)
@@ -123,64 +123,6 @@ class Scripted:
 @pytest.fixture(autouse=True)
 def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
-
-
-# ── Run files ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_run_is_named_after_day_machine_torch_and_profile(tmp_path: Path) -> None:
-    assert find_run(plan("ViT"), MACHINE, tmp_path, is_ordinary=True, today="2026-01-02").name == (
-        "2026-01-02_test-1ghz-2-cores_torch-2.13.0_quick"
-    )
-    assert find_run(plan("ViT"), MACHINE, tmp_path, is_ordinary=False).name != (
-        find_run(plan("BeiT"), MACHINE, tmp_path, is_ordinary=False).name
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("Intel(R) Xeon(R) Processor @ 2.50GHz", "intel-xeon-2.50ghz"),
-        ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"),
-        ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763-64-core"),
-    ],
-)
-def test_device_names_become_file_names(name: str, expected: str) -> None:
-    assert slug(name) == expected
-
-
-def test_an_unfinished_run_of_any_day_is_resumed_a_finished_one_only_of_today(tmp_path: Path) -> None:
-    made = plan("ViT", "BeiT")
-
-    def found(today: str, **options: bool) -> RunFile:
-        return find_run(made, MACHINE, tmp_path, is_ordinary=True, today=today, **options)
-
-    first = found("2026-01-02")
-    append(first.path, [record(made.planned[0], run_name=first.name, of_plan=made)])
-    assert found("2026-03-04").path == first.path
-    assert len(found("2026-03-04").records) == 1
-    append(first.path, [record(made.planned[1], run_name=first.name, of_plan=made)])
-    assert found("2026-01-02").path == first.path
-    assert found("2026-03-04").name.startswith("2026-03-04")
-    assert found("2026-03-04", reopen=True).path == first.path
-    assert found("2026-01-02", fresh=True).name == f"{first.name}_2"
-
-
-def test_other_settings_do_not_join_a_run(tmp_path: Path) -> None:
-    made = plan("ViT", "BeiT")
-    first = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    append(first.path, [record(made.planned[0], of_plan=made)])
-    environment = msgspec.structs.replace(ENVIRONMENT, settings={"MALLOC_TRIM_THRESHOLD_": "-1"})
-    other = Machine(device="cpu", environment=environment)
-    assert find_run(made, other, tmp_path, is_ordinary=True).path != first.path
-
-
-def test_a_profile_whose_constants_changed_is_another_run(tmp_path: Path) -> None:
-    before, after = plan("ViT", "BeiT"), plan("ViT", "BeiT", max_s=0.2)
-    first = find_run(before, MACHINE, tmp_path, is_ordinary=True)
-    append(first.path, [record(before.planned[0], of_plan=before)])
-    assert find_run(before, MACHINE, tmp_path, is_ordinary=True).path == first.path
-    assert find_run(after, MACHINE, tmp_path, is_ordinary=True).path != first.path
 
 
 # ── Running ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -213,7 +155,7 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(
     for each in records:
         assert ends[each.cell.model][1] in (each.reason or "")
         assert "/home" not in (each.reason or "")
-    assert records[2].measurement is not None  # eager alone, which did fit
+    assert records[2].measurement is not None  # only eager, which fitted into memory
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert list(read(path)) == records
     assert [str(finding) for finding in check([path])] == []
@@ -222,7 +164,7 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(
 
 
 def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> None:
-    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     executor = Scripted(*[answered] * 3)
     sweep_with(executor, plan("ViT", processes=3), tmp_path)
     assert [job.warm for job in executor.jobs] == [False, True, True]
@@ -239,17 +181,17 @@ def test_a_worker_that_hangs_is_a_time_out(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) -> None:
-    late = Ended(seconds=20.0, timed_out=True)
+    late = WorkerExit(seconds=20.0, timed_out=True)
     records = sweep_with(Scripted(late), plan("ViT"), tmp_path / "a")
     assert records[0].status is Status.TIMEOUT
-    stopped = Ended(seconds=3.0, timed_out=True)
+    stopped = WorkerExit(seconds=3.0, timed_out=True)
     deadline = time.monotonic() + 1e6
     assert sweep_with(Scripted(stopped), plan("ViT"), tmp_path / "b", deadline=deadline) == []
     assert list((tmp_path / "b").glob("*")) == []  # no empty file stays behind
 
 
 def test_every_record_says_what_its_process_took(tmp_path: Path) -> None:
-    ended = Ended(seconds=41.26, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
+    ended = WorkerExit(seconds=41.26, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     assert sweep_with(Scripted(ended), plan("ViT"), tmp_path)[0].seconds == 41.3
 
 
@@ -257,7 +199,7 @@ def test_what_is_too_long_for_the_budget_gives_way_and_is_done_later(tmp_path: P
     made = plan("DETR", "ViT")
     detr, vit = made.planned
     pace = paced({"DETR": 500.0, "ViT": 50.0})
-    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     records = sweep_with(Scripted(answered), made, tmp_path, pace=pace, deadline=time.monotonic() + 100)
     assert [each.cell for each in records] == [vit.cell]
     records = sweep_with(Scripted(answered), made, tmp_path)
@@ -271,13 +213,13 @@ def test_no_step_begins_that_the_budget_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_the_kernel_running_out_of_memory_is_told_from_a_crash(tmp_path: Path) -> None:
-    killed = Ended(seconds=1.0, returncode=-signal.SIGKILL, out_of_memory=True)
+    killed = WorkerExit(seconds=1.0, returncode=-signal.SIGKILL, out_of_memory=True)
     assert sweep_with(Scripted(killed), plan("ViT"), tmp_path)[0].status is Status.OOM
 
 
 def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
     made = plan("ViT")
-    failure = Ended(seconds=1.0, answer=CellOutcome(status=Status.FAIL_TO_RUN, reason="no"))
+    failure = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.FAIL_TO_RUN, reason="no"))
     sweep_with(Scripted(failure), made, tmp_path)
     assert len(sweep_with(Scripted(), made, tmp_path)) == 1
     records = sweep_with(Scripted(failure), made, tmp_path, retry_failed=True)
@@ -287,37 +229,20 @@ def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
 def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path, survived: Survived) -> None:
     made = plan("ViT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    with sweep.owned(found.path), pytest.raises(AtlasError, match="another process"):
+    with owned(found.path), pytest.raises(AtlasError, match="another process"):
         run(made, MACHINE, found, Scripted(), Silent())
     survived("two_runs", "results", "refused")
 
 
 def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) -> None:
-    """It ended after this one had read the file, and before it owned it."""
+    """The other run ended after this one had read the file, and before it locked it."""
     made = plan("ViT", "BeiT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     sweep_with(Scripted(answered, answered), made, tmp_path)
     records = run(made, MACHINE, found, Scripted(), Silent())
     assert [each.cell.model for each in records] == ["ViT", "BeiT"]
     assert list(check([found.path])) == []
-
-
-def test_a_file_that_its_owner_has_removed_is_owned_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty run files do not stay: who has opened one meanwhile owns the next one instead."""
-    path = tmp_path / "run.jsonl"
-    locked = fcntl.flock
-
-    def late(file: Any, operation: int) -> None:
-        monkeypatch.setattr(fcntl, "flock", locked)
-        path.unlink()
-        locked(file, operation)
-
-    monkeypatch.setattr(fcntl, "flock", late)
-    with sweep.owned(path):
-        assert path.exists()
-        with pytest.raises(AtlasError, match="another process"), sweep.owned(path):
-            pass
 
 
 def test_runs_of_one_name_in_two_folders_share_no_compile_cache(tmp_path: Path) -> None:
@@ -329,7 +254,7 @@ def test_runs_of_one_name_in_two_folders_share_no_compile_cache(tmp_path: Path) 
 def test_a_compile_cache_is_trusted_until_the_machine_starts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, executor = plan("ViT", processes=4), Scripted(*[answered] * 4)
     boots = iter(["first", "first", "second", "second"])
     monkeypatch.setattr(sweep, "boot", lambda: next(boots))
@@ -348,7 +273,7 @@ class Told(Silent):
 def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
 ) -> None:
-    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     times = iter(datetime(*day, tzinfo=UTC) for day in ((2026, 3, 2), (2026, 3, 1), (2026, 3, 3)))
     monkeypatch.setattr(sweep, "datetime", SimpleNamespace(now=lambda _: next(times)))
@@ -366,23 +291,14 @@ def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
 
 def test_a_reason_in_colours_and_lines_can_be_read_again(tmp_path: Path) -> None:
     failed = CellOutcome(status=Status.FAIL_TO_RUN, reason="\x1b[31mtoo\nlarge\x00\u202e\x1b[0m" + "!" * 5000)
-    (record_,) = sweep_with(Scripted(Ended(seconds=1.0, answer=failed)), plan("ViT"), tmp_path)
+    (record_,) = sweep_with(Scripted(WorkerExit(seconds=1.0, answer=failed)), plan("ViT"), tmp_path)
     (path,) = tmp_path.glob("*.jsonl")
     assert list(read(path)) == [record_]
     assert "too large" in (record_.reason or "")
 
 
-def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    append(path, [record(plan("ViT").planned[0])])
-    before = path.read_bytes()
-    with pytest.raises(AtlasError, match="not a record"):
-        sweep.write(path, msgspec.structs.replace(record(plan("ViT").planned[0]), process="1"))
-    assert path.read_bytes() == before
-
-
 def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
-    answered = Ended(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
+    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     load, battery = (Complaint(check, "so it is", "mend it") for check in ("load", "battery"))
     looks = iter([[load], [load, battery], []])
@@ -411,7 +327,8 @@ stub = executors.LocalProcesses((sys.executable, sys.argv[1]))
 executors.LocalProcesses = lambda: stub
 doctor.complaints = list
 sweep.CACHE = Path(sys.argv[2]) / "cache"
-cli.main(["run", "--model", "ViT", "BeiT", "ResNet", "MobileNet", "--processes", "3", "--out", sys.argv[2] + "/out"])
+models = ["ViT", "BeiT", "ResNet", "MobileNet"]
+command_line.main(["run", "--model", *models, "--processes", "3", "--out", sys.argv[2] + "/out"])
 """
 """`python -m bench run` with the stub for a worker."""
 
@@ -444,7 +361,7 @@ def test_the_same_command_beside_itself_is_refused_and_disturbs_nothing(tmp_path
 
 
 def kill_again_and_again(folder: Path, moments: random.Random) -> None:
-    """Half of the `KILLS`: one in four at any moment of a run's life, the others while it measures and writes."""
+    """Kill half of the `KILLS` runs: one in four at any moment, the others while they measure and write."""
     before: list[Record] = []
     for number in range(KILLS // 2):
         with start_parent(folder) as parent:
@@ -454,7 +371,7 @@ def kill_again_and_again(folder: Path, moments: random.Random) -> None:
             time.sleep(moments.uniform(0, 0.3))
             parent.kill()
         for path in (folder / "out").glob("*.jsonl"):
-            records = list(read(path))  # whatever the moment, the file parses
+            records = list(read(path))  # the file parses after a kill at any moment
             assert records[: len(before)] == before
             before = records
     with start_parent(folder) as parent:

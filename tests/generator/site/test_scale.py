@@ -12,8 +12,8 @@ from archive import FAMILIES, write_archive
 from conftest import ROOT, THOROUGH, copy_of_project, in_project
 from test_importers_timm import REAL
 
-from bench.exchange.exchange import import_
-from bench.exchange.importers import Given
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import import_
 from generator.data.load import Results, load
 from generator.languages.language import LANGUAGES, load_language
 from generator.pages import atlas, vocabulary
@@ -152,7 +152,7 @@ def timm(tmp_path_factory: pytest.TempPathFactory) -> Path:
         head, *lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         kept = lines if THOROUGH else [line for line in lines if hash_of(line) % 16 == 0]
         (folder / path.name).write_text("".join([head, *kept]), encoding="utf-8")
-    import_("timm", Given(files=tuple(folder.glob("*.csv"))), folder / "records")
+    import_("timm", ImportOptions(files=tuple(folder.glob("*.csv"))), folder / "records")
     return folder / "records"
 
 

@@ -1,7 +1,6 @@
-"""Tell a person how a fleet gets on: a line as each process ends, on a terminal also what every node is at; and what a
-forecast says.
+"""Show the progress of a fleet and the result of a forecast.
 
-    python -m bench run --executor ray --cluster recipes/cluster.toml --dry-run
+Prints a line when a process ends, and on a terminal also what each node measures.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from bench.fleet.cluster import CPU, Node
-from bench.fleet.fleet import Site
+from bench.fleet.dispatch import Site
 from bench.fleet.simulation import Forecast
 from bench.plans.plan import Step
 from bench.records.record import Record
-from bench.running.progress import Drawn, describe, duration, outcome
+from bench.running.progress import BarContext, describe, duration, outcome
 
 MOST_ROWS = 12
-"""Nodes shown at once on a terminal: of more, the first of them."""
+"""The largest number of nodes shown at once."""
 
 
 @dataclass
-class FleetLines(Drawn):
-    """See `FleetReporter`. Nothing is drawn but when something happens."""
+class ConsoleReporter(BarContext):
+    """A `FleetReporter` for the console. It draws only when something happens."""
 
     console: Console
     sites: Sequence[Site]
     _rows: dict[str, TaskID] = field(default_factory=dict)
-    _ended: Counter[str] = field(default_factory=Counter)  # processes, by node
+    _ended: Counter[str] = field(default_factory=Counter)  # processes by node
     _seconds: Counter[str] = field(default_factory=Counter)
     _at_work: Counter[str] = field(default_factory=Counter)
 
@@ -77,8 +76,8 @@ class FleetLines(Drawn):
         if self._at_work[node.name] <= 0 and (row := self._rows.pop(node.name, None)) is not None:
             self._bar.remove_task(row)
 
-    def say(self, text: str) -> None:
-        """See `FleetReporter.say`."""
+    def log(self, text: str) -> None:
+        """See `FleetReporter.log`."""
         self.console.print(text)
 
     def _draw(self) -> None:
@@ -90,7 +89,7 @@ class FleetLines(Drawn):
         self._bar.refresh()
 
     def by_node(self) -> list[str]:
-        """What each node has done, a line each."""
+        """Return a line for each node: how many processes it measured, and for how long."""
         return [
             f"{node}: {count} process{'es' if count != 1 else ''}, {duration(self._seconds[node])}"
             for node, count in sorted(self._ended.items())
@@ -98,18 +97,18 @@ class FleetLines(Drawn):
 
 
 def forecast_lines(forecast: Forecast) -> list[str]:
-    """Makespan and hours, a line for each site and one for all."""
+    """Return a line for each site, and one with the makespan and the hours of all."""
     lines = []
     for site, hours in zip(forecast.sites, forecast.hours, strict=True):
         left, cells = site.agenda.left, len(site.plan.planned)
-        basis = "by earlier records" if site.pace.seconds else "a guess: no record tells"
+        basis = "by earlier records" if site.pace.seconds else "a guess: no earlier records"
         unit = "node-hours" if site.name == CPU else "GPU-hours"
         lines.append(
             f"{site.name}: {left} processes of {cells} cells on {site.slots} "
             f"{'node' if site.name == CPU else 'GPU'}{'s' if site.slots != 1 else ''} of {len(site.nodes)} "
             f"machine{'s' if len(site.nodes) != 1 else ''}, {hours:.1f} {unit} ({basis})"
         )
-    whole = f"all of it takes about {duration(forecast.makespan_s)}"
+    total = f"all of it takes about {duration(forecast.makespan_s)}"
     if forecast.left:
-        whole = f"the time budget ends with {forecast.left} processes to go"
-    return [*lines, f"{whole}, {sum(forecast.hours):.1f} hours of devices, {forecast.use:.0%} of the time in use"]
+        total = f"the time budget ends with {forecast.left} processes to go"
+    return [*lines, f"{total}, {sum(forecast.hours):.1f} hours of devices, {forecast.use:.0%} of the time in use"]

@@ -1,4 +1,4 @@
-"""What a person sees of a fleet: each process with its node, what every node is at, and what each has done."""
+"""The display of a fleet: each process with its node, what every node measures, and what each has done."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
-from test_fleet import MACHINE, A, B, site_of
+from test_dispatch import MACHINE, A, B, site_of
 from test_sweep import plan
 
-from bench.fleet.fleet import Fleet
-from bench.fleet.progress import FleetLines
+from bench.fleet.console import ConsoleReporter
+from bench.fleet.dispatch import Dispatcher
 from bench.fleet.simulation import PASSED, SimulatedEngine
-from bench.running.executors import Ended
+from bench.running.executors import WorkerExit
 
 
 def said(*, is_terminal: bool) -> tuple[str, list[str]]:
-    """While two nodes measure two models, one of which is given up once, and in the end."""
-    crashes = iter([Ended(seconds=1.0, returncode=-11)])
+    """Return the output while two nodes measure two models, with one crash, and the lines per node."""
+    crashes = iter([WorkerExit(seconds=1.0, returncode=-11)])
     console = Console(file=StringIO(), force_terminal=is_terminal, width=120, color_system=None, highlight=False)
     site = site_of(plan("ViT", "BeiT", processes=2), A, B)
     engine = SimulatedEngine(
-        dict.fromkeys([A, B], MACHINE), lambda _: 5.0, lambda *_: next(crashes, Ended(seconds=5.0, answer=PASSED))
+        dict.fromkeys([A, B], MACHINE), lambda _: 5.0, lambda *_: next(crashes, WorkerExit(seconds=5.0, answer=PASSED))
     )
-    with FleetLines(console, [site]) as reporter:
-        Fleet([site], engine, reporter, lambda *_: None).run()
+    with ConsoleReporter(console, [site]) as reporter:
+        Dispatcher([site], engine, reporter, lambda *_: None).run()
     return console.file.getvalue(), reporter.by_node()  # type: ignore[attr-defined]
 
 

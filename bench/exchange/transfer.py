@@ -1,7 +1,7 @@
-"""Records to other formats and from them: what `bench import` and `bench export` do once the command line is read.
+"""Import records from other formats and export them.
 
-Enter a source with its files, leave run files, one a run, all of them or none; enter run files, leave one file of
-another format.
+`import_` takes a source with its files and writes one run file per run, all of them or none. `export` takes run files
+and writes one file in another format.
 
     python -m bench import timm FILE… --out records
     python -m bench export csv --out records.csv
@@ -22,41 +22,41 @@ from bench import durable
 from bench.choices import existing, pick
 from bench.errors import AtlasError, unwritable
 from bench.exchange.exporters import FORMATS
-from bench.exchange.importers import Given
+from bench.exchange.source_files import ImportOptions
 from bench.records.record import Record
 from bench.records.run_file import decode, encode, read, run_files
 
 
 def importers() -> Mapping[str, str]:
-    """Module names by source: every module of `bench.exchange.importers` is one."""
+    """Return module names by source: every module of `bench.exchange.importers` is an importer."""
     names = [
         module.name for module in pkgutil.iter_modules(importlib.import_module("bench.exchange.importers").__path__)
     ]
     return {name.replace("_", "-"): f"bench.exchange.importers.{name}" for name in names}
 
 
-def import_(source: str, given: Given, out: Path, contributor: str | None = None) -> dict[Path, list[Record]]:
-    """Write what `source` reads into run files below `out`, and return them with their records.
+def import_(source: str, options: ImportOptions, out: Path, contributor: str | None = None) -> dict[Path, list[Record]]:
+    """Write the records of a source to run files below `out`, and return the files with their records.
 
-    A file of the same run is replaced. Raises `AtlasError` before anything is written.
+    Replaces earlier files of the same runs. Raises `AtlasError` before anything is written.
     """
     known = importers()
     module: Any = importlib.import_module(known[pick("source", source, known)])
     runs: dict[str, list[Record]] = {}
     seen: set[tuple[Any, ...]] = set()
-    for record in module.read(given):
+    for record in module.read(options):
         key = (record.run, record.key)
         if key in seen:
             raise AtlasError(
-                f"{record.cell.model} is there twice: the same cell of the run {record.run}",
-                where=", ".join(map(str, given.files)),
+                f"{record.cell.model} appears twice: the same cell of the run {record.run}",
+                where=", ".join(map(str, options.files)),
                 remedy="import the files one by one, or leave one of them out",
             )
         seen.add(key)
         named = msgspec.structs.replace(record, contributor=contributor) if contributor else record
         runs.setdefault(record.run, []).append(named)
     if not runs:
-        raise AtlasError("holds no record", where=", ".join(map(str, given.files)), remedy="check the file")
+        raise AtlasError("holds no record", where=", ".join(map(str, options.files)), remedy="check the file")
     files = {out / f"{run}.jsonl": records for run, records in runs.items()}
     try:
         durable.write_all({path: b"".join(map(_checked, records)) for path, records in files.items()})
@@ -66,12 +66,11 @@ def import_(source: str, given: Given, out: Path, contributor: str | None = None
 
 
 def _checked(record: Record) -> bytes:
-    """Its line. Raises `AtlasError` for what nobody could read again: no importer, and no file of strangers, writes
-    that."""
+    """Return the record's line. Raises `AtlasError` for a record that could not be read back."""
     where = f"{record.cell.model!r:.100} of {record.run!r:.100}"
     try:
         line = encode(record)
-    except (OverflowError, TypeError, ValueError) as error:  # as a source may have it where it should have a figure
+    except (OverflowError, TypeError, ValueError) as error:  # the source has another type in place of a number
         raise AtlasError(f"not a record: {error}", where=where, remedy="take the file from its source again") from None
     decode(line, where)
     return line
@@ -80,7 +79,7 @@ def _checked(record: Record) -> bytes:
 def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
     """Write the records of all run files at or below `paths` to `out`.
 
-    Returns how many there are, and how many cells the format can't hold. Raises `AtlasError`.
+    Returns the number of records, and the number of cells that the format cannot hold. Raises `AtlasError`.
     """
     module, function, _ = FORMATS[pick("format", form, FORMATS)]
     records = [record for path in paths for file in run_files(existing(path)) for record in read(file)]

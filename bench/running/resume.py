@@ -1,0 +1,164 @@
+"""Find the run file that a plan goes on with, lock it, and append records to it.
+
+Takes a plan and a machine; returns a `RunFile`. A run resumes on any machine of the same kind.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from bench import durable
+from bench.errors import AtlasError, unwritable
+from bench.plans.messages import Machine
+from bench.plans.plan import Plan, pending
+from bench.records.record import Environment, Record, gave_nothing
+from bench.records.run_file import append, decode, encode, file_slug, read
+
+ROOM = "make room or choose another folder with --out; the same command then goes on"
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run file and the records that it holds already."""
+
+    path: Path
+    records: tuple[Record, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the run: the file name without its suffix."""
+        return self.path.stem
+
+    @property
+    def failed(self) -> tuple[Record, ...]:
+        """Records of processes that gave no pair of latencies."""
+        return tuple(filter(gave_nothing, self.records))
+
+
+def find_run(
+    plan: Plan,
+    machine: Machine,
+    out: Path,
+    *,
+    is_ordinary: bool,
+    fresh: bool = False,
+    reopen: bool = False,
+    today: str | None = None,
+) -> RunFile:
+    """Return the newest run of this plan on this kind of machine if it is unfinished or from today, else a new run.
+
+    `is_ordinary`: the plan is exactly its profile's; the name of any other plan includes its digest. `fresh` always
+    starts a new run; `reopen` takes the newest one even if it is finished.
+    """
+    today = today or datetime.now(UTC).date().isoformat()
+    environment = machine.environment
+    kind = "_".join(
+        (
+            _hardware(machine),
+            f"torch-{slug(environment.torch.partition('+')[0])}",
+            plan.profile.name if is_ordinary else f"{plan.profile.name}-{plan.digest}",
+        )
+    )
+    pattern = re.compile(rf"(\d{{4}}-\d\d-\d\d)_{re.escape(kind)}(?:_(\d+))?")
+    runs = sorted(
+        (match[1], int(match[2] or 1), path)
+        for path in out.glob("*.jsonl")
+        if (match := pattern.fullmatch(path.stem)) is not None
+    )
+    if runs and not fresh:
+        date, _, path = runs[-1]
+        run = RunFile(path, tuple(read(path)))
+        if is_same_kind(run.records, plan, environment) and (reopen or date == today or pending(plan, run.records)):
+            return run
+    number = max((number for date, number, _ in runs if date == today), default=0) + 1
+    return RunFile(out / f"{today}_{kind}{f'_{number}' if number > 1 else ''}.jsonl")
+
+
+def earlier(machine: Machine, folders: Iterable[Path]) -> list[Record]:
+    """Return the records of this kind of machine below the folders, for estimates. Skips files that cannot be read."""
+    records: list[Record] = []
+    pattern = f"*_{_hardware(machine)}_torch-*.jsonl"
+    for path in sorted({path.resolve() for folder in folders for path in folder.rglob(pattern)}):
+        with suppress(AtlasError):
+            records += read(path)
+    return records
+
+
+def _hardware(machine: Machine) -> str:
+    cores = f"-{machine.environment.cores}-cores" if machine.device == "cpu" else ""
+    return slug(machine.environment.device_name) + cores
+
+
+def is_same_kind(records: Sequence[Record], plan: Plan, environment: Environment) -> bool:
+    """Return whether new records of this plan and environment may join these.
+
+    They must share the device, versions, threads and settings, and the profile's constants, which may have changed.
+    """
+    return all(record.plan == plan.digest and kind(record.environment) == kind(environment) for record in records[-1:])
+
+
+def kind(environment: Environment) -> Environment:
+    """Return what machines must share to measure into one run: everything but the commit and the exact memory size."""
+    return msgspec.structs.replace(environment, commit=None, memory_gb=None)
+
+
+def slug(name: str) -> str:
+    """Return a device name for a file name: "Intel(R) Xeon(R) Processor @ 2.50GHz" becomes intel-xeon-2.50ghz."""
+    return file_slug(re.sub(r"\((?:r|tm|c)\)|\b(?:cpu|processor|gpu)\b", " ", name.lower()))
+
+
+@contextmanager
+def owned(path: Path) -> Iterator[None]:
+    """Lock the run file. Raises `AtlasError` if another process holds the lock or the file cannot be opened."""
+    try:
+        durable.make_folder(path.parent)
+        file = _locked(path)
+    except BlockingIOError:
+        raise AtlasError(
+            "another process is measuring into this file",
+            where=str(path),
+            remedy="wait for it, or start a separate run with --fresh",
+        ) from None
+    except OSError as error:
+        raise unwritable(path, error, ROOM) from None
+    with file:
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # the file may have been moved or removed meanwhile
+                if path.stat().st_size == 0:
+                    path.unlink()
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """Return the open file, locked until it is closed. Raises `BlockingIOError` if another process holds the lock."""
+    while True:
+        file = path.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()  # its previous owner removed the empty file between our open and our lock
+
+
+def write(path: Path, record: Record) -> None:
+    """Append the record, after checking that it can be read back. Raises `AtlasError`."""
+    decode(encode(record), str(path))
+    try:
+        append(path, [record])
+    except OSError as error:
+        raise unwritable(path, error, ROOM) from None

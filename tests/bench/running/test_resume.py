@@ -1,0 +1,98 @@
+"""Run files: their names, which run a plan resumes, and locking."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from stub_worker import ENVIRONMENT
+from test_sweep import MACHINE, plan, record
+
+from bench.errors import AtlasError
+from bench.plans.messages import Machine
+from bench.records.run_file import append
+from bench.running.resume import RunFile, find_run, owned, slug, write
+
+
+def test_a_run_is_named_after_day_machine_torch_and_profile(tmp_path: Path) -> None:
+    assert find_run(plan("ViT"), MACHINE, tmp_path, is_ordinary=True, today="2026-01-02").name == (
+        "2026-01-02_test-1ghz-2-cores_torch-2.13.0_quick"
+    )
+    assert find_run(plan("ViT"), MACHINE, tmp_path, is_ordinary=False).name != (
+        find_run(plan("BeiT"), MACHINE, tmp_path, is_ordinary=False).name
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Intel(R) Xeon(R) Processor @ 2.50GHz", "intel-xeon-2.50ghz"),
+        ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"),
+        ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763-64-core"),
+    ],
+)
+def test_device_names_become_file_names(name: str, expected: str) -> None:
+    assert slug(name) == expected
+
+
+def test_an_unfinished_run_of_any_day_is_resumed_a_finished_one_only_of_today(tmp_path: Path) -> None:
+    made = plan("ViT", "BeiT")
+
+    def found(today: str, **options: bool) -> RunFile:
+        return find_run(made, MACHINE, tmp_path, is_ordinary=True, today=today, **options)
+
+    first = found("2026-01-02")
+    append(first.path, [record(made.planned[0], run_name=first.name, of_plan=made)])
+    assert found("2026-03-04").path == first.path
+    assert len(found("2026-03-04").records) == 1
+    append(first.path, [record(made.planned[1], run_name=first.name, of_plan=made)])
+    assert found("2026-01-02").path == first.path
+    assert found("2026-03-04").name.startswith("2026-03-04")
+    assert found("2026-03-04", reopen=True).path == first.path
+    assert found("2026-01-02", fresh=True).name == f"{first.name}_2"
+
+
+def test_other_settings_do_not_join_a_run(tmp_path: Path) -> None:
+    made = plan("ViT", "BeiT")
+    first = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+    append(first.path, [record(made.planned[0], of_plan=made)])
+    environment = msgspec.structs.replace(ENVIRONMENT, settings={"MALLOC_TRIM_THRESHOLD_": "-1"})
+    other = Machine(device="cpu", environment=environment)
+    assert find_run(made, other, tmp_path, is_ordinary=True).path != first.path
+
+
+def test_a_profile_whose_constants_changed_is_another_run(tmp_path: Path) -> None:
+    before, after = plan("ViT", "BeiT"), plan("ViT", "BeiT", max_s=0.2)
+    first = find_run(before, MACHINE, tmp_path, is_ordinary=True)
+    append(first.path, [record(before.planned[0], of_plan=before)])
+    assert find_run(before, MACHINE, tmp_path, is_ordinary=True).path == first.path
+    assert find_run(after, MACHINE, tmp_path, is_ordinary=True).path != first.path
+
+
+def test_a_file_that_its_owner_has_removed_is_owned_by_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty run files are removed: a process that has opened one meanwhile locks the next one instead."""
+    path = tmp_path / "run.jsonl"
+    locked = fcntl.flock
+
+    def late(file: Any, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", locked)
+        path.unlink()
+        locked(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with owned(path):
+        assert path.exists()
+        with pytest.raises(AtlasError, match="another process"), owned(path):
+            pass
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    append(path, [record(plan("ViT").planned[0])])
+    before = path.read_bytes()
+    with pytest.raises(AtlasError, match="not a record"):
+        write(path, msgspec.structs.replace(record(plan("ViT").planned[0]), process="1"))
+    assert path.read_bytes() == before
