@@ -97,10 +97,10 @@ def test_a_timing_taken_again_replaces_the_older_one() -> None:
 def test_the_newest_document_is_read_back_and_checked(tmp_path: Path) -> None:
     older = msgspec.structs.replace(build_times(TIMINGS[0]), taken_at=datetime(2025, 1, 2, tzinfo=UTC))
     for each in (build_times(), older):
-        document.write(each, tmp_path / "performance")
+        document.write(each, tmp_path / "build_times")
     assert document.newest(tmp_path) == build_times()
     assert list(check([tmp_path], tmp_path)) == []
-    (tmp_path / "performance" / "2026-01-02_abc.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "build_times" / "2026-01-02_abc.json").write_text("{}", encoding="utf-8")
     [finding] = check([tmp_path], tmp_path)
     assert "make perf" in finding.remedy
 
