@@ -117,14 +117,14 @@ def _sources(root: Path) -> Iterator[tuple[Path, str]]:
     for pattern, method in methods:
         folder = root / pattern.split("*")[0].rpartition("/")[0]
         candidates = [root / pattern] if "*" not in pattern else folder.rglob("*")
-        found = [
+        paths = [
             path for path in candidates if path.is_file() and pathmatch(pattern, path.relative_to(root).as_posix())
         ]
         if method == "generator.languages.catalogs.extract_page":
-            found = [path for path in found if path.relative_to(folder).parts[0] not in NO_PAGES]
-            yield from ((path, method) for path in in_order(found, folder, navigation(root)))
+            paths = [path for path in paths if path.relative_to(folder).parts[0] not in NO_PAGES]
+            yield from ((path, method) for path in in_order(paths, folder, navigation(root)))
         else:
-            yield from ((path, method) for path in sorted(found))
+            yield from ((path, method) for path in sorted(paths))
 
 
 def in_order(pages: Iterable[Path], docs: Path, nav: list[str]) -> list[Path]:

@@ -28,7 +28,7 @@ INTERFACE = "interface"
 """Stands in for the page of messages from templates, settings, sources and the glossary, which belong to no page."""
 
 VIEWS = "page-views.csv"
-"""The file of page views beside the catalogs. Translations are ordered by it."""
+"""The file of page views beside the catalogs. `next_up` orders pages by it."""
 
 
 @dataclass(frozen=True)

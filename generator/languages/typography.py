@@ -153,7 +153,7 @@ _UNTRANSLATED = re.compile(r'<span class="untranslated"[^<>]*>(.*?)</span>', re.
 
 
 def plain(text: str) -> str:
-    """Replace isolating elements with direction marks, for a title or an attribute, and drop other elements."""
+    """Replace isolating elements with direction marks and unwrap untranslated text, for a title or an attribute."""
     return _BDI.sub(rf"{LEFT_TO_RIGHT_MARK}\1{LEFT_TO_RIGHT_MARK}", _UNTRANSLATED.sub(r"\1", text))
 
 
