@@ -73,9 +73,8 @@ def main() -> None:
 def messages(codes: tuple[str, ...]) -> None:
     """Refresh locales/messages.pot and the catalogs from pages, templates and sources."""
     from generator.languages.catalogs import refresh
-    from generator.languages.language import LANGUAGES
 
-    for path, changed in refresh(codes=codes or LANGUAGES[1:]).items():
+    for path, changed in refresh(codes=codes or None).items():
         click.echo(f"{'updated  ' if changed else 'unchanged'}  {_shown(path)}")
 
 
@@ -96,11 +95,11 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
     from generator.checks.rendered_checks import check_site
     from generator.data.load import load
     from generator.languages.findings import sarif
-    from generator.languages.language import LANGUAGES
+    from generator.languages.language import SOURCE
 
-    findings = findings_of(codes=codes or LANGUAGES[1:])
+    findings = findings_of(codes=codes or None)
     if site:
-        findings += check_site(site, (LANGUAGES[0], *(codes or LANGUAGES[1:])))
+        findings += check_site(site, (SOURCE, *codes) if codes else None)
     if layout == "sarif":
         click.echo(sarif(findings))
     for finding in findings if layout != "sarif" else ():
@@ -137,9 +136,9 @@ def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
 
     from generator.figures.badge import badge
     from generator.languages import coverage
-    from generator.languages.language import LANGUAGES, LOCALES
+    from generator.languages.language import LOCALES
 
-    rows = list(coverage.coverage(codes=codes or LANGUAGES[1:]))
+    rows = list(coverage.coverage(codes=codes or None))
     file = views or LOCALES / coverage.VIEWS
     following = coverage.next_up(rows, coverage.read_views(file) if file.is_file() else {})
     if layout == "json":
@@ -252,11 +251,11 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--out", type=_FOLDER, default=Path("staged"), help="Folder to write into; by default staged.")
 def stage(out: Path) -> None:
     """Write every page, chart and download of every language as plain files, for another site builder."""
-    from generator.languages.language import LANGUAGES
+    from generator.languages.language import published_languages
     from generator.site.stage import stage as staged
 
     click.echo(f"wrote {staged(out)} files into {out}; to build the site in {out / 'site'}:")
-    click.echo(f"  for language in {' '.join(LANGUAGES)}; do zensical build -f {out}/$language.yml; done")
+    click.echo(f"  for language in {' '.join(published_languages())}; do zensical build -f {out}/$language.yml; done")
 
 
 @main.command()

@@ -18,7 +18,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.records.record import Record, Variant, encode, read, run_files
-from generator.languages.language import LANGUAGES
+from generator.languages.language import published_languages
 from generator.languages.page_source import EACH_PAGE, NO_PAGES
 from generator.pages.atlas import FEW, family_of
 
@@ -64,14 +64,15 @@ def _entities(docs: Path, pages: int, families: int) -> int:
     """How many devices and models it takes, beside the families of many models, which have pages too."""
     authored = [path for path in docs.rglob("*.md") if path.relative_to(docs).parts[0] not in NO_PAGES]
     fixed = sum(path.name != EACH_PAGE for path in authored)
-    entities = pages // len(LANGUAGES) - fixed
+    languages = len(published_languages())
+    entities = pages // languages - fixed
     if entities - _devices(entities) > FEW:
         entities -= families
-    if pages % len(LANGUAGES) or entities < 2:
+    if pages % languages or entities < 2:
         raise AtlasError(
             f"the atlas cannot have {pages} pages",
             where="--pages",
-            remedy=f"give a multiple of {len(LANGUAGES)} from {(fixed + 2) * len(LANGUAGES)} on",
+            remedy=f"give a multiple of {languages} from {(fixed + 2) * languages} on",
         )
     return entities
 
@@ -141,4 +142,4 @@ def write(records: Iterable[Record], results: Path) -> None:
 
 def count(staged: Path) -> int:
     """The pages of a folder of finished Markdown, in all languages."""
-    return sum(1 for code in LANGUAGES for _ in (staged / code).rglob("*.md"))
+    return sum(1 for code in published_languages() for _ in (staged / code).rglob("*.md"))

@@ -24,13 +24,15 @@ from hypothesis import settings
 from playwright.sync_api import Browser
 
 from bench.records.injected_faults import Injected, gathered, write
-from generator.languages.language import LANGUAGES
+from generator.languages.language import SOURCE, published_languages
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "/atlas/"
 """The built site is hosted below a path, as on GitHub Pages: a link that only works at a root fails."""
 
-PREFIXES = {code: "" if code == LANGUAGES[0] else f"{code}/" for code in LANGUAGES}
+LANGUAGES = published_languages()
+
+PREFIXES = {code: "" if code == SOURCE else f"{code}/" for code in LANGUAGES}
 """Below the root of the site: the folder of each language."""
 
 THOROUGH = bool(os.environ.get("ATLAS_THOROUGH"))

@@ -45,14 +45,10 @@ from mkdocs.utils.templates import url_filter
 from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError, unusable
-
-try:
-    from generator.languages.language import LANGUAGES, Language, Untranslated
-except AtlasError as error:  # a list of languages that is none, told as MkDocs tells its own mistakes
-    raise PluginError(str(error)) from None
 from generator.checks.rendered_checks import differences, outlines
 from generator.figures.link_preview import Head, card_uri, head
 from generator.figures.markup import framed, unbroken
+from generator.languages.language import SOURCE, Language, Untranslated, published_languages
 from generator.languages.typography import plain
 from generator.pages.guide import Edition, Guide, guide_of
 from generator.pages.site_file import SiteFile
@@ -67,9 +63,6 @@ from generator.site.search_index import SearchIndex
 from generator.site.sidebars import sidebars
 from generator.site.unchanged import Unchanged
 from generator.site.web_fonts import STYLESHEET, cut_latin, preloaded, web_fonts, whole_fonts
-
-SOURCE = LANGUAGES[0]
-"""The language of the outer build, at the root of the site."""
 
 EDITION, EDITIONS = "edition", "editions"
 """Settings below `extra`: the language of a build, and those of the site where they are not the published ones."""
@@ -459,7 +452,7 @@ def _code(config: MkDocsConfig) -> str:
 
 def languages_of(config: MkDocsConfig) -> tuple[str, ...]:
     """Those of the site, English first."""
-    codes = config.extra.get(EDITIONS, LANGUAGES)
+    codes = config.extra.get(EDITIONS, published_languages())
     if not isinstance(codes, list | tuple) or codes[:1] != type(codes)([SOURCE]):
         where = f"{config.config_file_path}: extra.{EDITIONS}"
         raise PluginError(f"{where} is no list of languages that begins with {SOURCE}")

@@ -15,7 +15,7 @@ from mkdocs.config import load_config
 
 from bench.errors import AtlasError
 from generator.languages.catalogs import ROOT
-from generator.languages.language import LANGUAGES, PSEUDO
+from generator.languages.language import PSEUDO, SOURCE
 
 EDITIONS = "editions"
 """The setting below `extra` in which the hook finds the languages of a site."""
@@ -30,7 +30,7 @@ def build(out: Path, root: Path = ROOT) -> None:
             remedy="name an empty or a new folder",
         )
     config = load_config(str(root / "mkdocs.yml"), site_dir=str(out.resolve()), strict=True)
-    config.extra[EDITIONS] = [LANGUAGES[0], *PSEUDO]
+    config.extra[EDITIONS] = [SOURCE, *PSEUDO]
     build_site(config)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from generator.figures.fonts import CHINESE, FONTS, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
-from generator.languages.language import LANGUAGES, LOCALES, Language, name_of
+from generator.languages.language import LOCALES, SOURCE, Language, name_of, published_languages
 from generator.pages.site_file import SiteFile
 from generator.site.material import labels, labels_file
 
@@ -87,7 +87,7 @@ def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFil
 def cut_latin() -> None:
     """Cut what all languages share: they would all do so at once else."""
     for characters, weight in itertools.product((_BASIC, _LATIN), CSS_WEIGHTS):
-        web_font(LANGUAGES[0], characters, weight)
+        web_font(SOURCE, characters, weight)
 
 
 def whole_fonts(language: Language) -> Iterator[SiteFile]:
@@ -103,7 +103,7 @@ def whole_fonts(language: Language) -> Iterator[SiteFile]:
 
 def _codes(language: Language) -> dict[Face, str]:
     """The faces that pages of a language use, and the language that the files of each are named after."""
-    codes = {LATIN: LANGUAGES[0]}
+    codes = {LATIN: SOURCE}
     codes.setdefault(face_of(language.code), language.code)
     return codes
 
@@ -130,7 +130,7 @@ def _stylesheet(language: Language, rules: list[str]) -> SiteFile:
 def preloaded(code: str) -> list[str]:
     """The fonts that every page of a language shows at once, as far as they are small: text that changes its font moves
     what follows it."""
-    names = {face_of(code): code, LATIN: LANGUAGES[0]}
+    names = {face_of(code): code, LATIN: SOURCE}
     faces = {face: name for face, name in names.items() if face not in _IN_SLICES}
     return [f"fonts/{name}-{weight}.woff2" for name in faces.values() for weight in CSS_WEIGHTS]
 
@@ -153,7 +153,7 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
         "" if bold else labels_file(labels(language.code)).read_text("utf-8"),
         _label(language.code, "toc"),
         *(title for page in pages.values() for title in _TITLE.findall(page)),
-        *(name_of(code) for code in LANGUAGES),
+        *(name_of(code) for code in published_languages()),
         *(language.gettext(name) for name in _NAME.findall((ROOT / "mkdocs.yml").read_text("utf-8"))),
         *("" if bold else language.gettext(message) for message in _frame_messages()),
     ]

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from conftest import LANGUAGES
 
 from generator.cli import main
-from generator.languages.language import LANGUAGES, catalog_path
+from generator.languages.language import catalog_path
 
 ROOT = Path(__file__).resolve().parents[2]
 

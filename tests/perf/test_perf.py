@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from atlas_data import PUBLISHED
-from conftest import ROOT, small_project
+from conftest import LANGUAGES, ROOT, small_project
 
 from bench.errors import AtlasError
 from bench.machine import commit
 from bench.records.build_times import EDITS, OURS, START, BuildTimes, Machine, nothing_yet
 from bench.records.record import read
 from generator.data.load import load
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.pages.pages import pages_of
 from perf import content, served
 from perf.content import grown

@@ -10,10 +10,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import THOROUGH, small_project
+from conftest import LANGUAGES, THOROUGH, small_project
 from mkdocs.config import load_config
 
-from generator.languages.language import LANGUAGES
 from generator.pages.guide import Guide
 from generator.site import mkdocs_files
 from generator.site.on_demand import SEARCH_INDEX, Desk

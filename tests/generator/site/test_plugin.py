@@ -13,11 +13,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 import mkdocs.__main__
 import pytest
 from click.testing import CliRunner
-from conftest import PREFIXES, ROOT, BuiltSite, in_project, small_project
+from conftest import LANGUAGES, PREFIXES, ROOT, BuiltSite, in_project, small_project
 from html_page import HtmlPage, read
 
 from generator.data.load import load
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 
 Pages = dict[str, dict[str, HtmlPage]]
 HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"

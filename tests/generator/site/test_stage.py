@@ -11,13 +11,14 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import yaml
 from browser.hosting import hosted
+from conftest import LANGUAGES
 from html_page import read
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from playwright.sync_api import Browser, expect
 
 from bench.errors import AtlasError
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.site.stage import _owned as owned
 from generator.site.stage import stage
 

@@ -13,9 +13,9 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from conftest import BuiltSite
+from conftest import LANGUAGES, BuiltSite
 
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 
 LIMIT = 250_000
 IN_REACH = 4
