@@ -25,6 +25,7 @@ from playwright.sync_api import Browser
 
 from bench.records.injected_faults import Injected, gathered, write
 from generator.languages.language import SOURCE, published_languages
+from generator.site import PLUGIN
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "/atlas/"
@@ -49,8 +50,8 @@ PORT = 20_000 + zlib.crc32(str(ROOT).encode()) % 10_000
 
 LONG = (
     *("test_worker.py", "browser/test_accessibility.py", "browser/test_serving.py", "test_live.py", "test_models.py"),
-    *("browser/test_kinds.py", "test_perf.py", "browser/test_pseudo.py", "test_publish.py", "test_mkdocs_hook.py"),
-    *("test_snippets.py", "test_hostile.py", "test_sweep.py", "test_stage.py", "test_unchanged.py"),
+    *("browser/test_kinds.py", "test_perf.py", "browser/test_pseudo.py", "test_publish.py", "test_plugin.py"),
+    *("test_snippets.py", "test_hostile.py", "test_sweep.py", "test_stage.py", "test_build_stamp.py"),
     *("test_pool_cache.py", "test_statistics.py", "test_new_language.py"),
 )
 """Files that take long begin early, or one process would still be at them when the others have nothing left to do.
@@ -242,7 +243,7 @@ def small_project(folder: Path, *pages: str, languages: Sequence[str] = LANGUAGE
     nav = "nav:\n" + "".join(f"  - {entry}\n" for entry in entries)
     text = re.sub(r"(?s)\nnav:\n.*?\n(?=\n\w)", f"\n{nav}", settings.read_text(encoding="utf-8"))
     if languages != LANGUAGES:
-        text = text.replace("\nextra:\n", f"\nextra:\n  editions: [{', '.join(languages)}]\n")
+        text = re.sub(rf"(?m)^  - {PLUGIN}\b.*$", f"  - {PLUGIN}:\n      languages: [{', '.join(languages)}]", text)
     settings.write_text(text, encoding="utf-8")
     return project
 

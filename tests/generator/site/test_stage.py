@@ -42,7 +42,7 @@ def test_every_language_is_a_project_of_its_own_with_the_same_pages(staged: Path
     for code in LANGUAGES:
         settings = yaml.safe_load((staged / f"{code}.yml").read_text(encoding="utf-8"))
         assert settings["theme"]["language"] == code
-        assert "hooks" not in settings
+        assert settings["plugins"] == ["search"]
 
 
 def test_pages_hold_no_expressions(staged: Path) -> None:
@@ -52,7 +52,7 @@ def test_pages_hold_no_expressions(staged: Path) -> None:
             assert b"{%" not in content, name
 
 
-def test_mkdocs_builds_it_without_our_hook(staged: Path, tmp_path: Path) -> None:
+def test_mkdocs_builds_it_without_our_plugin(staged: Path, tmp_path: Path) -> None:
     """The other builder at hand: it reads every page, and finds all that the Markdown links to."""
     config = load_config(str(staged / "ar.yml"), site_dir=str(tmp_path / "site"), strict=True)
     build(config)
