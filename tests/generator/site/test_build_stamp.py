@@ -1,4 +1,4 @@
-"""A site that would come out the same is not built again, and any other is."""
+"""An unchanged site is not built again, and any other is."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_other_settings_are_another_site(project: Path) -> None:
 def test_a_site_from_before_the_machine_was_started_again_is_built(
     project: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
 ) -> None:
-    """What a power cut leaves: a file of the right time and size, with zeros for what never reached the disk."""
+    """A power cut leaves files of the right time and size, with zeros for what never reached the disk."""
     path = output(project)
     whole, status = path.read_bytes(), path.stat()
     path.write_bytes(bytes(len(whole)))

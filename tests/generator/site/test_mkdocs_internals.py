@@ -1,4 +1,4 @@
-"""What MkDocs does not document is as `generator.site.mkdocs_internals` was written for."""
+"""The undocumented parts of MkDocs are those that `generator.site.mkdocs_internals` was written for."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ READ: dict[Callable[..., Any], str] = {
     LiveReloadServer._serve_request: "3b1515c96f56",
     templates.url_filter: "aa52bb2422f2",
 }
-"""Functions whose code our plugin depends on, with the digests of their code in that version."""
+"""The functions whose code our plugin depends on, with the digest of their code in `VERSION`."""
 
 
 def digest(function: Callable[..., Any]) -> str:

@@ -1,4 +1,4 @@
-"""Pages made one at a time, after any edits, are byte for byte those that are made from nothing."""
+"""Pages built on demand, after any edits, are byte for byte those of a new build."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Writer:
-    """Somebody who edits, and a site that follows."""
+    """A person who edits, and a site that follows."""
 
     def __init__(self, project: Path, site: Path) -> None:
         self.project, self.site = project, site
@@ -53,7 +53,7 @@ class Writer:
         self.guide.update()
 
     def look_at_one(self, chance: random.Random) -> None:
-        """As a browser that shows a page does."""
+        """Request one page, as a browser does."""
         code = chance.choice(LANGUAGES)
         self.build(code, chance.choice(list(self.addresses(code))))
 
@@ -67,7 +67,7 @@ class Writer:
             yield f"{stem.rstrip('/')}/index.html".lstrip("/")
 
     def whole(self) -> dict[str, bytes]:
-        """Every page and every index."""
+        """Return every page and every index."""
         found = {}
         for code in self.pages:
             for path in (*self.addresses(code), SEARCH_INDEX, "sitemap.xml", "404.html"):
@@ -134,9 +134,7 @@ EDITORS: tuple[Callable[[Path, random.Random], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
-def test_after_random_edits_every_page_is_what_it_would_be_from_nothing(
-    seed: int, project: Path, tmp_path: Path
-) -> None:
+def test_after_random_edits_every_page_is_that_of_a_new_build(seed: int, project: Path, tmp_path: Path) -> None:
     here = shutil.copytree(project, tmp_path / "project", symlinks=True)
     chance = random.Random(seed)
     writer = Writer(here, tmp_path / "site")

@@ -1,4 +1,4 @@
-"""Staging: everything another builder needs, below one folder, and nothing of anybody else's touched."""
+"""Staging writes everything that another builder needs below one folder, and touches no other file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_pages_hold_no_expressions(staged: Path) -> None:
 
 
 def test_mkdocs_builds_it_without_our_plugin(staged: Path, tmp_path: Path) -> None:
-    """The other builder at hand: it reads every page, and finds all that the Markdown links to."""
+    """MkDocs is another builder, too: it reads every page and resolves every link of the Markdown."""
     config = load_config(str(staged / "ar.yml"), site_dir=str(tmp_path / "site"), strict=True)
     build(config)
     assert 'dir="rtl"' in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def test_mkdocs_builds_it_without_our_plugin(staged: Path, tmp_path: Path) -> No
 
 @pytest.fixture(scope="module")
 def zensical_site(staged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What Zensical makes of all languages, below one folder, English first."""
+    """The site that Zensical builds of all languages, English first."""
     zensical = os.environ.get("ATLAS_ZENSICAL") or shutil.which("zensical")
     if zensical is None:
         pytest.skip("no Zensical: pipx install zensical, or set ATLAS_ZENSICAL to the path of one")

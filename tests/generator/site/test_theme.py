@@ -14,7 +14,7 @@ def page(url: str, **meta: Any) -> Any:
 
 
 class Template:
-    """As Material's: where links lead depends on the folder, and what is hidden on the page."""
+    """A template like Material's: its links depend on the folder, and on what the page hides."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
