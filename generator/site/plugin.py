@@ -4,6 +4,10 @@ MkDocs builds English from ``mkdocs.yml``. For each other language, the plugin l
 builds it into a folder below, so that every language has its own search index, navigation, sitemap and 404 page.
 Pages stay in memory; nothing is written into `docs_dir`. While serving, pages are built on demand instead: see
 `generator.site.preview`.
+
+Templates below ``docs/theme`` may use `language`, `languages`, `newest`, `preloaded`, `policy`, `to_root`, `root_url`,
+`head_of(page)`, `sidebars`, gettext functions, and the filter `marked` for a text that may be untranslated: see
+`AtlasPlugin.on_env`.
 """
 
 from __future__ import annotations
