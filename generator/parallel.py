@@ -1,8 +1,8 @@
-"""Calls that run in other processes: `Task` for one, `start` for several beside the work of this process, `mapped`.
+"""Calls in other processes: `ForkedCall` for one, `start` for several beside other work, `mapped` for a list of items.
 
-A task's process is a fork of this one, so the call needs no pickling; its result and its log records do, and come back
-through a pipe. No more tasks run at a time than there are cores. Whoever ends this process ends its tasks. Where
-processes cannot be forked, or there is only one core, a task runs in this process when its result is asked for.
+The process is a fork of this one, so that only results and log records are pickled; they come back through a pipe. No
+more calls run at a time than there are cores. Whoever ends this process ends its calls. Where processes cannot be
+forked, or there is only one core, a call runs in this process when its result is asked for.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 FORKS = sys.platform == "linux" and (cores() or 1) > 1
-"""Whether tasks run in processes of their own."""
+"""Whether calls run in processes of their own: on Linux, with more than one core."""
 
 _END_OF_PIPE = EOFError, OSError, pickle.UnpicklingError
 """What reading from a process that has ended may raise; the last message may be incomplete."""
 
 
-class TaskFailed(Exception):  # noqa: N818  # named as what happened, like the standard library's StopIteration
-    """The process of a task ended without a result."""
+class CallError(Exception):
+    """A call raised, or its process was killed."""
 
 
-class Task(Generic[Result]):
+class ForkedCall(Generic[Result]):
     """A call of `function` in a process of its own, which starts at once.
 
-    With `after`, it waits until fewer of those tasks run than there are cores. `on_error` runs in the new process when
+    With `after`, it waits until fewer of those calls run than there are cores. `on_error` runs in the new process when
     the call raises: log records are all that reaches this process.
     """
 
     def __init__(
         self,
         function: Callable[[], Result],
-        after: Iterable[Task[Any]] = (),
+        after: Iterable[ForkedCall[Any]] = (),
         on_error: Callable[[Exception], object] = lambda _: None,
     ) -> None:
         self._function = function
@@ -63,7 +63,7 @@ class Task(Generic[Result]):
             sender.close()
 
     def result(self) -> Result:
-        """Wait for the result. Raises `TaskFailed` where the call raised, or its process was killed."""
+        """Wait for the result. Raises `CallError` where the call raised, or its process was killed."""
         if self._process is None:
             return self._function()
         if self._listener:
@@ -72,14 +72,14 @@ class Task(Generic[Result]):
             self._listen()
         self.stop()
         if not self._results:
-            raise TaskFailed
+            raise CallError
         return self._results[0]
 
     def result_or_repeat(self) -> Result:
-        """Wait for the result; where the task failed, repeat the call in this process, which raises the real error."""
+        """Wait for the result; where the call failed, repeat the call in this process, which raises the real error."""
         try:
             return self.result()
-        except TaskFailed:
+        except CallError:
             return self._function()
 
     def stop(self) -> None:
@@ -108,7 +108,7 @@ class Task(Generic[Result]):
             else:
                 self._results.append(message)
 
-    def _run(self, pipe: Connection, after: list[Task[Any]], on_error: Callable[[Exception], object]) -> None:
+    def _run(self, pipe: Connection, after: list[ForkedCall[Any]], on_error: Callable[[Exception], object]) -> None:
         """Make the call, in the new process."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process in front, which ends this one
         threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
@@ -125,58 +125,58 @@ class Task(Generic[Result]):
 
 def start(
     functions: Iterable[Callable[[], Result]], on_error: Callable[[Exception], object] = lambda _: None
-) -> list[Task[Result]]:
-    """Start a task for each function, while this process does work of its own. See `wait_for_core` and `results`."""
-    tasks: list[Task[Result]] = []
+) -> list[ForkedCall[Result]]:
+    """Start a call for each function, while this process does work of its own. See `wait_for_core` and `results`."""
+    calls: list[ForkedCall[Result]] = []
     for function in functions:
-        tasks.append(Task(function, tasks, on_error))
-    for task in tasks:
-        task.listen()
-    return tasks
+        calls.append(ForkedCall(function, calls, on_error))
+    for call in calls:
+        call.listen()
+    return calls
 
 
-def results(tasks: Iterable[Task[Result]]) -> list[Result]:
-    """Wait for all tasks and return their results. Raises `TaskFailed` where one failed, once all have ended."""
+def results(calls: Iterable[ForkedCall[Result]]) -> list[Result]:
+    """Wait for all calls and return their results. Raises `CallError` where one failed, once all have ended."""
     made, failed = [], False
-    for task in tasks:
+    for call in calls:
         try:
-            made.append(task.result())
-        except TaskFailed:
+            made.append(call.result())
+        except CallError:
             failed = True
     if failed:
-        raise TaskFailed
+        raise CallError
     return made
 
 
 def mapped(function: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:
-    """Yield the result of `function` for each item, in order, made by as many tasks at a time as there are cores.
+    """Yield the result of `function` for each item, in order, made by as many calls at a time as there are cores.
 
-    Once a task has failed, the remaining calls are made in this process, where they raise what is wrong.
+    Once a call has failed, it and the rest run in this process, where they raise what is wrong.
     """
     waiting = deque(items if FORKS and len(items) > 1 else ())
-    running: deque[tuple[Item, Task[Result]]] = deque()
+    running: deque[tuple[Item, ForkedCall[Result]]] = deque()
     try:
         while waiting or running:
             while waiting and len(running) < (cores() or 1):
                 item = waiting.popleft()
-                running.append((item, Task(lambda item=item: function(item))))  # type: ignore[misc]
-            item, task = running[0]
+                running.append((item, ForkedCall(lambda item=item: function(item))))  # type: ignore[misc]
+            item, call = running[0]
             try:
-                result = task.result()
-            except TaskFailed:
+                result = call.result()
+            except CallError:
                 break
             running.popleft()
             yield result
     finally:
-        for _, task in running:
-            task.stop()
+        for _, call in running:
+            call.stop()
     rest = [*(item for item, _ in running), *waiting] if FORKS and len(items) > 1 else items
     yield from map(function, rest)
 
 
-def wait_for_core(tasks: Iterable[Task[Any]]) -> None:
-    """Wait until fewer of the tasks run than there are cores: more at a time take more memory, and no less time."""
-    running: list[Any] = [task._process.sentinel for task in tasks if task._process]  # noqa: SLF001  # its own class
+def wait_for_core(calls: Iterable[ForkedCall[Any]]) -> None:
+    """Wait until fewer of the calls run than there are cores: more at a time take more memory, and no less time."""
+    running: list[Any] = [call._process.sentinel for call in calls if call._process]  # noqa: SLF001  # its own class
     while len(running) >= (cores() or 1):
         ended = wait(running)
         running = [sentinel for sentinel in running if sentinel not in ended]

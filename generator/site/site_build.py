@@ -17,7 +17,7 @@ from mkdocs.exceptions import Abort
 from mkdocs.plugins import get_plugin_logger
 from mkdocs.utils import CountHandler
 
-from generator.parallel import Task, TaskFailed, results, start, wait_for_core
+from generator.parallel import CallError, ForkedCall, results, start, wait_for_core
 from generator.site import PLUGIN
 from generator.site.build_stamp import BuildStamp
 from generator.site.theme import Bytecode, Theme
@@ -35,8 +35,8 @@ class SiteBuild:
     def __init__(self, config: MkDocsConfig) -> None:
         self._stamp = BuildStamp(config)
         self._warnings = CountHandler(level=logging.WARNING)
-        self._shared: Task[Bytecode] | None = None
-        self._languages: list[Task[Outlines]] = []
+        self._shared: ForkedCall[Bytecode] | None = None
+        self._languages: list[ForkedCall[Outlines]] = []
 
     @property
     def is_current(self) -> bool:
@@ -47,7 +47,7 @@ class SiteBuild:
         """Make what all languages share, in another process, and count warnings from here on."""
         self._stamp.remove()
         logging.getLogger("mkdocs").addHandler(self._warnings)
-        self._shared = Task(partial(_share, config, theme))
+        self._shared = ForkedCall(partial(_share, config, theme))
 
     def shared(self) -> Bytecode:
         """Wait for the templates that all languages share."""
@@ -65,7 +65,7 @@ class SiteBuild:
         """Wait for the other languages and return their outlines. Raises `Abort` where a build failed."""
         try:
             return results(self._languages)
-        except TaskFailed:
+        except CallError:
             raise Abort("Aborted with an error in another language") from None
 
     def end(self) -> None:
@@ -76,9 +76,9 @@ class SiteBuild:
 
     def stop(self) -> None:
         """End all processes of the build."""
-        tasks: list[Task[Any]] = [*self._languages, *([self._shared] if self._shared else [])]
-        for task in tasks:
-            task.stop()
+        calls: list[ForkedCall[Any]] = [*self._languages, *([self._shared] if self._shared else [])]
+        for call in calls:
+            call.stop()
         logging.getLogger("mkdocs").removeHandler(self._warnings)
 
 

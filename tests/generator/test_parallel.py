@@ -1,4 +1,4 @@
-"""Tasks in other processes: as many at a time as there are cores, and whoever ends their parent ends them all."""
+"""Calls in other processes: as many at a time as there are cores, and whoever ends their parent ends them all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from test_executors import is_alive, wait_until
 
 from bench.errors import AtlasError
 from generator import parallel
-from generator.parallel import FORKS, Task, TaskFailed, mapped
+from generator.parallel import FORKS, CallError, ForkedCall, mapped
 
 PARENT = """
 import os, sys, time
@@ -31,14 +31,14 @@ def build(name):
 
 if "mapped" in sys.argv:
     list(mapped(build, ("zh", "ar")))
-tasks = start(partial(build, name) for name in ("zh", "ar"))
+calls = start(partial(build, name) for name in ("zh", "ar"))
 time.sleep(120)
 """
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
 @pytest.mark.parametrize("way", ["builds", "mapped"])
-def test_a_parent_that_is_killed_leaves_no_task_at_work(tmp_path: Path, survived: Survived, way: str) -> None:
+def test_a_parent_that_is_killed_leaves_no_call_at_work(tmp_path: Path, survived: Survived, way: str) -> None:
     """It would go on writing into the site, while the next build makes it from newer sources."""
     with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path), way], cwd=ROOT) as parent:
         wait_until(lambda: len(pids(tmp_path)) == 2, seconds=60.0)
@@ -55,7 +55,7 @@ def pids(folder: Path) -> list[int]:
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_ctrl_c_ends_all_tasks_and_only_the_parent_reports_it(tmp_path: Path) -> None:
+def test_ctrl_c_ends_all_calls_and_only_the_parent_reports_it(tmp_path: Path) -> None:
     """A terminal signals every process of the group."""
     command = [sys.executable, "-c", PARENT, str(tmp_path)]
     with subprocess.Popen(
@@ -91,15 +91,15 @@ def build(name):
         os.kill(os.getpid(), signal.SIGKILL)
     Path(sys.argv[1], name).write_text(f"{start} {time.monotonic()}")
 
-tasks = parallel.start(partial(build, name) for name in ("zh", "ja", "ar"))
-parallel.wait_for_core(tasks)
+calls = parallel.start(partial(build, name) for name in ("zh", "ja", "ar"))
+parallel.wait_for_core(calls)
 build("en")
-parallel.results(tasks)
+parallel.results(calls)
 """
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_no_more_tasks_run_than_there_are_cores(tmp_path: Path) -> None:
+def test_no_more_calls_run_than_there_are_cores(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "nobody"], cwd=ROOT, check=True, timeout=60)
     times = [tuple(map(float, path.read_text().split())) for path in tmp_path.iterdir()]
     assert len(times) == 4
@@ -107,7 +107,7 @@ def test_no_more_tasks_run_than_there_are_cores(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_a_task_that_is_killed_keeps_no_other_one_waiting(tmp_path: Path) -> None:
+def test_a_call_that_is_killed_keeps_no_other_one_waiting(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "zh"], cwd=ROOT, check=False, timeout=60)
     assert done.returncode != 0
     assert {path.name for path in tmp_path.iterdir()} == {"en", "ja", "ar"}
@@ -124,15 +124,15 @@ def build():
 logging.getLogger("mkdocs").addHandler(logging.NullHandler())
 logging.getLogger("mkdocs").setLevel(logging.INFO)
 for _ in range(20):
-    tasks = start([build, build])
+    calls = start([build, build])
     time.sleep(0.1)
-    for task in tasks:
-        task.stop()
+    for call in calls:
+        call.stop()
 """
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_a_task_that_is_ended_while_it_sends_keeps_nobody_waiting() -> None:
+def test_a_call_that_is_ended_while_it_sends_keeps_nobody_waiting() -> None:
     """Nobody would ever get what it holds then, such as a lock that the others need to send their messages."""
     subprocess.run([sys.executable, "-c", TALKING], cwd=ROOT, timeout=60, check=True)
 
@@ -146,30 +146,30 @@ def killed(process: int) -> int:
 
 @pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
 def test_a_result_comes_from_another_process_and_from_this_one_where_that_is_killed() -> None:
-    assert Task(os.getpid).result_or_repeat() != os.getpid()
-    assert Task(partial(killed, os.getpid())).result_or_repeat() == os.getpid()
+    assert ForkedCall(os.getpid).result_or_repeat() != os.getpid()
+    assert ForkedCall(partial(killed, os.getpid())).result_or_repeat() == os.getpid()
 
 
 @pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
-def test_a_task_that_is_killed_or_raises_has_failed() -> None:
+def test_a_call_that_is_killed_or_raises_has_failed() -> None:
     for function in (partial(killed, os.getpid()), partial(int, "none")):
-        with pytest.raises(TaskFailed):
-            Task(function).result()
+        with pytest.raises(CallError):
+            ForkedCall(function).result()
 
 
-def test_a_repeated_task_raises_its_error_where_its_result_is_asked_for() -> None:
-    task = Task(partial(int, "none"))
+def test_a_repeated_call_raises_its_error_where_its_result_is_asked_for() -> None:
+    call = ForkedCall(partial(int, "none"))
     with pytest.raises(ValueError, match="none"):
-        task.result_or_repeat()
+        call.result_or_repeat()
 
 
 @pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
-def test_a_stopped_task_is_ended() -> None:
-    task = Task(partial(time.sleep, 120))
-    process = task._process
+def test_a_stopped_call_is_ended() -> None:
+    call = ForkedCall(partial(time.sleep, 120))
+    process = call._process
     assert process
     assert process.is_alive()
-    task.stop()
+    call.stop()
     assert process.exitcode == -signal.SIGTERM
 
 
@@ -213,7 +213,7 @@ def touch(path: Path) -> None:
 
 LOGGING = """
 import logging, sys
-from generator.parallel import TaskFailed, results, start
+from generator.parallel import CallError, results, start
 
 log = logging.getLogger("mkdocs.plugins")
 
@@ -222,10 +222,10 @@ def build(name):
     return {}[name] if name == "zh" else name
 
 logging.basicConfig(stream=sys.stdout, format="%(message)s")
-tasks = start([lambda: build("ar"), lambda: build("zh")], on_error=lambda error: log.error("failed %r", error))
+calls = start([lambda: build("ar"), lambda: build("zh")], on_error=lambda error: log.error("failed %r", error))
 try:
-    results(tasks)
-except TaskFailed:
+    results(calls)
+except CallError:
     print("some failed")
 """
 
