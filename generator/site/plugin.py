@@ -249,7 +249,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             preloaded=preloaded(edition.language.code),
             to_root="../" if edition.language.prefix else "",
             root_url=self._root_url(config),
-            head_of=partial(self._head, config=config),
+            head_of=partial(self._metadata, config=config),
             sidebars=SidebarCache(),
         )
         if not self.serving:
@@ -337,7 +337,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     # ── Pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _head(self, page: Page, config: MkDocsConfig) -> Head:
+    def _metadata(self, page: Page, config: MkDocsConfig) -> Head:
         section = page.parent.title if "/" in page.file.src_uri and page.parent and not page.is_index else ""
         title = page.meta.get("title") or unescape(page.title)
         words = title, section, page.meta.get("description") or config.site_description
@@ -347,9 +347,9 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     def _card(self, page: Page, config: MkDocsConfig) -> File:
         from generator.figures import cards  # noqa: PLC0415  # takes a second to load, and is not needed while serving
 
-        language, shown = self._edition.language, self._head(page, config)
+        language, metadata = self._edition.language, self._metadata(page, config)
         rtl = language.direction == "rtl"
-        card = cards.Card(config.site_name, shown.section, shown.title, shown.description, language.code, rtl)
+        card = cards.Card(config.site_name, metadata.section, metadata.title, metadata.description, language.code, rtl)
         return EditionFile.of(SiteFile(card_uri(page.file.src_uri), partial(cards.draw, card)), config)
 
 
