@@ -1,1 +1,1 @@
-"""Records, authored pages and gettext catalogs become the Markdown and charts of one language at a time."""
+"""Render the guide: records, authored pages and gettext catalogs become a site in several languages."""

@@ -2,12 +2,12 @@
 
 python -m generator messages         refresh the translation catalogs from the pages
 python -m generator check            check pages and catalogs, and a built site
-python -m generator status           what is translated, by page and language, and what comes next
+python -m generator status           show what is translated, by page and language, and what to translate next
 python -m generator add-language     add a language
-python -m generator export, import   catalogs as XLIFF or CSV, and back
+python -m generator export, import   convert catalogs to XLIFF or CSV, and back
 python -m generator stage            write the guide as plain files, for another site builder
-python -m generator pseudo           build the site in two invented languages, to look at
-python -m generator address          whether the guide can be served at an address
+python -m generator pseudo           build the site in two invented languages, for tests
+python -m generator address          check whether the guide can be served at an address
 """
 
 from __future__ import annotations
@@ -31,25 +31,27 @@ Codes = TypeVar("Codes", str, tuple[str, ...])
 
 
 class _Commands(click.Group):
-    """A command group whose users see what is wrong, where, and how to mend it, and never a traceback."""
+    """A command group that reports errors with their place and remedy, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # whoever reads our output has closed it, which Click knows
+        except BrokenPipeError:  # the reader of our output has closed it; Click handles that
             raise
         except (AtlasError, OSError) as error:
-            told = unusable(error) if isinstance(error, OSError) else error
-            click.echo(f"error: {told}", err=True)
+            shown = unusable(error) if isinstance(error, OSError) else error
+            click.echo(f"error: {shown}", err=True)
             sys.exit(2)
 
 
 def _translated(_context: click.Context, _option: click.Parameter, given: Codes) -> Codes:
-    """Languages with a catalog."""
+    """Refuse the source language, which has no catalog."""
     from generator.languages.language import SOURCE
 
     if given and SOURCE in ((given,) if isinstance(given, str) else given):
-        raise AtlasError("pages are written in English", where="--language", remedy="name one that they are put into")
+        raise AtlasError(
+            "pages are written in English", where="--language", remedy="name a language that they are translated into"
+        )
     return given
 
 
@@ -73,9 +75,8 @@ def main() -> None:
 def messages(codes: tuple[str, ...]) -> None:
     """Refresh locales/messages.pot and the catalogs from pages, templates and sources."""
     from generator.languages.catalogs import refresh
-    from generator.languages.language import LANGUAGES
 
-    for path, changed in refresh(codes=codes or LANGUAGES[1:]).items():
+    for path, changed in refresh(codes=codes or None).items():
         click.echo(f"{'updated  ' if changed else 'unchanged'}  {_shown(path)}")
 
 
@@ -88,7 +89,7 @@ def messages(codes: tuple[str, ...]) -> None:
     "--format", "layout", type=click.Choice(["text", "github", "sarif"]), default="text", help="How to write findings."
 )
 def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
-    """Check pages and catalogs; exit with 1 where something is wrong. What is doubtful in the records is noted."""
+    """Check pages and catalogs; exit with 1 where something is wrong. Doubtful records are noted."""
     from datetime import UTC, datetime
 
     from generator.checks.checks import check as findings_of
@@ -96,11 +97,11 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
     from generator.checks.rendered_checks import check_site
     from generator.data.load import load
     from generator.languages.findings import sarif
-    from generator.languages.language import LANGUAGES
+    from generator.languages.language import SOURCE
 
-    findings = findings_of(codes=codes or LANGUAGES[1:])
+    findings = findings_of(codes=codes or None)
     if site:
-        findings += check_site(site, (LANGUAGES[0], *(codes or LANGUAGES[1:])))
+        findings += check_site(site, (SOURCE, *codes) if codes else None)
     if layout == "sarif":
         click.echo(sarif(findings))
     for finding in findings if layout != "sarif" else ():
@@ -114,12 +115,12 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
 @main.command()
 @click.argument("host_port", metavar="HOST:PORT", default="127.0.0.1:8000")
 def address(host_port: str) -> None:
-    """Say whether the guide can be served there: better before it is measured for than after."""
+    """Check whether the guide can be served at an address."""
     from generator.site.preview import check_address
 
     host, _, port = host_port.rpartition(":")
     if not host or not port.isdecimal():
-        raise AtlasError("is no address", where=host_port, remedy="write HOST:PORT, such as 127.0.0.1:8000")
+        raise AtlasError("this is not an address", where=host_port, remedy="write HOST:PORT, such as 127.0.0.1:8000")
     check_address(host, int(port))
 
 
@@ -137,9 +138,9 @@ def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
 
     from generator.figures.badge import badge
     from generator.languages import coverage
-    from generator.languages.language import LANGUAGES, LOCALES
+    from generator.languages.language import LOCALES
 
-    rows = list(coverage.coverage(codes=codes or LANGUAGES[1:]))
+    rows = list(coverage.coverage(codes=codes or None))
     file = views or LOCALES / coverage.VIEWS
     following = coverage.next_up(rows, coverage.read_views(file) if file.is_file() else {})
     if layout == "json":
@@ -180,7 +181,7 @@ def _print_coverage(rows: list[Coverage], following: list[tuple[Coverage, int]])
 
 
 NEXT = 10
-"""How many pages the list of what to translate next names."""
+"""The number of pages in the list of what to translate next."""
 
 
 def _words(row: Coverage) -> str:
@@ -191,16 +192,18 @@ def _words(row: Coverage) -> str:
 @main.command("add-language")
 @click.argument("code")
 def add_language(code: str) -> None:
-    """Add a language by its code, such as ko or pt-BR, and say what is left to do."""
+    """Add a language by its code, such as ko or pt-BR, and list what is left to do."""
     from generator.site.new_language import add_language as add
 
     for line in add(code):
         click.echo(line)
 
 
-_FORMAT = click.option("--format", "layout", type=click.Choice(["xliff", "csv"]), help="By default that of the file.")
+_FORMAT = click.option(
+    "--format", "layout", type=click.Choice(["xliff", "csv"]), help="By default the format of the file."
+)
 _LANGUAGE = click.option(
-    "--language", "code", required=True, metavar="CODE", callback=_translated, help="Whose catalog."
+    "--language", "code", required=True, metavar="CODE", callback=_translated, help="The language of the catalog."
 )
 
 
@@ -224,7 +227,7 @@ def export(code: str, layout: Format | None, out: Path | None) -> None:
 @_LANGUAGE
 @_FORMAT
 def import_(file: Path, code: str, layout: Format | None) -> None:
-    """Take the translations of an XLIFF or CSV file into a catalog."""
+    """Copy the translations of an XLIFF or CSV file into a catalog."""
     from generator.languages.catalogs import write
     from generator.languages.interchange import import_ as imported
 
@@ -233,7 +236,7 @@ def import_(file: Path, code: str, layout: Format | None) -> None:
     write(result.catalog, path)
     click.echo(f"{result.changed} messages changed in {_shown(path)}")
     if result.unknown:
-        click.echo(f"{result.unknown} texts are not in the catalog any more, and were left out", err=True)
+        click.echo(f"{result.unknown} texts are no longer in the catalog, and were left out", err=True)
     click.echo("now run `python -m generator check`", err=True)
 
 
@@ -241,7 +244,7 @@ def _catalog(code: str) -> tuple[Path, POFile]:
     from generator.languages.catalogs import read
     from generator.languages.language import catalog_path, load_language
 
-    load_language(code)  # says how to make a catalog that is missing
+    load_language(code)  # its error names the command for a missing catalog
     return catalog_path(code), read(catalog_path(code))
 
 
@@ -252,11 +255,11 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--out", type=_FOLDER, default=Path("staged"), help="Folder to write into; by default staged.")
 def stage(out: Path) -> None:
     """Write every page, chart and download of every language as plain files, for another site builder."""
-    from generator.languages.language import LANGUAGES
+    from generator.languages.language import published_languages
     from generator.site.stage import stage as staged
 
     click.echo(f"wrote {staged(out)} files into {out}; to build the site in {out / 'site'}:")
-    click.echo(f"  for language in {' '.join(LANGUAGES)}; do zensical build -f {out}/$language.yml; done")
+    click.echo(f"  for language in {' '.join(published_languages())}; do zensical build -f {out}/$language.yml; done")
 
 
 @main.command()

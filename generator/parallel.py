@@ -1,9 +1,8 @@
-"""Several builds, as many at once as there are cores, each in a process of its own; their log reads as that of one.
+"""Calls in other processes: `ForkedCall` for one, `start` for several beside other work, `mapped` for a list of items.
 
-In: functions that build. Out: what they write, and return; their messages, so that warnings of all of them count; and
-one failure for theirs.
-
-    mkdocs build --strict
+The process is a fork of this one, so that only results and log records are pickled; they come back through a pipe. No
+more calls run at a time than there are cores. Whoever ends this process ends its calls. Where processes cannot be
+forked, or there is only one core, a call runs in this process when its result is asked for.
 """
 
 from __future__ import annotations
@@ -15,212 +14,189 @@ import pickle
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
-from mkdocs.exceptions import Abort
-
 from bench.machine import cores
 
 Item = TypeVar("Item")
-Made = TypeVar("Made")
-
-_log = logging.getLogger("mkdocs.plugins.atlas")
+Result = TypeVar("Result")
 
 FORKS = sys.platform == "linux" and (cores() or 1) > 1
-"""Whether a process can be had as a copy of this one, with all that it has loaded, and would gain time."""
+"""Whether calls run in processes of their own: on Linux, with more than one core."""
+
+_END_OF_PIPE = EOFError, OSError, pickle.UnpicklingError
+"""What reading from a process that has ended may raise; the last message may be incomplete."""
 
 
-_ENDED = EOFError, OSError, pickle.UnpicklingError
-"""What reading from a process that has ended may raise: maybe it was in the midst of a word."""
+class CallError(Exception):
+    """A call raised, or its process was killed."""
 
 
-class Builds:
-    """Builds beside that of this process, which comes last; elsewhere than on Linux they follow it, one by one."""
+class ForkedCall(Generic[Result]):
+    """A call of `function` in a process of its own, which starts at once.
 
-    def __init__(self) -> None:
-        self._waiting: list[Callable[[], Any]] = []
-        self._running: list[BaseProcess] = []
-        self._listener: threading.Thread | None = None
-        self._made: list[Any] = []
+    With `after`, it waits until fewer of those calls run than there are cores. `on_error` runs in the new process when
+    the call raises: log records are all that reaches this process.
+    """
 
-    def start(self, builds: Iterable[Callable[[], Any]]) -> None:
-        """Begin."""
-        if not FORKS:
-            self._waiting = list(builds)
-            return
-        # A pipe for each: of a queue, one that is ended in the midst of a word would keep the lock.
-        ears = []
-        for build in builds:
-            earlier = [each.sentinel for each in self._running]
-            process, ear = _begun(self._run, build, earlier)
-            self._running.append(process)
-            ears.append(ear)
-        self._made = [None] * len(ears)
-        self._listener = threading.Thread(target=_listen, args=(ears, self._made), daemon=True)  # after the processes
-        self._listener.start()
-
-    def take_turn(self) -> None:
-        """Wait until there is a core for the build of this process."""
-        _wait_for_a_core(each.sentinel for each in self._running)
-
-    def finish(self) -> list[Any]:
-        """Wait for all of them; what each returned. Raises `Abort` where one failed, having told why."""
-        made = [build() for build in self._waiting]
-        for process in self._running:
-            process.join()
-        failed = any(process.exitcode for process in self._running)
-        self.stop()
-        if failed:
-            raise Abort("Aborted with an error in another language")
-        return made or self._made
-
-    def stop(self) -> None:
-        """End those that still run, and tell what they have said."""
-        for process in self._running:
-            process.terminate()
-            process.join()
-        if self._listener:
-            self._listener.join()
-        self._waiting, self._running, self._listener = [], [], None
-
-    def _run(self, mouth: Connection, build: Callable[[], Any], earlier: Iterable[int]) -> None:
-        """In the new process: build when it is its turn, and tell everything to the old one."""
-        _never_in_front()
-        self._waiting, self._running, self._listener = [], [], None  # those are not its own
-        handler = QueueHandler(_Mouth(mouth))  # type: ignore[arg-type]  # it puts, and does nothing else
-        for logger in (logging.root, *logging.root.manager.loggerDict.values()):
-            if isinstance(logger, logging.Logger) and logger.handlers:
-                logger.handlers = [handler]
-        code = 1
-        _wait_for_a_core(earlier)
-        try:
-            mouth.send(build())
-            code = 0
-        except Abort as error:  # MkDocs has said why
-            _log.error(error)
-        except Exception:  # noqa: BLE001 - `explain` fails for some models that compile; the counters have the reasons
-            _log.exception("The build failed")
-        mouth.close()
-        os._exit(code)  # without the endings of the process that this is a copy of
-
-
-class Beside(Generic[Made]):
-    """What a function makes in a process of its own, from now on; elsewhere than on Linux in this one, when it is asked
-    for."""
-
-    def __init__(self, function: Callable[[], Made]) -> None:
+    def __init__(
+        self,
+        function: Callable[[], Result],
+        after: Iterable[ForkedCall[Any]] = (),
+        on_error: Callable[[Exception], object] = lambda _: None,
+    ) -> None:
         self._function = function
+        self._results: list[Result] = []
+        self._listener: threading.Thread | None = None
         self._process: BaseProcess | None = None
         if FORKS:
-            self._process, self._ear = _begun(_make, function)
+            context = multiprocessing.get_context("fork")
+            self._pipe, sender = context.Pipe(duplex=False)  # one each: a killed process would keep the lock of a queue
+            self._process = context.Process(target=self._run, args=(sender, [*after], on_error), daemon=True)
+            self._process.start()
+            sender.close()
 
-    def made(self) -> Made:
-        """Wait for it. Where the process has ended early, it is made here, and tells what kept it from it there."""
+    def result(self) -> Result:
+        """Wait for the result. Raises `CallError` where the call raised, or its process was killed."""
         if self._process is None:
             return self._function()
+        if self._listener:
+            self._listener.join()
+        else:
+            self._listen()
+        self.stop()
+        if not self._results:
+            raise CallError
+        return self._results[0]
+
+    def result_or_repeat(self) -> Result:
+        """Wait for the result; where the call failed, repeat the call in this process, which raises the real error."""
         try:
-            found: Made = self._ear.recv()
-        except _ENDED:
+            return self.result()
+        except CallError:
             return self._function()
-        finally:
-            self.stop()
-        return found
 
     def stop(self) -> None:
-        """Nobody asks for it any more."""
+        """End the process, and pass on what it has logged."""
         if self._process:
             self._process.terminate()
             self._process.join()
-            self._ear.close()
-            self._process = None
+        if self._listener:
+            self._listener.join()
+
+    def listen(self) -> None:
+        """Pass log records on as they come, from a thread. To be called when no more processes are to be forked."""
+        if self._process:
+            self._listener = threading.Thread(target=self._listen, daemon=True)
+            self._listener.start()
+
+    def _listen(self) -> None:
+        while not self._pipe.closed:
+            try:
+                message = self._pipe.recv()
+            except _END_OF_PIPE:
+                self._pipe.close()
+                return
+            if isinstance(message, logging.LogRecord):
+                logging.getLogger(message.name).handle(message)
+            else:
+                self._results.append(message)
+
+    def _run(self, pipe: Connection, after: list[ForkedCall[Any]], on_error: Callable[[Exception], object]) -> None:
+        """Make the call, in the new process."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process in front, which ends this one
+        threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
+        _log_to(pipe)
+        wait_for_core(after)
+        try:
+            pipe.send(self._function())
+        except Exception as error:  # noqa: BLE001  # this process ends here, and must not go on as the one it copies
+            with suppress(OSError):
+                on_error(error)
+        pipe.close()
+        os._exit(0)  # without the exit handlers of the process that this one copies
 
 
-def _begun(run: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
-    """A copy of this process that runs something, and where is heard what that tells its first argument."""
-    context = multiprocessing.get_context("fork")
-    ear, mouth = context.Pipe(duplex=False)
-    process = context.Process(target=run, args=(mouth, *arguments), daemon=True)
-    process.start()
-    mouth.close()
-    return process, ear
+def start(
+    functions: Iterable[Callable[[], Result]], on_error: Callable[[Exception], object] = lambda _: None
+) -> list[ForkedCall[Result]]:
+    """Start a call for each function, while this process does work of its own. See `wait_for_core` and `results`."""
+    calls: list[ForkedCall[Result]] = []
+    for function in functions:
+        calls.append(ForkedCall(function, calls, on_error))
+    for call in calls:
+        call.listen()
+    return calls
 
 
-def _make(mouth: Connection, function: Callable[[], Any]) -> None:
-    _never_in_front()
-    with suppress(Exception):
-        mouth.send(function())
-    os._exit(0)  # without the endings of the process that this is a copy of
+def results(calls: Iterable[ForkedCall[Result]]) -> list[Result]:
+    """Wait for all calls and return their results. Raises `CallError` where one failed, once all have ended."""
+    made, failed = [], False
+    for call in calls:
+        try:
+            made.append(call.result())
+        except CallError:
+            failed = True
+    if failed:
+        raise CallError
+    return made
 
 
-def _wait_for_a_core(builds: Iterable[int]) -> None:
-    """Until fewer of the builds run than there are cores. Memory is for no more, and more at once would take no less
-    time. Each is told by what becomes ready when its process ends."""
-    running: list[Any] = list(builds)
+def mapped(function: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:
+    """Yield the result of `function` for each item, in order, made by as many calls at a time as there are cores.
+
+    Once a call has failed, it and the rest run in this process, where they raise what is wrong.
+    """
+    waiting = deque(items if FORKS and len(items) > 1 else ())
+    running: deque[tuple[Item, ForkedCall[Result]]] = deque()
+    try:
+        while waiting or running:
+            while waiting and len(running) < (cores() or 1):
+                item = waiting.popleft()
+                running.append((item, ForkedCall(lambda item=item: function(item))))  # type: ignore[misc]
+            item, call = running[0]
+            try:
+                result = call.result()
+            except CallError:
+                break
+            running.popleft()
+            yield result
+    finally:
+        for _, call in running:
+            call.stop()
+    rest = [*(item for item, _ in running), *waiting] if FORKS and len(items) > 1 else items
+    yield from map(function, rest)
+
+
+def wait_for_core(calls: Iterable[ForkedCall[Any]]) -> None:
+    """Wait until fewer of the calls run than there are cores: more at a time take more memory, and no less time."""
+    running: list[Any] = [call._process.sentinel for call in calls if call._process]  # noqa: SLF001  # its own class
     while len(running) >= (cores() or 1):
         ended = wait(running)
-        running = [each for each in running if each not in ended]
+        running = [sentinel for sentinel in running if sentinel not in ended]
+
+
+def _log_to(pipe: Connection) -> None:
+    """Send log records to the pipe instead of the handlers that this process has inherited."""
+    handler = QueueHandler(_PipeAsQueue(pipe))  # type: ignore[arg-type]  # it calls put_nowait, and nothing else
+    for logger in (logging.root, *logging.root.manager.loggerDict.values()):
+        if isinstance(logger, logging.Logger) and logger.handlers:
+            logger.handlers = [handler]
+
+
+class _PipeAsQueue:
+    def __init__(self, pipe: Connection) -> None:
+        self.put_nowait = pipe.send
 
 
 def _end_with(parent: BaseProcess | None) -> None:
-    """Who kills a build ends all of it: what went on would write into the site of the next one."""
+    """End this process with its parent: it would go on writing into the site of the next build."""
     if parent:
         parent.join()
         os._exit(1)
-
-
-def mapped(function: Callable[[Item], Made], items: Sequence[Item]) -> Generator[Made, None, None]:
-    """What `function` makes of each item, in their order, over the cores there are. What a process that has ended early
-    would have made is made here. Who stops asking waits for what has been begun, and for no more."""
-    if not FORKS or len(items) < 2:
-        yield from map(function, items)
-        return
-    context = multiprocessing.get_context("fork")
-    processes = ProcessPoolExecutor(min(len(items), cores() or 1), context, _never_in_front)
-    done = 0
-    try:
-        for each in [processes.submit(function, item) for item in items]:
-            yield each.result()
-            done += 1
-    except BrokenProcessPool:
-        yield from map(function, items[done:])
-    finally:
-        processes.shutdown(cancel_futures=True)
-
-
-def _never_in_front() -> None:
-    """Ctrl-C is for the process that asked, and whoever kills it ends this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
-
-
-class _Mouth:
-    """A connection as the queue of a `QueueHandler`."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.put_nowait = connection.send
-
-
-def _listen(ears: list[Connection], made: list[Any]) -> None:
-    """Hand messages of other processes to the loggers that they come from, and note what each has made, until all of
-    these have ended."""
-    places = {ear: place for place, ear in enumerate(ears)}
-    while places:
-        for ear in wait([*places]):
-            assert isinstance(ear, Connection)
-            try:
-                told = ear.recv()
-            except _ENDED:
-                del places[ear]
-                ear.close()
-                continue
-            if isinstance(told, logging.LogRecord):
-                logging.getLogger(told.name).handle(told)
-            else:
-                made[places[ear]] = told

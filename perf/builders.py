@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from bench.records.build_times import OURS
-from generator.languages.language import LANGUAGES, name_of
+from generator.languages.language import SOURCE, name_of, published_languages
 from perf import edits
 from perf.cost import Command
 from perf.served import Edit, LongPoll, Tab, WebSocket
@@ -87,10 +87,10 @@ def environment_of(project: Path) -> dict[str, str]:
 def static_i18n(staged: Path, folder: Path, programs: Path) -> Builder:
     """Return Material for MkDocs with the plugin static-i18n, which builds all languages at once."""
     shutil.rmtree(folder, ignore_errors=True)
-    for code in LANGUAGES:
+    for code in published_languages():
         shutil.copytree(staged / code, folder / "docs" / code)
-    settings = yaml.safe_load((staged / f"{LANGUAGES[0]}.yml").read_text(encoding="utf-8"))
-    languages = [_language(code, staged) for code in LANGUAGES]
+    settings = yaml.safe_load((staged / f"{SOURCE}.yml").read_text(encoding="utf-8"))
+    languages = [_language(code, staged) for code in published_languages()]
     plugin = {"docs_structure": "folder", "languages": languages}
     settings |= {"docs_dir": "docs", "site_dir": "site", "extra": {}, "plugins": ["search", {"i18n": plugin}]}
     _write(settings, folder / "mkdocs.yml")
@@ -102,7 +102,7 @@ def static_i18n(staged: Path, folder: Path, programs: Path) -> Builder:
         serve=lambda ports: [(mkdocs, "serve", "--dev-addr", _address(ports[0]))],
         ports=1,
         open_tab=LongPoll,
-        edits=edits.of_markdown(folder / "docs" / LANGUAGES[0]),
+        edits=edits.of_markdown(folder / "docs" / SOURCE),
         caches=False,
     )
 
@@ -110,7 +110,7 @@ def static_i18n(staged: Path, folder: Path, programs: Path) -> Builder:
 def _language(code: str, staged: Path) -> dict[str, Any]:
     settings = yaml.safe_load((staged / f"{code}.yml").read_text(encoding="utf-8"))
     kept = {name: settings[name] for name in ("site_name", "site_description", "copyright", "nav")}
-    return {"locale": code, "name": name_of(code), "default": code == LANGUAGES[0], "build": True, **kept}
+    return {"locale": code, "name": name_of(code), "default": code == SOURCE, "build": True, **kept}
 
 
 def zensical(staged: Path, folder: Path, programs: Path) -> Builder:
@@ -121,14 +121,14 @@ def zensical(staged: Path, folder: Path, programs: Path) -> Builder:
     return Builder(
         name=ZENSICAL,
         folder=folder,
-        builds=[(program, "build", "--config-file", f"{code}.yml") for code in LANGUAGES],
+        builds=[(program, "build", "--config-file", f"{code}.yml") for code in published_languages()],
         serve=lambda ports: [
             (program, "serve", "--config-file", f"{code}.yml", "--dev-addr", _address(port))
-            for code, port in zip(LANGUAGES, ports, strict=True)
+            for code, port in zip(published_languages(), ports, strict=True)
         ],
-        ports=len(LANGUAGES),
+        ports=len(published_languages()),
         open_tab=WebSocket,
-        edits=edits.of_markdown(folder / LANGUAGES[0]),
+        edits=edits.of_markdown(folder / SOURCE),
     )
 
 

@@ -18,7 +18,7 @@ from bench.errors import AtlasError
 from bench.records.build_times import BUILD_TIMES
 from bench.records.record import Record, Variant
 from bench.records.run_file import encode, read, run_files
-from generator.languages.language import LANGUAGES
+from generator.languages.language import published_languages
 from generator.languages.page_source import EACH_PAGE, NO_PAGES
 from generator.pages.atlas import FEW, family_of
 
@@ -63,14 +63,15 @@ def _entities(docs: Path, pages: int, families: int) -> int:
     """Return how many devices and models it takes. Families of many models have pages as well."""
     authored = [path for path in docs.rglob("*.md") if path.relative_to(docs).parts[0] not in NO_PAGES]
     fixed = sum(path.name != EACH_PAGE for path in authored)
-    entities = pages // len(LANGUAGES) - fixed
+    languages = len(published_languages())
+    entities = pages // languages - fixed
     if entities - _devices(entities) > FEW:
         entities -= families
-    if pages % len(LANGUAGES) or entities < 2:
+    if pages % languages or entities < 2:
         raise AtlasError(
             f"the atlas cannot have {pages} pages",
             where="--pages",
-            remedy=f"give a multiple of {len(LANGUAGES)} from {(fixed + 2) * len(LANGUAGES)} on",
+            remedy=f"give a multiple of {languages} from {(fixed + 2) * languages} on",
         )
     return entities
 
@@ -140,4 +141,4 @@ def write(records: Iterable[Record], results: Path) -> None:
 
 def count(staged: Path) -> int:
     """Return the number of pages in a folder of finished Markdown, in all languages."""
-    return sum(1 for code in LANGUAGES for _ in (staged / code).rglob("*.md"))
+    return sum(1 for code in published_languages() for _ in (staged / code).rglob("*.md"))

@@ -16,17 +16,11 @@ from bench.errors import AtlasError
 from bench.records.record import Measurement, Record, Status, Variant
 from bench.records.run_file import encode, read, run_files
 from generator.data.load import slugify
-from generator.languages.language import LANGUAGES, catalog_path
+from generator.languages.language import SOURCE, catalog_path, published_languages, translated_languages
 from perf.served import Edit
 
 PAGE, NEIGHBOUR = "methodology", "data"
 """The page that is edited, and another page whose navigation shows its title."""
-
-ROOTS = tuple("" if code == LANGUAGES[0] else f"{code}/" for code in LANGUAGES)
-"""The root of each language."""
-
-TRANSLATED = LANGUAGES[1]
-"""The language whose catalog is edited."""
 
 RUN = "edited"
 """The run of an edited record."""
@@ -35,21 +29,23 @@ RUN = "edited"
 def of_project(project: Path) -> dict[str, Edit]:
     """Return all four edits. Every language shows them, except the edited message."""
     page = project / "docs" / f"{PAGE}.md"
+    roots = tuple("" if code == SOURCE else f"{code}/" for code in published_languages())
+    translated = translated_languages()[0]
     record = _some_record(project / "bench" / "results")
     model = f"models/{slugify(record.cell.model)}/"
     return {
         "record": Edit(
             project / "bench" / "results" / "measured" / f"{RUN}.jsonl",
             lambda _, word: encode(_measured(record, word)).decode(),
-            tuple(root + model for root in ROOTS),
+            tuple(root + model for root in roots),
         ),
         "message": Edit(
-            catalog_path(TRANSLATED, project / "locales"),
+            catalog_path(translated, project / "locales"),
             _in_message(_first_paragraph(page.read_text(encoding="utf-8"))),
-            (f"{TRANSLATED}/{PAGE}/",),
+            (f"{translated}/{PAGE}/",),
         ),
-        "paragraph": Edit(page, _in_paragraph, tuple(f"{root}{PAGE}/" for root in ROOTS)),
-        "title": Edit(page, _in_title, tuple(f"{root}{NEIGHBOUR}/" for root in ROOTS)),
+        "paragraph": Edit(page, _in_paragraph, tuple(f"{root}{PAGE}/" for root in roots)),
+        "title": Edit(page, _in_title, tuple(f"{root}{NEIGHBOUR}/" for root in roots)),
     }
 
 

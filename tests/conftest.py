@@ -25,14 +25,17 @@ from hypothesis import settings
 from playwright.sync_api import Browser
 
 from bench.records.injected_faults import Injected, gathered, write
-from generator.languages.language import LANGUAGES
+from generator.languages.language import SOURCE, published_languages
+from generator.site import PLUGIN
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 PREFIX = "/atlas/"
 """The built site is hosted below a path, as on GitHub Pages: a link that only works at a root fails."""
 
-PREFIXES = {code: "" if code == LANGUAGES[0] else f"{code}/" for code in LANGUAGES}
+LANGUAGES = published_languages()
+
+PREFIXES = {code: "" if code == SOURCE else f"{code}/" for code in LANGUAGES}
 """Below the root of the site: the folder of each language."""
 
 THOROUGH = bool(os.environ.get("ATLAS_THOROUGH"))
@@ -65,11 +68,11 @@ LONG = (
     "bench/running/test_executors.py",
     "generator/checks/test_rendered_checks.py",
     "project/test_hostile.py",
-    "generator/site/test_build_bar.py",
+    "generator/site/test_progress_bar.py",
     "bench/commands/test_command_line.py",
     "bench/measuring/test_graphs.py",
     "generator/test_generator_cli.py",
-    "generator/site/test_unchanged.py",
+    "generator/site/test_build_stamp.py",
     "generator/site/test_new_language.py",
     "generator/site/test_stage.py",
 )
@@ -276,7 +279,7 @@ def small_project(folder: Path, *pages: str, languages: Sequence[str] = LANGUAGE
     nav = "nav:\n" + "".join(f"  - {entry}\n" for entry in entries)
     text = re.sub(r"(?s)\nnav:\n.*?\n(?=\n\w)", f"\n{nav}", settings.read_text(encoding="utf-8"))
     if languages != LANGUAGES:
-        text = text.replace("\nextra:\n", f"\nextra:\n  editions: [{', '.join(languages)}]\n")
+        text = re.sub(rf"(?m)^  - {PLUGIN}\b.*$", f"  - {PLUGIN}:\n      languages: [{', '.join(languages)}]", text)
     settings.write_text(text, encoding="utf-8")
     return project
 

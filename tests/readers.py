@@ -20,7 +20,6 @@ from typing import Any
 import yaml
 from atlas_data import measured, telling, write
 from guide_figures import figures
-from mkdocs.config import load_config
 from mkdocs.exceptions import MkDocsException
 from test_importers_optimum_benchmark import REPORT
 from test_importers_pytorch_oss_v3 import entry
@@ -46,7 +45,8 @@ from generator.languages.language import LIST, LOCALES, catalog_path, listed, lo
 from generator.languages.page_source import parse_page
 from generator.pages import downloads
 from generator.pages.pages import render_pages
-from generator.site import plugin
+from generator.site import PLUGIN, material
+from generator.site.mkdocs_internals import load_separate_config
 
 REFUSED: tuple[type[Exception], ...] = (AtlasError, MkDocsException)
 """Errors that explain a mistake in the input."""
@@ -240,19 +240,20 @@ def languages(content: bytes) -> None:
         assert listed(locales)[0] == "en"
 
 
-_HOOKS = re.compile(r"(?m)^(?:site_url|hooks:|watch:).*\n(?:  .*\n)*")
-SETTINGS: dict[str, Any] = yaml.safe_load(_HOOKS.sub("", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
-"""The settings without hooks, which are code."""
+_TAGGED = re.compile(r"(?m)^(?:site_url|watch:).*\n(?:  .*\n)*")
+SETTINGS: dict[str, Any] = yaml.safe_load(_TAGGED.sub("", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+"""The settings without what reads the environment or folders that are not there."""
 
 
 def settings(content: bytes) -> None:
-    """Read ``mkdocs.yml`` as for one language. MkDocs reads the YAML, the plugin its values."""
+    """``mkdocs.yml``, as the plugin takes it for a language. MkDocs reads the YAML."""
     with folder("settings") as project:
         (project / "docs" / "theme").mkdir(parents=True)
         (project / "mkdocs.yml").write_bytes(content)
-        config = load_config(str(project / "mkdocs.yml"))
-        plugin.fit(config, load_language("zh"))
-        assert plugin.languages_of(config)
+        config = load_separate_config(str(project / "mkdocs.yml"))
+        material.apply_language(config, load_language("zh"))
+        if PLUGIN in config.plugins:
+            assert config.plugins[PLUGIN].languages
 
 
 # ── Pages ───────────────────────────────────────────────────────────────────────────────────────────────────────────

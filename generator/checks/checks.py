@@ -23,26 +23,26 @@ from generator.languages.catalogs import ROOT, Message
 from generator.languages.findings import Finding, Violation, short
 from generator.languages.glossary import GLOSSARY, Glossary, load_glossary
 from generator.languages.language import (
-    LANGUAGES,
     LOCALES,
     catalog_path,
     load_language,
     load_locale,
     plural_examples,
     plural_forms,
+    translated_languages,
 )
 from generator.languages.page_source import PageSource, read_pages
 from generator.languages.pofile import forms, is_complete, key, parse
 from generator.languages.typography import VERBATIM
 
 
-def check(root: Path = ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> list[Finding]:
+def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding]:
     """Return all findings, by file and line. Raises `AtlasError` for a file that cannot be read."""
     locales = root / LOCALES.name
     messages = catalogs.extract(root)
     glossary = load_glossary(locales)
     findings = [*check_pages(read_pages(root / "docs")), *_check_template(messages, locales / catalogs.TEMPLATE, root)]
-    for code in codes:
+    for code in translated_languages() if codes is None else codes:
         load_language(code, locales)  # its error tells how to create a missing catalog
         path = catalog_path(code, locales)
         file = path.relative_to(root).as_posix()

@@ -22,7 +22,7 @@ from urllib.parse import urljoin
 
 from bench.errors import AtlasError
 from generator.languages.findings import Finding, short
-from generator.languages.language import LANGUAGES
+from generator.languages.language import published_languages
 from generator.pages.pages import HELP
 from generator.parallel import mapped
 
@@ -59,8 +59,9 @@ class Structure:
     items: int = 0  # number of list items
 
 
-def check_site(site: Path, codes: Sequence[str] = LANGUAGES) -> list[Finding]:
+def check_site(site: Path, codes: Sequence[str] | None = None) -> list[Finding]:
     """Return every difference between the source language and the others. Raises `AtlasError` without a site."""
+    codes = published_languages() if codes is None else codes
     if not (site / PAGE).is_file():
         raise AtlasError("there is no built site", where=str(site), remedy="run `mkdocs build --strict` first")
     return differences(site, dict(zip(codes, mapped(partial(outlines, site, codes), codes), strict=True)))
@@ -90,7 +91,7 @@ def _pages(site: Path, prefix: str, codes: Sequence[str]) -> Iterator[tuple[str,
     root = site / prefix
     for path in sorted(root.rglob(PAGE)):
         name = path.relative_to(root).as_posix()
-        if prefix or name.split("/")[0] not in {*codes, *LANGUAGES}:
+        if prefix or name.split("/")[0] not in {*codes, *published_languages()}:
             yield name, _text_of(path)
 
 

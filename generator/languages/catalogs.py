@@ -30,7 +30,7 @@ from jinja2 import TemplateSyntaxError
 from bench import durable
 from bench.errors import AtlasError
 from generator.languages.blocks import EXPRESSION
-from generator.languages.language import LANGUAGES, LOCALES, catalog_path, load_locale, plural_forms
+from generator.languages.language import LOCALES, catalog_path, load_locale, plural_forms, translated_languages
 from generator.languages.page_source import NO_PAGES, parse_page
 from generator.languages.pofile import NAMED, Key, forms, key, parse
 
@@ -434,11 +434,11 @@ def write(catalog: polib.POFile, path: Path) -> bool:
     return True
 
 
-def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] = LANGUAGES[1:]) -> dict[Path, bool]:
+def refresh(root: Path = ROOT, locales: Path = LOCALES, codes: Iterable[str] | None = None) -> dict[Path, bool]:
     """Update the template and all catalogs on disk. Return each path with whether it changed."""
     messages, release = extract(root), release_of(root)
     changed = {locales / TEMPLATE: write(template(messages), locales / TEMPLATE)}
-    for code in codes:
+    for code in translated_languages() if codes is None else codes:
         path = catalog_path(code, locales)
         old = read(path)
         if not old.header:

@@ -20,7 +20,7 @@ import polib
 from bench.errors import AtlasError
 from generator.languages import catalogs
 from generator.languages.catalogs import TEMPLATE, address_of
-from generator.languages.language import LANGUAGES, LOCALES, catalog_path
+from generator.languages.language import LOCALES, catalog_path, published_languages, translated_languages
 from generator.languages.pofile import forms, is_complete, key
 from generator.languages.typography import VERBATIM
 
@@ -65,19 +65,19 @@ class Coverage:
         return self.translated + self.left
 
 
-def coverage(root: Path = catalogs.ROOT, codes: Iterable[str] = LANGUAGES[1:]) -> Iterator[Coverage]:
+def coverage(root: Path = catalogs.ROOT, codes: Iterable[str] | None = None) -> Iterator[Coverage]:
     """Yield the coverage of every page by language, in the order of the navigation."""
     return _coverage(catalogs.template(catalogs.extract(root)), root / LOCALES.name, codes)
 
 
-def committed_coverage(locales: Path = LOCALES, codes: Iterable[str] = LANGUAGES[1:]) -> Iterator[Coverage]:
+def committed_coverage(locales: Path = LOCALES, codes: Iterable[str] | None = None) -> Iterator[Coverage]:
     """Yield the same as `coverage`, from the committed template and without reading any source."""
     return _coverage(catalogs.read(locales / TEMPLATE), locales, codes)
 
 
-def _coverage(template: polib.POFile, locales: Path, codes: Iterable[str]) -> Iterator[Coverage]:
+def _coverage(template: polib.POFile, locales: Path, codes: Iterable[str] | None) -> Iterator[Coverage]:
     pages = _pages(template)
-    for code in codes:
+    for code in translated_languages() if codes is None else codes:
         catalog = catalogs.read(catalog_path(code, locales))
         known = {key(entry): entry for entry in catalog if not entry.obsolete}
         for page, messages in pages.items():
@@ -146,10 +146,10 @@ def _no_views(where: str, what: str) -> AtlasError:
     return AtlasError(what, where=where, remedy="write the header page,views and lines such as /compile/,120")
 
 
-def views_of(page: str, views: Mapping[str, int], codes: Collection[str] = LANGUAGES) -> int:
+def views_of(page: str, views: Mapping[str, int], codes: Collection[str] | None = None) -> int:
     """Sum the views of a page, or of all pages made from it, over all languages. Every page shows the interface."""
     pattern = ".*" if page == INTERFACE else re.escape(address_of(page.removeprefix("docs/"))).replace("…", "[^/]+")
-    prefix = "|".join(f"/{re.escape(code)}" for code in codes)
+    prefix = "|".join(f"/{re.escape(code)}" for code in (published_languages() if codes is None else codes))
     address = re.compile(rf"(?:{prefix})?{pattern}(?:index\.html)?")
     return sum(n for viewed, n in views.items() if address.fullmatch(viewed))
 

@@ -17,7 +17,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from generator.languages.findings import Violation
-from generator.languages.language import LANGUAGES, LOCALES
+from generator.languages.language import LOCALES, translated_languages
 from generator.languages.typography import VERBATIM
 
 GLOSSARY = "glossary.toml"
@@ -69,7 +69,7 @@ def load_glossary(locales: Path = LOCALES) -> Glossary:
 
 def _nested(term: dict[str, Any]) -> dict[str, Any]:
     """Move the translations of a term, such as ``zh = "延迟"``, from the top level to `names`."""
-    names = {code: term[code] for code in LANGUAGES[1:] if code in term}
+    names = {code: term[code] for code in translated_languages() if code in term}
     return {**{field: value for field, value in term.items() if field not in names}, "names": names}
 
 

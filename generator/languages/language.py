@@ -79,8 +79,16 @@ def _no_list(path: Path, what: str) -> AtlasError:
     return AtlasError(what, where=str(path), remedy=f'correct it, such as: languages = ["{SOURCE}", "zh"]')
 
 
-LANGUAGES = listed()
-"""The languages that are published, the source language first."""
+@cache
+def published_languages(locales: Path = LOCALES) -> tuple[str, ...]:
+    """The languages that are published, the source language first, as they were listed when first asked for."""
+    return listed(locales)
+
+
+def translated_languages() -> tuple[str, ...]:
+    """The published languages without the source language."""
+    return published_languages()[1:]
+
 
 PSEUDO = ("en-XA", "ar-XB")
 """Pseudo-locales, for tests only."""
@@ -389,7 +397,7 @@ def load_locale(code: str) -> Locale:
     raise AtlasError(
         f"{code!r} is not the code of a language",
         where="language",
-        remedy=f"use one of {', '.join(LANGUAGES)}, or a code of CLDR such as ko",
+        remedy=f"use one of {', '.join(published_languages())}, or a code of CLDR such as ko",
     )
 
 

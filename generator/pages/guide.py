@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from generator.data.load import Results, load
 from generator.data.rows import Row
-from generator.languages.language import LANGUAGES, Language, load_language
+from generator.languages.language import Language, load_language, published_languages
 from generator.pages import atlas
 from generator.pages.pages import PageFile, emitted_by, pages_of
 from generator.pages.site_file import SiteFile
@@ -97,9 +97,9 @@ class Guide:
     languages: tuple[Language, ...] = ()
     settings: tuple[Mark, ...] = ()
 
-    def __init__(self, root: Path, codes: tuple[str, ...] = LANGUAGES) -> None:
+    def __init__(self, root: Path, codes: tuple[str, ...] | None = None) -> None:
         self.root = root
-        self._codes = codes
+        self._codes = published_languages() if codes is None else codes
         self._docs = root / "docs"
         self._locales = root / "locales"
         self._sources: tuple[Any, ...] = ()
@@ -165,7 +165,7 @@ def _kept(page: PageFile, known: PageFile | None) -> PageFile:
 
 
 @cache
-def guide_of(root: Path, codes: tuple[str, ...] = LANGUAGES) -> Guide:
+def guide_of(root: Path, codes: tuple[str, ...] | None = None) -> Guide:
     """The one `Guide` of a project in this process: rebuilds while serving keep what they can."""
     return Guide(root, codes)
 

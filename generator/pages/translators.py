@@ -19,7 +19,7 @@ from generator.figures.words import Words
 from generator.languages.catalogs import address_of
 from generator.languages.coverage import INTERFACE, VIEWS, Coverage, committed_coverage, next_up, percent, read_views
 from generator.languages.glossary import Term, load_glossary
-from generator.languages.language import LANGUAGES, LOCALES, Language, load_locale, name_of
+from generator.languages.language import LOCALES, Language, load_locale, name_of, translated_languages
 
 NAMES = ("translation_table", "translation_pages_table", "next_translations", "glossary_table", "glossary_names")
 """What pages may use: unlike all else, it tells of every language's catalog, and of the text of every page."""
@@ -54,7 +54,7 @@ class _View:
             gettext("Complete"),
         )
         lines = []
-        for code in LANGUAGES[1:]:
+        for code in translated_languages():
             rows = [row for row in self._rows() if row.language == code]
             kinds = ([row.untranslated for row in rows], [row.outdated for row in rows], [row.fuzzy for row in rows])
             share = percent(rows)
@@ -74,7 +74,7 @@ class _View:
         by_page: dict[str, list[Coverage]] = {}
         for row in self._rows():
             by_page.setdefault(row.page, []).append(row)
-        head = (gettext("Page"), gettext("Words"), *map(_name, LANGUAGES[1:]))
+        head = (gettext("Page"), gettext("Words"), *map(_name, translated_languages()))
         lines = [
             Line((Cell(self._page(page)), self._number(rows[0].total.words), *(self._left(row) for row in rows)))
             for page, rows in by_page.items()
@@ -122,13 +122,13 @@ class _View:
     def glossary(self) -> str:
         """Every term in every language, with other right words and wrong ones."""
         gettext = self.language.gettext
-        head = (gettext("English"), *map(_name, LANGUAGES[1:]), gettext("Note"))
+        head = (gettext("English"), *map(_name, translated_languages()), gettext("Note"))
         terms = sorted(load_glossary(self.locales).term, key=lambda term: term.en.lower())
         lines = [
             Line(
                 (
                     Cell(_in("en", term.en)),
-                    *(Cell(self._term(term, code)) for code in LANGUAGES[1:]),
+                    *(Cell(self._term(term, code)) for code in translated_languages()),
                     Cell(self._note(term), classes="prose"),
                 )
             )

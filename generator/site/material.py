@@ -1,9 +1,7 @@
-"""What Material for MkDocs knows of a language: its labels, how its search reads words, and what it makes of links.
+"""What Material for MkDocs has for a language: its labels and its search; and corrections of Material's script.
 
-A language code enters; the name of Material's file of labels and the settings of its search leave. Its script enters
-and leaves, with one mistake less.
-
-    python -m generator add-language ko
+Takes a language code; returns the name of Material's file of labels, and the settings of its search. `apply_language`
+puts both into the configuration of a build.
 """
 
 from __future__ import annotations
@@ -13,12 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.utils import get_theme_dir
 
 from bench.errors import AtlasError
+from generator.languages.language import Language
 
 FALLBACK = "en"
-"""Whose labels a language shows that Material has not been translated into."""
+"""The labels for a language into which Material has not been translated."""
 
 WORD_BREAKS = (
     r"&(?:lt|gt|amp);|\.(?!\d)"
@@ -31,41 +31,69 @@ those of another script, which are often written without a space. The zero-width
 Chinese words."""
 
 WITHOUT_LUNR = ("zh", "ar")
-"""Languages whose words lunr need not know: jieba cuts Chinese when the index is built, and the stemmer of Arabic would
-merge words that differ. What remains to be known of them is in ``workers/words.js`` among the scripts."""
+"""Languages without lunr's support: jieba cuts Chinese when the index is built, and the Arabic stemmer would merge
+different words. ``workers/words.js`` among the scripts does the rest."""
 
 
 def labels(code: str) -> str:
-    """The name of Material's labels for a language: its own, those without the region, else English ones."""
+    """Return the name of Material's labels for a language: its own, those without the region, else English."""
     return next((name for name in _candidates(code) if labels_file(name).is_file()), FALLBACK)
 
 
 def labels_file(name: str) -> Path:
-    """Where Material keeps the labels of that name."""
+    """Return the path of Material's labels of that name."""
     return _theme() / "partials" / "languages" / f"{name}.html"
 
 
 def search(code: str) -> dict[str, Any]:
-    """Settings of the search in a language. English is kept in each, since every page has names and code in it."""
+    """Return the settings of the search in a language. All include English: every page has English names and code."""
     known = (name for name in _candidates(code) if (_theme() / _LUNR / f"lunr.{name}.min.js").is_file())
     own = next((name for name in known if name not in (FALLBACK, *WITHOUT_LUNR)), None)
     return {"lang": [FALLBACK, own] if own else [FALLBACK], "separator": WORD_BREAKS}
+
+
+PIPELINE = ["stopWordFilter"]
+"""No stemmer: Material searches for beginnings of words (``happens*``), which stems would not match."""
+
+
+def apply_language(config: MkDocsConfig, language: Language) -> None:
+    """Set the labels and the search of a language. Raises `AtlasError` for a configuration without room for them."""
+    search_settings, headings, light, dark = _places(config)
+    config.theme["language"], config.theme["direction"] = labels(language.code), language.direction
+    search_settings.update(search(language.code), pipeline=PIPELINE)
+    config.site_name = str(language.gettext(config.site_name))
+    config.site_description = str(language.gettext(config.site_description or ""))
+    headings["permalink_title"] = str(language.gettext("Link to this section"))
+    light["name"] = str(language.gettext("Switch to dark mode"))
+    dark["name"] = str(language.gettext("Switch to light mode"))
+
+
+def _places(config: MkDocsConfig) -> tuple[Any, Any, Any, Any]:
+    """Return the settings of the search, of headings, and of the switches to dark and to light mode."""
+    try:
+        light, dark = (palette["toggle"] for palette in config.theme["palette"] if palette["toggle"]["icon"])
+        return config.plugins["material/search"].config, config.mdx_configs["toc"], light, dark
+    except (LookupError, TypeError, ValueError) as error:
+        raise AtlasError(
+            f"the guide needs Material with two palettes, its search, and permanent links ({error})",
+            where=str(config.config_file_path),
+            remedy="compare it with the one that was committed: git diff mkdocs.yml",
+        ) from None
 
 
 BUNDLE = re.compile(r"assets/javascripts/bundle\.\w+\.min\.js")
 """Material's own script, with a hash in its name."""
 
 _MENDED = {
-    # It takes the links between translations for the roots of other versions of the site, and asks for a sitemap below
-    # each, where there is none.
+    # It takes links between translations for roots of other versions of the site, and requests a sitemap below each,
+    # where there is none.
     r"link\[rel=alternate\]": r"\g<0>:not([hreflang])",
-    # It writes all addresses of a page anew as soon as it is there, so that they hold where the reader goes next: every
-    # stylesheet and picture is loaded twice, and the page laid out again. When the reader goes is early enough.
+    # It rewrites all addresses of a page as soon as it is loaded, so that they hold after the next navigation: every
+    # stylesheet and picture is loaded twice, and the page laid out again. On navigation is early enough.
     r'\$\(document\)\.subscribe\((\w+)\);(.{0,400}?)(?=history\.replaceState\(\w+,""\),history\.pushState)': (
         r"\2\1(document),"
     ),
-    # It tells the browser twice which colours the page is in, each time for a new style of every element. The
-    # stylesheet says it sooner.
+    # It sets the colour scheme twice, each time with a new style of every element. The stylesheet sets it sooner.
     (
         r'let (\w+)=\w+\("meta",\{name:"color-scheme"\}\);document\.head\.appendChild\(\1\);'
         r"(.{0,2000}?)\1\.content=\w+\.colorScheme,"
@@ -74,7 +102,7 @@ _MENDED = {
 
 
 def mended(bundle: str) -> str:
-    """Material's script, without what it does on our pages in vain.
+    """Return Material's script, without what it does in vain on our pages.
 
     Raises `AtlasError` where the script has changed.
     """

@@ -1,9 +1,7 @@
-"""Files and pages of an edition as MkDocs knows them: nothing is made before it is needed, nor twice.
+"""The files and pages of a language as MkDocs has them: made when they are needed, and only once.
 
-In: `SiteFile`s of one edition. Out: MkDocs' files, whose pages know their titles before they are rendered, and convert
-Markdown that they have seen before no more.
-
-    mkdocs build --strict
+Takes the `SiteFile`s of one edition. Returns MkDocs' files. Their pages know their titles before they are rendered, and
+keep what they have converted.
 """
 
 from __future__ import annotations
@@ -20,16 +18,17 @@ from mkdocs.utils import weak_property
 
 from generator.pages.pages import PageFile
 from generator.pages.site_file import SiteFile
+from generator.site.mkdocs_internals import rendered_title, set_rendered_title
 
 
 class EditionFile(File):  # type: ignore[misc]  # mkdocs has no types
-    """A file that asks its source for what it holds, each time anew: `source` may be replaced by a newer one."""
+    """A file with the content of its `source`, which may be replaced by a newer one."""
 
     source: SiteFile
 
     @classmethod
     def of(cls, source: SiteFile, config: MkDocsConfig) -> Self:
-        """The file of a source, with its page where it is one."""
+        """Return the file of a source, with its page where it is one."""
         file: Self = cls.generated(config, source.uri, content=b"")
         file.source = source
         if isinstance(source, PageFile):
@@ -38,17 +37,17 @@ class EditionFile(File):  # type: ignore[misc]  # mkdocs has no types
 
     @property
     def content_bytes(self) -> bytes:
-        """What it holds."""
+        """The content of the source."""
         content = self.source.content
         return content if isinstance(content, bytes) else content.encode()
 
     @property
     def content_string(self) -> str:
-        """What it holds, as text."""
+        """The content of the source, as text."""
         return self.content_bytes.decode()
 
     def copy_file(self, dirty: bool = False) -> None:
-        """Write it into the site. MkDocs calls this for all but pages."""
+        """Write the file into the site. MkDocs calls this for all files but pages."""
         del dirty
         path = Path(self.abs_dest_path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +56,7 @@ class EditionFile(File):  # type: ignore[misc]  # mkdocs has no types
 
 @dataclass(frozen=True)
 class _Converted:
-    """What `Page.render` finds out, and from what. Links are kept by the address of the file that they lead to."""
+    """The result of `Page.render`, and what it was made from. Links are kept by the address of their target."""
 
     source: tuple[Any, ...]
     content: str
@@ -79,17 +78,16 @@ class EditionPage(Page):  # type: ignore[misc]
     toc: Any
     present_anchor_ids: set[str]
     links_to_anchors: dict[File, dict[str, str]]
-    _title_from_render: str | None
 
     @weak_property  # type: ignore[untyped-decorator]
     def title(self) -> str | None:
-        """Of the source: the navigation of one page shows those of all, which may not have been rendered."""
+        """The title of the source: a navigation shows the titles of pages that may not have been rendered."""
         source = self.file.source
         known = source.title if isinstance(source, PageFile) else None
         return known or super().title
 
     def render(self, config: MkDocsConfig, files: Files) -> None:
-        """Convert the Markdown, or remember what came of it."""
+        """Convert the Markdown, or reuse the result of the last conversion."""
         place = (config.theme["language"], self.file.src_uri)
         source = (self.markdown, repr(config.mdx_configs), config.use_directory_urls, frozenset(files.src_uris))
         known = _converted.get(place)
@@ -101,22 +99,23 @@ class EditionPage(Page):  # type: ignore[misc]
             content = _HELD.sub(lambda match: held[int(match[2])], self.content)
             anchors = self.present_anchor_ids.union(*map(_ID.findall, held))
             links = {file.src_uri: anchors for file, anchors in self.links_to_anchors.items()}
-            known = _Converted(source, content, self.toc, self._title_from_render, anchors, links)
+            known = _Converted(source, content, self.toc, rendered_title(self), anchors, links)
             _converted[place] = known
-        self.content, self.toc, self._title_from_render = known.content, known.toc, known.title
+        self.content, self.toc = known.content, known.toc
+        set_rendered_title(self, known.title)
         self.present_anchor_ids = known.anchors
         self.links_to_anchors = {files.get_file_from_path(uri): anchors for uri, anchors in known.links.items()}
 
 
 _FINISHED = re.compile(r"^<(table|figure)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
-"""HTML that needs no conversion, and is most of many pages: a table or chart of ours."""
+"""A table or chart of ours: HTML that needs no conversion, and makes up most of many pages."""
 
 _HELD = re.compile(r"<(table|figure) data-held=(\d+)></\1>")
 _ID = re.compile(r'\bid="([^"]+)"')
 
 
 def _held_back(markdown: str) -> tuple[str, list[str]]:
-    """The Markdown with something short in the place of each table and chart, and these."""
+    """Replace each table and chart by a short element. Returns the Markdown, and what was replaced."""
     held: list[str] = []
 
     def hold(match: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""One more language: its place in the list, an empty catalog, and what the atlas knows and lacks for it.
+"""A new language of the guide: its entry in the list, an empty catalog, and a report of what is left to do.
 
-The code of a language enters; `languages.toml` and a catalog are written, and lines of text leave that say what follows
-from CLDR, Material and the shipped fonts, and what is left to do by hand.
+Takes the code of a language; writes `languages.toml` and a catalog; returns lines of text about its support in CLDR,
+Material and the shipped fonts, and about what is left to do by hand.
 
     python -m generator add-language ko
 """
@@ -34,7 +34,7 @@ from generator.site import material
 
 
 def add_language(code: str, root: Path = catalogs.ROOT) -> list[str]:
-    """Add the language, and say what it is like. Raises `AtlasError` for a code that is none or is there already."""
+    """Add the language and return the report. Raises `AtlasError` for a code that is invalid or already listed."""
     locales = root / LOCALES.name
     load_locale(code)
     if code in (*listed(locales), *PSEUDO):

@@ -1,9 +1,7 @@
-"""One language of the guide while somebody writes: a file of its site is made when a browser asks for it.
+"""The pages of one language while somebody writes: a file of the site is built when a browser asks for it.
 
-In: the guide, and the settings of the language. Out: files in a folder, each as new as its sources, byte for byte as a
-build of everything would write them but for fonts, which hold all characters, and for social cards, which nobody sees.
-
-    mkdocs serve
+Takes the guide and the configuration of the language. The files are byte for byte those of a build, but for fonts,
+which hold all characters, and for social cards, which are left out.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 import jinja2
-from mkdocs.commands.build import _build_page, _build_theme_template, _populate_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files, get_files, set_exclusions
 from mkdocs.structure.nav import Navigation, get_navigation
@@ -20,91 +17,92 @@ from mkdocs.structure.nav import Navigation, get_navigation
 from generator.pages.guide import Edition, Guide, Mark
 from generator.pages.site_file import CHARTS, DATA, SiteFile
 from generator.site.mkdocs_files import EditionFile
+from generator.site.mkdocs_internals import read_page, write_page, write_theme_template
 
 SEARCH_INDEX = "search/search_index.json"
 
 EMITTED = (f"{CHARTS}/", f"{DATA}/")
-"""Where the files lie that pages emit."""
+"""The folders of files that pages emit."""
 
 
 @dataclass
-class _Frame:
-    """What MkDocs needs to build any page of a language: all but the pages themselves."""
+class _Context:
+    """What MkDocs needs to build any page of a language, apart from the page."""
 
     config: MkDocsConfig
     files: Files
     nav: Navigation
     env: jinja2.Environment
-    pages: dict[str, EditionFile]  # by the path of what they become
-    built: dict[str, SiteFile] = field(default_factory=dict)  # by path: what is in the folder now
+    pages: dict[str, EditionFile]  # by path in the site
+    built: dict[str, SiteFile] = field(default_factory=dict)  # by path: the source of the file in the folder
 
-    def take(self, edition: Edition) -> None:
-        """From now on, the pages are those of this edition."""
+    def update(self, edition: Edition) -> None:
+        """Take the pages of a newer edition."""
         self.env = self.config.plugins.on_env(self.env, config=self.config, files=self.files)
         for page in edition.pages:
             self.files.src_uris[page.uri].source = page
 
 
-class Desk:
-    """One language. `configure` loads its configuration."""
+class OnDemandPages:
+    """The pages of one language. `configure` loads its configuration."""
 
     _edition: Edition
-    _frame: _Frame | None = None
-    _shared: tuple[Mark, ...] = ()  # what pages are built with
-    _settings: Hashable = None  # that, and whatever else every page shows
+    _context: _Context | None = None
+    _shared: tuple[Mark, ...] = ()  # the settings and templates of all pages
+    _settings: Hashable = None  # these, and whatever else every page shows
 
     def __init__(self, guide: Guide, code: str, configure: Callable[[], MkDocsConfig]) -> None:
         self._guide = guide
         self._code = code
         self._configure = configure
 
-    def bring(self, path: str) -> Iterator[None]:
-        """Make the file at `path` of the site of this language, if it is one that is not made yet, or not any more.
+    def build(self, path: str) -> Iterator[None]:
+        """Build the file at `path` of the site of this language, if it is one that is missing or out of date.
 
-        Yields where something else may be made first. Raises whatever is wrong with its sources.
+        Yields where another file may be built first. Raises whatever is wrong with its sources.
         """
-        frame = self._current()
+        context = self._current()
         if path == SEARCH_INDEX:
-            for each in frame.pages:
-                self._build(frame, each)
+            for page in context.pages:
+                self._build_page(context, page)
                 yield
-                if self._frame is not frame:  # an index of other pages is being made elsewhere
+                if self._context is not context:  # another request builds an index of newer pages
                     return
-            frame.config.plugins["material/search"].on_post_build(config=frame.config)
-        elif path in frame.pages:
-            self._build(frame, path)
-        elif path.startswith(EMITTED) and (file := self._edition.find(path)) and frame.built.get(path) is not file:
-            EditionFile.of(file, frame.config).copy_file()
-            frame.built[path] = file
+            context.config.plugins["material/search"].on_post_build(config=context.config)
+        elif path in context.pages:
+            self._build_page(context, path)
+        elif path.startswith(EMITTED) and (file := self._edition.find(path)) and context.built.get(path) is not file:
+            EditionFile.of(file, context.config).copy_file()
+            context.built[path] = file
 
-    def _current(self) -> _Frame:
-        """The frame, made anew where something has changed that every page shows."""
+    def _current(self) -> _Context:
+        """Return the context, a new one where something has changed that every page shows."""
         edition, shared = self._guide.edition(self._code), self._guide.settings
-        if self._frame is not None and edition is self._edition and shared == self._shared:
-            return self._frame
+        if self._context is not None and edition is self._edition and shared == self._shared:
+            return self._context
         titles = tuple((page.uri, page.title or page.content) for page in edition.pages)  # or its first heading
         settings = shared, edition.interface, titles
-        if self._frame is None or settings != self._settings:
-            self._frame, self._settings = _frame(self._configure()), settings
+        if self._context is None or settings != self._settings:
+            self._context, self._settings = _new_context(self._configure()), settings
         else:
-            self._frame.take(edition)
+            self._context.update(edition)
             if edition.newest != self._edition.newest:  # at the foot of every page
-                self._frame.built.clear()
+                self._context.built.clear()
         self._edition, self._shared = edition, shared
-        return self._frame
+        return self._context
 
-    def _build(self, frame: _Frame, path: str) -> None:
-        file = frame.pages[path]
-        if (before := frame.built.get(path)) is file.source:
+    def _build_page(self, context: _Context, path: str) -> None:
+        file = context.pages[path]
+        if (before := context.built.get(path)) is file.source:
             return
         if before is None or before.content != file.source.content:
-            _populate_page(file.page, frame.config, frame.files)
-            _build_page(file.page, frame.config, frame.files.documentation_pages(), frame.nav, frame.env)
-        frame.built[path] = file.source
+            read_page(file.page, context.config, context.files)
+            write_page(file.page, context.config, context.files, context.nav, context.env)
+        context.built[path] = file.source
 
 
-def _frame(config: MkDocsConfig) -> _Frame:
-    """The beginning of MkDocs' own build, as far as it comes before pages, and the files that are no pages."""
+def _new_context(config: MkDocsConfig) -> _Context:
+    """Run MkDocs' own build as far as it comes before pages, and write the files that are no pages."""
     config = config.plugins.on_config(config)
     config.plugins.on_pre_build(config=config)
     files, env = get_files(config), config.theme.get_env()
@@ -114,9 +112,9 @@ def _frame(config: MkDocsConfig) -> _Frame:
     nav = config.plugins.on_nav(get_navigation(files, config), config=config, files=files)
     for file in files.documentation_pages():
         if file.source.title is None:  # its first heading is its title, for which it has to be converted
-            _populate_page(file.page, config, files)
+            read_page(file.page, config, files)
     env = config.plugins.on_env(env, config=config, files=files)
     files.copy_static_files(dirty=True)
     for template in config.theme.static_templates:
-        _build_theme_template(template, env, files, config, nav)
-    return _Frame(config, files, nav, env, {file.dest_uri: file for file in files.documentation_pages()})
+        write_theme_template(template, config, files, nav, env)
+    return _Context(config, files, nav, env, {file.dest_uri: file for file in files.documentation_pages()})

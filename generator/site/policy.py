@@ -1,7 +1,7 @@
-"""What a page of the site may load and run: one Content-Security-Policy, for the head of every page and for HTTP.
+"""The Content-Security-Policy of the site: what a page may load and run.
 
-Nothing enters; the policy leaves as text. Scripts and styles are files of the site, and nothing within a page is run or
-applied, so that text from a record or a catalog can never become code.
+Scripts and styles are files of the site, and no inline script or style is allowed, so that text from a record or a
+catalog can never become code.
 
     python -m generator.site.policy     # the header, for hosts that can send one
 """
@@ -20,17 +20,17 @@ DIRECTIVES = {
     "base-uri": "'none'",
     "form-action": "'self'",
 }
-"""What holds on every host: the head of each page says it."""
+"""The directives in the head of each page, which hold on every host."""
 
 ONLY_IN_HEADER = {"frame-ancestors": "'none'"}
-"""What browsers refuse to read from a page."""
+"""Directives that browsers ignore in a page."""
 
 WHILE_SERVING = {"script-src": "'self' 'unsafe-inline'"}
-"""MkDocs' development server writes a script into each page, which reloads it."""
+"""MkDocs' development server writes a script into each page that reloads it."""
 
 
 def policy(*, header: bool = False, serving: bool = False) -> str:
-    """The policy, for the head of a page or for the `header` of a response."""
+    """Return the policy for the head of a page, or for the `header` of a response."""
     directives = DIRECTIVES | (ONLY_IN_HEADER if header else {}) | (WHILE_SERVING if serving else {})
     return "; ".join(f"{name} {sources}" for name, sources in directives.items())
 

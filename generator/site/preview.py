@@ -1,10 +1,8 @@
-"""`mkdocs serve` that makes a page when somebody looks at it, never hangs, and shows what is wrong while it is.
+"""`mkdocs serve` that builds a page when a browser asks for it, never hangs, and shows what is wrong.
 
-In: MkDocs' development server, and a desk for each language. Out: the same server, which notes at once that a source
-has changed, lets browsers reload, and makes what they then ask for. While the newest input cannot be used, the pages
-are the last good ones, with the reason on top.
-
-    mkdocs serve
+Takes MkDocs' development server and the `OnDemandPages` of each language. The server then notices changes at once,
+reloads browsers, and builds what they ask for. While the newest input cannot be used, pages show the last good input,
+with the reason on top.
 """
 
 from __future__ import annotations
@@ -15,25 +13,24 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 from wsgiref.headers import Headers
 
 import jinja2
-from mkdocs.exceptions import MkDocsException, PluginError
+from mkdocs.exceptions import MkDocsException
 from mkdocs.livereload import LiveReloadServer
-from watchdog import events
-from watchdog.observers import Observer
 
 from bench.errors import AtlasError
 from generator.pages.guide import Guide
-from generator.site.on_demand import Desk
+from generator.site.mkdocs_internals import build_number, wait_for_rebuild
+from generator.site.on_demand import OnDemandPages
+from generator.site.watching import ChangeObserver
 
-log = logging.getLogger("mkdocs.plugins.atlas")
+log = logging.getLogger("mkdocs.plugins.compile-atlas")
 
 ANCHOR = b'<div data-md-component="announce">'
-"""Where a notice goes: the element for announcements, which instant navigation carries from page to page."""
+"""Where a notice goes: the element for announcements, which instant navigation replaces with each page."""
 
 EMPTY_PAGE = """<!doctype html>
 <html lang="en">
@@ -43,123 +40,112 @@ pre{white-space:pre-wrap;padding:1rem;border:1px solid #d55e00;border-radius:.25
 <body><h1>Compile Atlas</h1><div data-md-component="announce"></div></body>
 </html>
 """
-"""Stands in for the site until there has been one good build. It needs nothing that could be broken, too."""
+"""Shown until the first good build. It uses nothing that could be broken."""
 
-
-NOTHING = "nothing.html"
-"""The name of that page."""
+EMPTY_PAGE_NAME = "nothing.html"
 
 SETTLING_S = 0.01
-"""Without further changes for so long, a change is complete. (An editor writes a file in several steps.)"""
+"""A change is complete after this time without another one: an editor writes a file in several steps."""
 
 TRIES = 3
-"""Times that a page is made while its sources change. Where changes go on, the next one reloads it."""
+"""Times that a page is built while its sources change. Where changes go on, the next one reloads it."""
 
 CLIENTS = 128
-"""So many may connect at once, each with the connections of a browser, before one of them has to try again."""
+"""Connections that may wait to be accepted; each browser opens several."""
 
-DONE = object()
+_FAILED = object()
 
 App = Callable[..., Iterable[bytes]]
 """A WSGI application."""
 
 
-@dataclass
 class Preview:
-    """What the development server shows, and the `problem` that keeps it from showing the newest."""
+    """The pages that the development server shows, by the folder of their language: "" or "zh/"."""
 
-    serving: bool = False
-    starting: bool = False
-    problem: str | None = None
-    _guide: Guide | None = None
-    _desks: Mapping[str, Desk] = field(default_factory=dict)
-    _making: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, guide: Guide, pages: Mapping[str, OnDemandPages]) -> None:
+        self.problem: str | None = None
+        """Why the server cannot show the newest input."""
+        self._guide = guide
+        self._pages = pages
+        self._building = threading.Lock()
 
-    def take_over(self, server: LiveReloadServer, guide: Guide, desks: Mapping[str, Desk]) -> None:
-        """Let a server that has not begun show `guide`; `desks` are by the folder of their language, "" or "zh/"."""
-        self.starting, self._guide, self._desks = False, guide, desks
-        Path(server.root, NOTHING).write_text(EMPTY_PAGE, encoding="utf-8")
+    def take_over(self, server: LiveReloadServer) -> None:
+        """Make a server that has not started show the guide."""
+        Path(server.root, EMPTY_PAGE_NAME).write_text(EMPTY_PAGE, encoding="utf-8")
         self._update()
         gc.collect()
-        gc.freeze()  # or collecting garbage, in the midst of a page, would look through all that was loaded
+        gc.freeze()  # or garbage collection, while a page is built, would search everything that is loaded
         server.request_queue_size = CLIENTS
-        server.builder, server.build_delay, server.observer = self._update, SETTLING_S, _Observer()
-        server.error_handler = lambda code: self._error_page(Path(server.root), code)
+        server.builder, server.build_delay, server.observer = self._update, SETTLING_S, ChangeObserver()
+        server.error_handler = lambda code: _error_page(Path(server.root), code)
         server.set_app(self._with_notice(self._on_demand(server), server.mount_path))
 
     def close(self) -> None:
-        """Make nothing any more, whoever still asks, once what is being made is done: the folder is to go."""
-        if self.serving:
-            self._making.acquire()  # for good
+        """Wait for what is being built, and build nothing more, whoever asks: the folder is to be removed."""
+        self._building.acquire()  # never released
 
     def _update(self) -> None:
-        """Look at all sources again. What is made from them is made when somebody asks for it."""
-        self._try(self._look_again)
+        """Read all sources again. Pages made from them are built on demand."""
+        self._try(self._read_sources)
 
-    def _look_again(self) -> None:
-        assert self._guide
+    def _read_sources(self) -> None:
         self.problem = None
         self._guide.update()
 
-    def _bring(self, path: str) -> None:
-        """Make the file at `path` of the site as new as its sources, in steps: others may ask for something small."""
-        if self._guide and self._guide.languages:
-            folder = next((each for each in self._desks if each and path.startswith(each)), "")
-            steps = self._desks[folder].bring(path.removeprefix(folder))
-            while self._try(lambda: next(steps, DONE)) is None:
+    def _build(self, path: str) -> None:
+        """Build the file at `path` of the site if it is out of date. Between steps, other requests have their turn."""
+        if self._guide.languages:
+            folder = next((folder for folder in self._pages if folder and path.startswith(folder)), "")
+            steps = self._pages[folder].build(path.removeprefix(folder))
+            while self._try(lambda: next(steps, _FAILED)) is None:
                 pass
 
-    def _bring_newest(self, server: LiveReloadServer, path: str) -> None:
-        """What was made from older sources must not go out as made from the newest: it would not reload."""
+    def _build_newest(self, server: LiveReloadServer, path: str) -> None:
+        """Build a file, and again if its sources have changed meanwhile: or it would go out as the newest build."""
         for _ in range(TRIES):
-            with server._epoch_cond:  # noqa: SLF001  # as MkDocs waits before it builds a page of its own
-                server._epoch_cond.wait_for(lambda: server._visible_epoch == server._wanted_epoch)  # noqa: SLF001
-                epoch = server._wanted_epoch  # noqa: SLF001
-            self._bring(path)
-            if server._wanted_epoch == epoch:  # noqa: SLF001
+            number = wait_for_rebuild(server)
+            self._build(path)
+            if build_number(server) == number:
                 break
 
-    def _try(self, make: Callable[[], Any]) -> Any:
-        """What `make` returns; `DONE` where it failed, whose reason is then the problem."""
-        with self._making, _ErrorLog() as errors:
+    def _try(self, step: Callable[[], Any]) -> Any:
+        """Return the result of `step`. Where it fails, keep the reason as the problem, and return `_FAILED`."""
+        with self._building, _ErrorLog() as errors:
             try:
-                return make()
-            except Exception as error:  # noqa: BLE001 - whatever Ray raises, it is not there
-                self.problem = _explained(error, errors.messages)
-                return DONE
-
-    def _error_page(self, root: Path, code: int) -> bytes | None:
-        page = root / f"{code}.html"
-        return page.read_bytes() if page.is_file() else None
+                return step()
+            except Exception as error:  # noqa: BLE001  # a server that stopped at an error would hang every open page
+                self.problem = _explain(error, errors.messages)
+                return _FAILED
 
     def _on_demand(self, server: LiveReloadServer) -> App:
-        """The server's own application, but what is asked for is made first."""
+        """Return the server's own application, which builds first what is asked for."""
         mount_path = server.mount_path
         app: App = server.get_app()
 
-        def made(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        def on_demand(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
             path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
-            if "\0" in path:  # no file is named so, and the system would not even look
+            if "\0" in path:  # not a file name on any system
                 start_response("400 Bad Request", [("Content-Type", "text/plain")])
                 return [b"no such address"]
             if path.startswith(mount_path) and not path.startswith("/livereload/"):
                 path = path.removeprefix(mount_path)
                 name = path.rpartition("/")[2]
-                # An address without its last slash leads to the one with it, once there is a page.
-                self._bring_newest(server, path if "." in name else f"{path}{'/' if name else ''}index.html")
+                # The server redirects an address without its last slash, once the page exists.
+                self._build_newest(server, path if "." in name else f"{path}{'/' if name else ''}index.html")
             return app(environ, start_response)
 
-        return made
+        return on_demand
 
     def _with_notice(self, app: App, mount_path: str) -> App:
-        """WSGI middleware: pages pass through it untouched unless there is a problem to tell."""
+        """Return WSGI middleware that changes pages only while there is a problem to show."""
 
-        def noticed(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        def with_notice(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
             response: list[Any] = []
             body = app(environ, lambda *arguments: response.extend(arguments))
             if self.problem and not response[0].startswith("200") and environ["PATH_INFO"].endswith("/"):
                 response.clear()
-                body = app({**environ, "PATH_INFO": mount_path + NOTHING}, lambda *each: response.extend(each))
+                environ = {**environ, "PATH_INFO": mount_path + EMPTY_PAGE_NAME}
+                body = app(environ, lambda *arguments: response.extend(arguments))
             status, headers = response[0], Headers(response[1])
             if self.problem is None or environ["PATH_INFO"].startswith("/livereload/"):
                 start_response(status, headers.items())
@@ -172,38 +158,15 @@ class Preview:
             start_response(status, headers.items())
             return body
 
-        return noticed
+        return with_notice
 
     def _notice(self) -> bytes:
-        some = self._guide and self._guide.languages
-        shown = "The pages show the last good input." if some else "There is no page to show yet."
+        shown = "The pages show the last good input." if self._guide.languages else "There is no page to show yet."
         return (
             '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
             f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads when it is mended.</p>"
             f"<pre>{html.escape(self.problem or '')}</pre></div></aside>"
         ).encode()
-
-
-class _Observer(Observer):  # type: ignore[misc,valid-type]  # which class that is depends on the system
-    """Told by the system of changes, and of nothing else: reading the sources would be an event as well."""
-
-    def start(self) -> None:
-        """As its parent does."""
-        try:
-            super().start()
-        except OSError as error:
-            told = AtlasError(
-                f"files cannot be watched: {error.strerror or error}",
-                remedy="end programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches",
-            )
-            raise PluginError(str(told)) from None
-
-    def schedule(self, *arguments: Any, **named: Any) -> Any:
-        """As its parent does."""
-        return super().schedule(*arguments, **named, event_filter=_CHANGES)
-
-
-_CHANGES = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]
 
 
 class _ErrorLog(logging.Handler):
@@ -224,10 +187,15 @@ class _ErrorLog(logging.Handler):
         logging.getLogger("mkdocs").removeHandler(self)
 
 
-def _explained(error: Exception, logged: list[str]) -> str:
-    """What went wrong, for a reader of the page; logged as well where MkDocs has not done so yet."""
+def _error_page(root: Path, code: int) -> bytes | None:
+    page = root / f"{code}.html"
+    return page.read_bytes() if page.is_file() else None
+
+
+def _explain(error: Exception, logged: list[str]) -> str:
+    """Return what went wrong, for a reader of the page; log it where MkDocs has not."""
     if isinstance(error, jinja2.TemplateError):
-        return template_mistake(error)
+        return template_error(error)
     if isinstance(error, MkDocsException | AtlasError):
         if not logged:
             log.error(str(error))
@@ -236,14 +204,14 @@ def _explained(error: Exception, logged: list[str]) -> str:
     return "\n".join([*logged, f"{type(error).__name__}: {error}"])
 
 
-def template_mistake(error: jinja2.TemplateError) -> str:
-    """What is wrong with a template of the theme, and where."""
+def template_error(error: jinja2.TemplateError) -> str:
+    """Return what is wrong with a template of the theme, and where."""
     place = f"{error.filename}:{error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
     return f"{place}{error.message}\n  remedy: correct the template below docs/theme"
 
 
 def check_address(host: str, port: int) -> None:
-    """Raise `AtlasError` when the server could not listen there: better before a build than after it."""
+    """Raise `AtlasError` when a server cannot listen at an address: better before a build than after it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -256,7 +224,3 @@ def check_address(host: str, port: int) -> None:
             where=f"{host}:{port}",
             remedy=f"choose another port: make serve PORT={free}, or mkdocs serve --dev-addr {host}:{free}",
         ) from None
-
-
-preview = Preview()
-"""One per process: the hooks of MkDocs are functions."""

@@ -1,7 +1,7 @@
 """The finished site in English and both pseudo-locales, to look at and for the tests in a browser.
 
-A folder enters; the site is written into it by MkDocs, as ``/``, ``/en-XA/`` and ``/ar-XB/``. It is never published:
-`mkdocs build` does not know these languages, and the folder of the real site is refused.
+Takes a folder, into which MkDocs writes the site as ``/``, ``/en-XA/`` and ``/ar-XB/``. It is never published: the real
+site does not have these languages, and its folder is refused.
 
     python -m generator pseudo --out pseudo && python -m http.server --directory pseudo
 """
@@ -11,26 +11,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from mkdocs.commands.build import build as build_site
-from mkdocs.config import load_config
 
 from bench.errors import AtlasError
 from generator.languages.catalogs import ROOT
-from generator.languages.language import LANGUAGES, PSEUDO
-
-EDITIONS = "editions"
-"""The setting below `extra` in which the hook finds the languages of a site."""
+from generator.languages.language import PSEUDO, SOURCE
+from generator.site import PLUGIN
+from generator.site.mkdocs_internals import load_separate_config
 
 
 def build(out: Path, root: Path = ROOT) -> None:
-    """Build it. Raises `AtlasError` for a folder that holds something else."""
+    """Build the site. Raises `AtlasError` for a folder that holds something else."""
     if out.resolve() == (root / "site").resolve() or (out.is_dir() and any(out.iterdir()) and not _is_ours(out)):
         raise AtlasError(
             "pseudo-locales go into a folder of their own, since they are never published",
             where=str(out),
             remedy="name an empty or a new folder",
         )
-    config = load_config(str(root / "mkdocs.yml"), site_dir=str(out.resolve()), strict=True)
-    config.extra[EDITIONS] = [LANGUAGES[0], *PSEUDO]
+    config = load_separate_config(str(root / "mkdocs.yml"), site_dir=str(out.resolve()), strict=True)
+    config.plugins[PLUGIN].config.languages = [SOURCE, *PSEUDO]
     build_site(config)
 
 

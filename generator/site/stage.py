@@ -1,8 +1,8 @@
-"""Adapter 2: the guide as plain files, for a builder other than MkDocs.
+"""The guide as plain files, for a site builder other than MkDocs.
 
-In: the editions of `generator.pages.guide`, ``mkdocs.yml`` and the assets. Out: for each language a folder of finished
-Markdown and a configuration beside it. Built one after the other, English first, they make one site. What only our hook
-and templates do is left out: social cards, one search tuned for each language, a 404 page that speaks all of them.
+Takes the editions of `generator.pages.guide`, ``mkdocs.yml`` and the assets. Writes a folder of finished Markdown for
+each language, and a configuration beside it. Built one after the other, English first, they make one site. What only
+our plugin and templates do is left out: social cards, a search tuned for each language, a 404 page in all languages.
 
     python -m generator stage && cd staged
     for language in en zh ja ar; do zensical build --strict --config-file $language.yml; done
@@ -28,19 +28,20 @@ from bench.errors import AtlasError
 from generator.languages.catalogs import settings_errors
 from generator.languages.language import Language
 from generator.pages.guide import Edition, guide_of
+from generator.site import PLUGIN
 from generator.site.material import labels
 from generator.site.web_fonts import STYLESHEET, web_fonts
 
 ROOT = Path(__file__).resolve().parents[2]
 
 MANIFEST = ".staged.json"
-"""Lists what an earlier run wrote, so that only that is ever replaced or removed."""
+"""The list of files that an earlier run wrote: only these are ever replaced or removed."""
 
-OURS = ("hooks", "watch", "exclude_docs", "extra")
-"""Settings that only mean something to MkDocs with our hook."""
+OURS = ("watch", "exclude_docs", "extra")
+"""Settings that only mean something to MkDocs with our plugin."""
 
 PAGE_SCRIPTS = "partials/page-scripts.html"
-"""The template of what a page needs scripts for, below docs/theme."""
+"""The template of the scripts that a page needs, below docs/theme."""
 
 
 def stage(out: Path, root: Path = ROOT) -> int:
@@ -63,7 +64,7 @@ def stage(out: Path, root: Path = ROOT) -> int:
         )
     for path in owned - files.keys():
         (out / path).unlink(missing_ok=True)
-    _own(out, owned | files.keys())  # before they are there: who is interrupted finds them to be its own
+    _own(out, owned | files.keys())  # before they exist, so that the run after an interrupted one owns them
     for path, content in files.items():
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         (out / path).write_bytes(content)
@@ -76,7 +77,7 @@ def _own(out: Path, files: Iterable[str]) -> None:
 
 
 def _owned(out: Path) -> set[str]:
-    """What an earlier run wrote. Raises `AtlasError` for a list of anything else than files of this folder."""
+    """Return the files of an earlier run. Raises `AtlasError` for a list of anything but files of this folder."""
     manifest, root = out / MANIFEST, out.resolve()
     try:
         listed = json.loads(manifest.read_bytes())
@@ -92,7 +93,7 @@ def _owned(out: Path) -> set[str]:
 
 
 def _files(edition: Edition, languages: Iterable[Language], root: Path) -> Iterator[tuple[str, bytes]]:
-    """Everything of one language: path below the staged folder, and content."""
+    """Yield path below the staged folder and content of each file of one language."""
     code = edition.language.code
     settings = _settings(edition, languages, root)
     yield f"{code}.yml", yaml.safe_dump(settings, allow_unicode=True, sort_keys=False).encode()
@@ -117,7 +118,7 @@ def _page_scripts(language: Language, root: Path) -> jinja2.Template:
 
 
 def _scripts_of(uri: str, content: str, scripts: jinja2.Template) -> str:
-    """What our template adds to a page for its tables, forms and explorer, as HTML at its end."""
+    """Return the HTML that our template appends to a page for its tables, forms and explorer."""
     depth = uri.count("/") + (uri.rpartition("/")[2] != "index.md")
     html = scripts.render(page=SimpleNamespace(content=content), base_url="../" * depth)
     lines = "\n".join(line.strip() for line in html.splitlines() if line.strip())
@@ -125,7 +126,7 @@ def _scripts_of(uri: str, content: str, scripts: jinja2.Template) -> str:
 
 
 def _from_source(uri: str, page: str) -> str:
-    """The page with the addresses in its HTML relative to its file, as Zensical reads them, and not to its address."""
+    """Make the addresses in the HTML of a page relative to its file, as Zensical reads them, not to its address."""
     folder, name = posixpath.split(uri)
     if name == "index.md":
         return page
@@ -142,7 +143,7 @@ _HTML_ADDRESS = re.compile(r"""(?P<start><[a-z][^<>]*?\s(?:href|src)=")(?P<path>
 
 
 def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> dict[str, Any]:
-    """``mkdocs.yml`` for a builder that reads one language after the other."""
+    """Return ``mkdocs.yml`` for a builder that builds one language after the other."""
     language = edition.language
     with (root / "mkdocs.yml").open("rb") as file, settings_errors():
         settings: dict[str, Any] = yaml_load(file)
@@ -159,6 +160,7 @@ def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> di
         "docs_dir": language.code,
         "site_dir": f"site/{language.prefix}".rstrip("/"),
         "theme": _theme(settings["theme"], language),
+        "plugins": [name for name in settings["plugins"] if PLUGIN not in name],
         "nav": edition.navigation(settings["nav"]),
         "extra_css": [STYLESHEET, *settings["extra_css"]],
         "extra": {"alternate": alternate, "scope": urlsplit(settings["site_url"]).path},

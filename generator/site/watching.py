@@ -1,63 +1,76 @@
-"""A folder that vanishes and comes back is watched again: MkDocs gives up on one that it does not find.
+"""The files that the development server watches: changes are seen at once, and folders may vanish and come back.
 
-In: MkDocs' development server. Out: the same server, which builds again when a watched path has gone, has come back,
-or has become another file or folder, and goes on watching what is there.
-
-    mkdocs serve
+Takes MkDocs' development server, which polls files and gives up on a folder that it does not find.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.livereload import LiveReloadServer
+from watchdog import events
+from watchdog.observers import Observer
 
-EVERY_S = 0.5
-"""Between two looks; a dozen paths cost microseconds."""
+from bench.errors import AtlasError
+from generator.site.mkdocs_internals import is_shut_down, request_rebuild, watch_again
+
+INTERVAL_S = 0.5
+"""Time between two looks at the watched paths; a dozen paths cost microseconds."""
+
+_CHANGES = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]
 
 
-def on_serve(server: LiveReloadServer, *, config: MkDocsConfig, **_: Any) -> LiveReloadServer:
-    """Look after what the server watches, or will when the hooks have ended, until it ends itself."""
-    paths = [str(Path(path).absolute()) for path in (config.docs_dir, config.config_file_path, *config.watch)]
-    threading.Thread(target=_look_after, args=(server, paths), daemon=True).start()
-    return server
+class ChangeObserver(Observer):  # type: ignore[misc,valid-type]  # which class that is depends on the system
+    """Reports changes of files, as the system sees them, and nothing else: reading a source would be an event, too."""
+
+    def start(self) -> None:
+        """Start, or raise `PluginError` with a remedy."""
+        try:
+            super().start()
+        except OSError as error:
+            unwatchable = AtlasError(
+                f"files cannot be watched: {error.strerror or error}",
+                remedy="end programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches",
+            )
+            raise PluginError(str(unwatchable)) from None
+
+    def schedule(self, *arguments: Any, **named: Any) -> Any:
+        """Watch a path for changes."""
+        return super().schedule(*arguments, **named, event_filter=_CHANGES)
 
 
-def _look_after(server: LiveReloadServer, paths: Sequence[str]) -> None:
+def start(server: LiveReloadServer, paths: Iterable[str]) -> None:
+    """Rebuild when a path vanishes, comes back or becomes another folder, and watch what is there, until the end."""
+    absolute = [str(Path(path).absolute()) for path in paths]
+    threading.Thread(target=_watch, args=(server, absolute), daemon=True).start()
+
+
+def _watch(server: LiveReloadServer, paths: Sequence[str]) -> None:
     seen = {path: _identity(path) for path in paths}
     pause = threading.Event()
-    while not server._shutdown:  # noqa: SLF001  # MkDocs offers no other way to ask, nor to build again
+    while not is_shut_down(server):
         for path in paths:
             now = _identity(path)
             if seen[path] == now:
                 continue
-            with suppress(OSError):  # gone again: looked for again
+            with suppress(OSError):  # gone again: the next round watches it
                 if now:
-                    _watch_again(server, path)
+                    watch_again(server, path)
                 seen[path] = now
-            with server._rebuild_cond:  # noqa: SLF001
-                server._want_rebuild = True  # noqa: SLF001
-                server._rebuild_cond.notify_all()  # noqa: SLF001
-        pause.wait(EVERY_S)
+            request_rebuild(server)
+        pause.wait(INTERVAL_S)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Of the file or folder that is there now; None where there is none. A file that was replaced stays itself."""
+    """Return what tells one folder from another at the same path; the same for any file, None where there is none."""
     try:
         status = os.stat(path)  # noqa: PTH116  # MkDocs has strings
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if Path(path).is_dir() else (0, 0)
-
-
-def _watch_again(server: LiveReloadServer, path: str) -> None:
-    server._watched_paths.pop(path, None)  # noqa: SLF001
-    if watch := server._watch_refs.pop(path, None):  # noqa: SLF001
-        server.observer.unschedule(watch)
-    server.watch(path)

@@ -1,10 +1,8 @@
-"""The fonts of one edition's pages: a stylesheet, and woff2 files with the characters that occur in it.
+"""The fonts of the pages of one language: a stylesheet, and woff2 files with the characters that the pages use.
 
-In: a language and its pages. Out: `SiteFile`s below ``fonts/``. Chinese and Japanese come in slices, so that a page
-loads those that it has characters of. Bold holds what headings, table headers and emphasis use; a character that it
-lacks comes from a font of the reader's device.
-
-    mkdocs build --strict
+Takes a language and its pages; returns `SiteFile`s below ``fonts/``. Chinese and Japanese fonts are cut into slices, of
+which a page loads those that it needs. Bold fonts hold what headings, table headers and emphasis use; other bold
+characters come from a font of the reader's device.
 """
 
 from __future__ import annotations
@@ -18,20 +16,20 @@ from dataclasses import dataclass
 from functools import partial
 
 from generator.figures.fonts import CHINESE, FONTS, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
-from generator.languages.language import LANGUAGES, LOCALES, Language, name_of
+from generator.languages.language import LOCALES, SOURCE, Language, name_of, published_languages
 from generator.pages.site_file import SiteFile
 from generator.site.material import labels, labels_file
 
 STYLESHEET = "fonts/fonts.css"
-"""Names every font; the theme's text uses them through ``--md-text-font``."""
+"""The stylesheet that declares every font. The theme uses them through ``--md-text-font``."""
 
 CSS_WEIGHTS: dict[Weight, int] = {"regular": 400, "bold": 700}
 
 _BASIC = frozenset((*map(chr, range(0x20, 0x7F)), *"\u00a0·×±µ²–—‘’“”…−≤≥≈→¶†©"))
-"""What names, code and figures have on any page."""
+"""Characters of names, code and figures on any page."""
 
 _LATIN = frozenset((*map(chr, range(0xA0, 0x180)), *"←↑↓↔●▲■◆")) - _BASIC
-"""What they may need. No page decides on these two, so they are cut once for all languages and builds."""
+"""Further characters that they may need. Both sets are the same for all languages and builds, and are cut once."""
 
 _BOLD = tuple(
     re.compile(pattern)
@@ -43,73 +41,72 @@ _BOLD = tuple(
         r"<(?:th|strong|b|em|label|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|summary)>",
     )
 )
-"""One by one: each then is looked for by the letters that it begins with."""
-
+"""Separate patterns: Python searches each by the literal text that it begins with."""
 
 ROOT = LOCALES.parent
 THEME = ROOT / "docs" / "theme"
 
 _NAME = re.compile(r"^(?:site_name: | *- )([^:\n]+)", re.MULTILINE)
-"""Of the site, and in its navigation."""
+"""The name of the site, and names in its navigation."""
 
 _TITLE = re.compile(r"^(?:# |title:)(.*)", re.MULTILINE)
 
 _BEYOND_ASCII = re.compile(r"[^\0-\x7f]+")
 
 _IN_SLICES = (CHINESE, JAPANESE)
-"""Hundreds of characters a page, of which a reader needs few; letters that join cannot be in different fonts."""
+"""Fonts with thousands of characters, of which a page needs hundreds. Letters that join cannot be in several fonts."""
 
 OFTEN = 1 / 8
-"""The share of pages from which on a character belongs to the first slice: that of the pages of devices."""
+"""A character on at least this share of the pages belongs to the first slice; it is that of the device pages."""
 
 WORTH_A_REQUEST = 5
-"""Characters: a smaller slice of one page is not worth a file of its own."""
+"""Number of characters: a smaller slice of one page is not worth a file of its own."""
 
 
 def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFile]:
-    """The stylesheet and the fonts it names, for the pages of a language."""
+    """Yield the stylesheet and the fonts that it declares, for the pages of a language."""
     texts = {page.uri: str(page.content) for page in pages}
     words = {weight: _words(language, texts, weight) for weight in CSS_WEIGHTS}
     rules = []
     for face, code in _codes(language).items():
         for weight in CSS_WEIGHTS:
             slices = _slices(face, words[weight])
-            held = [part for each in slices if (part := served(code, each, weight))]
-            for number, characters in enumerate(held):
+            parts = [part for characters in slices if (part := served(code, characters, weight))]
+            for number, characters in enumerate(parts):
                 name = f"{code}-{weight}{number or ''}.woff2"
                 yield SiteFile(f"fonts/{name}", partial(web_font, code, characters, weight))
                 source = f'url({name}) format("woff2")'
-                rules.append(_rule(face, weight, source, characters if len(held) > 1 else ()))
+                rules.append(_rule(face, weight, source, characters if len(parts) > 1 else ()))
     yield _stylesheet(language, rules)
-    yield SiteFile("fonts/OFL.txt", (FONTS / "OFL.txt").read_bytes)  # which it asks to accompany them
+    yield SiteFile("fonts/OFL.txt", (FONTS / "OFL.txt").read_bytes)  # the licence has to accompany the fonts
 
 
 def cut_latin() -> None:
-    """Cut what all languages share: they would all do so at once else."""
+    """Cut the fonts that all languages share, or all of them would do so at the same time."""
     for characters, weight in itertools.product((_BASIC, _LATIN), CSS_WEIGHTS):
-        web_font(LANGUAGES[0], characters, weight)
+        web_font(SOURCE, characters, weight)
 
 
 def whole_fonts(language: Language) -> Iterator[SiteFile]:
-    """The same with all the characters there are, which takes no time to make and any edit may need: for who writes."""
+    """Yield uncut fonts, for pages that are being written: they take no time to make, and any edit may need them."""
     rules = []
     for face, code in _codes(language).items():
         for weight in CSS_WEIGHTS:
-            name = f"{code}-{weight}.woff2"  # although it is none: pages name the fonts that they preload
+            name = f"{code}-{weight}.woff2"  # not woff2, but the name that pages preload
             yield SiteFile(f"fonts/{name}", face.path(weight).read_bytes)
             rules.append(_rule(face, weight, f"url({name})", served(code, coverage(code, weight), weight)))
     yield _stylesheet(language, rules)
 
 
 def _codes(language: Language) -> dict[Face, str]:
-    """The faces that pages of a language use, and the language that the files of each are named after."""
-    codes = {LATIN: LANGUAGES[0]}
+    """Return the faces that pages of a language use, with the language after which the files of each are named."""
+    codes = {LATIN: SOURCE}
     codes.setdefault(face_of(language.code), language.code)
     return codes
 
 
 def _rule(face: Face, weight: Weight, source: str, characters: Collection[str]) -> str:
-    """The font for `characters`; for whichever it has, where none are named."""
+    """Return the CSS rule of a font for `characters`, or for all that it has where none are given."""
     ranges = f";unicode-range:{_ranges(characters)}" if characters else ""
     return (
         f'@font-face{{font-family:"{face.family}";font-weight:{CSS_WEIGHTS[weight]};font-display:swap;'
@@ -119,8 +116,8 @@ def _rule(face: Face, weight: Weight, source: str, characters: Collection[str]) 
 
 def _stylesheet(language: Language, rules: list[str]) -> SiteFile:
     latin, *own_family = (f'"{face.family}"' for face in _codes(language))
-    # The font of the language comes first: it holds only what the Latin one lacks or what looks different in it, such
-    # as the quotes and dashes of Chinese. English on its pages keeps the Latin ones.
+    # The font of the language comes first: it holds only what the Latin font lacks or what differs from it, such as
+    # Chinese quotes and dashes. English text on its pages keeps the Latin font.
     rules.append(f":root{{--md-text-font:{','.join((*own_family, latin))}}}")
     if own_family:
         rules.append(f'[lang="en"]{{font-family:{",".join((latin, *own_family))}}}')
@@ -128,9 +125,8 @@ def _stylesheet(language: Language, rules: list[str]) -> SiteFile:
 
 
 def preloaded(code: str) -> list[str]:
-    """The fonts that every page of a language shows at once, as far as they are small: text that changes its font moves
-    what follows it."""
-    names = {face_of(code): code, LATIN: LANGUAGES[0]}
+    """Return the small fonts that every page of a language uses: a font that arrives late moves the text after it."""
+    names = {face_of(code): code, LATIN: SOURCE}
     faces = {face: name for face, name in names.items() if face not in _IN_SLICES}
     return [f"fonts/{name}-{weight}.woff2" for name in faces.values() for weight in CSS_WEIGHTS]
 
@@ -140,11 +136,11 @@ def preloaded(code: str) -> list[str]:
 
 @dataclass(frozen=True)
 class _Words:
-    """The characters of an edition in one weight."""
+    """The characters of all pages of a language in one weight."""
 
-    everywhere: frozenset[str]  # what surrounds every page, and what the many pages of one kind say
+    everywhere: frozenset[str]  # around every page, and on the many pages of devices and models
     by_page: tuple[frozenset[str], ...]
-    elsewhere: frozenset[str]  # messages that only some reader's browser shows
+    elsewhere: frozenset[str]  # in messages that appear only in some browsers
 
 
 def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Words:
@@ -153,7 +149,7 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
         "" if bold else labels_file(labels(language.code)).read_text("utf-8"),
         _label(language.code, "toc"),
         *(title for page in pages.values() for title in _TITLE.findall(page)),
-        *(name_of(code) for code in LANGUAGES),
+        *(name_of(code) for code in published_languages()),
         *(language.gettext(name) for name in _NAME.findall((ROOT / "mkdocs.yml").read_text("utf-8"))),
         *("" if bold else language.gettext(message) for message in _frame_messages()),
     ]
@@ -165,7 +161,7 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
 
 
 def _letters(text: str) -> frozenset[str]:
-    """Its characters, without those that every page has."""
+    """Return the characters of a text without ASCII, which every page has."""
     return frozenset("".join(_BEYOND_ASCII.findall(text)))
 
 
@@ -175,20 +171,20 @@ def _bold(page: str) -> frozenset[str]:
 
 
 def _label(code: str, key: str) -> str:
-    """One of the theme's labels: of all, the title of the list of sections alone is bold."""
-    found = re.search(rf'"{key}": "(.*)"', labels_file(labels(code)).read_text("utf-8"))
-    return found[1] if found else ""
+    """Return one of the theme's labels. Only the title of the list of sections is bold."""
+    match = re.search(rf'"{key}": "(.*)"', labels_file(labels(code)).read_text("utf-8"))
+    return match[1] if match else ""
 
 
 @functools.cache
 def _frame_messages() -> tuple[str, ...]:
-    """What the theme says around every page."""
+    """Return the messages of the theme around every page."""
     templates = (path.read_text("utf-8") for path in sorted(THEME.rglob("*.html")))
     return tuple(message for template in templates for message in re.findall(r'_\("([^"]+)"', template))
 
 
 def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
-    """Parts of the characters, of which a page needs the first, often the second, and few others."""
+    """Yield slices of the characters: a page needs the first, often the second, and few others."""
     pages = Counter(character for page in words.by_page for character in page)
     every = words.everywhere.union(words.elsewhere, pages)
     if face is LATIN:
@@ -197,15 +193,16 @@ def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
     if face not in _IN_SLICES:
         yield every.union(_BASIC)
         return
-    often = words.everywhere.union(each for each, count in pages.items() if count >= OFTEN * len(words.by_page))
-    alone = [frozenset(each for each in page - often if pages[each] == 1) for page in words.by_page]
-    own = [each for each in alone if len(each) >= WORTH_A_REQUEST]
+    threshold = OFTEN * len(words.by_page)
+    often = words.everywhere.union(character for character, count in pages.items() if count >= threshold)
+    alone = [frozenset(letter for letter in page - often if pages[letter] == 1) for page in words.by_page]
+    own = [characters for characters in alone if len(characters) >= WORTH_A_REQUEST]
     rest = words.elsewhere - often - pages.keys()
     yield from (often, every.difference(often, rest, *own), *own, rest)
 
 
 def _ranges(characters: Iterable[str]) -> str:
-    """``U+20-7e,U+a0``: as CSS names a set of characters."""
+    """Return a set of characters in the syntax of CSS: ``U+20-7e,U+a0``."""
     runs: list[list[int]] = []
     for code in sorted(map(ord, characters)):
         if runs and code == runs[-1][1] + 1:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from conftest import LANGUAGES
 from playwright.sync_api import Page
 
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+from conftest import LANGUAGES
+
 from browser.chromium import launched
 from browser.hosting import hosted
-from generator.languages.language import LANGUAGES
 
 WIDTHS = (1280, 390)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")

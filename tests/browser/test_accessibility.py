@@ -7,12 +7,11 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from conftest import THOROUGH
+from conftest import LANGUAGES, THOROUGH
 from playwright.sync_api import Browser, Page, expect
 
 from browser.kinds import KINDS, PREFIXES, enter, follow
 from browser.test_kinds import TOO_WIDE
-from generator.languages.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 

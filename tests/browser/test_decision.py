@@ -7,11 +7,10 @@ import re
 from typing import Any
 
 import pytest
-from conftest import PREFIXES, THOROUGH, BuiltSite
+from conftest import LANGUAGES, PREFIXES, THOROUGH, BuiltSite
 from playwright.sync_api import Browser, Page, expect
 
 from browser.kinds import enter, switch
-from generator.languages.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 

@@ -10,12 +10,11 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from conftest import PREFIXES, THOROUGH, BuiltSite
+from conftest import LANGUAGES, PREFIXES, THOROUGH, BuiltSite
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
 from browser.kinds import arrived, enter
 from generator.data.load import load
-from generator.languages.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 

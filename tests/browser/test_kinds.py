@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import THOROUGH, BuiltSite
+from conftest import LANGUAGES, THOROUGH, BuiltSite
 from playwright.sync_api import BrowserContext, Page
 
 from browser.kinds import KINDS, LISTEN, PREFIXES, enter, follow
 from browser.watching import watched
-from generator.languages.language import LANGUAGES
 from generator.site.policy import policy
 
 pytestmark = pytest.mark.browser

@@ -7,11 +7,10 @@ import re
 from collections.abc import Mapping
 
 import pytest
-from conftest import BuiltSite
+from conftest import LANGUAGES, BuiltSite
 from playwright.sync_api import Page, expect
 
 from browser.kinds import PREFIXES, arrived, follow, switch
-from generator.languages.language import LANGUAGES
 
 pytestmark = pytest.mark.browser
 SEARCHES = True

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from conftest import LANGUAGES
 
 from generator.cli import main
-from generator.languages.language import LANGUAGES, catalog_path
+from generator.languages.language import catalog_path
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,7 +36,7 @@ def test_help_lists_the_commands() -> None:
     )
 
 
-def test_an_address_that_is_taken_is_told_with_another() -> None:
+def test_an_address_that_is_taken_is_refused_with_another_one() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = run("address", f"127.0.0.1:{port}")
@@ -45,7 +46,7 @@ def test_an_address_that_is_taken_is_told_with_another() -> None:
     assert "write HOST:PORT" in run("address", "8000").stderr
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "not there" / "zh.csv"
     done = run("export", "--language", "zh", "--out", str(path))
     assert done.exit_code == 2

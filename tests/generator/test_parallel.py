@@ -1,4 +1,4 @@
-"""Builds side by side: as many as there are cores, and whoever ends the one in front ends them all."""
+"""Calls in other processes: as many at a time as there are cores, and whoever ends their parent ends them all."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from test_executors import is_alive, wait_until
 
 from bench.errors import AtlasError
 from generator import parallel
-from generator.parallel import FORKS, Beside, mapped
+from generator.parallel import FORKS, CallError, ForkedCall, mapped
 
 PARENT = """
 import os, sys, time
 from functools import partial
 from pathlib import Path
-from generator.parallel import Builds, mapped
+from generator.parallel import mapped, start
 
 def build(name):
     Path(sys.argv[1], name).write_text(str(os.getpid()))
@@ -31,14 +31,14 @@ def build(name):
 
 if "mapped" in sys.argv:
     list(mapped(build, ("zh", "ar")))
-Builds().start(partial(build, name) for name in ("zh", "ar"))
+calls = start(partial(build, name) for name in ("zh", "ar"))
 time.sleep(120)
 """
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
 @pytest.mark.parametrize("way", ["builds", "mapped"])
-def test_a_build_that_is_killed_leaves_no_other_one_at_work(tmp_path: Path, survived: Survived, way: str) -> None:
+def test_a_parent_that_is_killed_leaves_no_call_at_work(tmp_path: Path, survived: Survived, way: str) -> None:
     """It would go on writing into the site, while the next build makes it from newer sources."""
     with subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path), way], cwd=ROOT) as parent:
         wait_until(lambda: len(pids(tmp_path)) == 2, seconds=60.0)
@@ -50,13 +50,13 @@ def test_a_build_that_is_killed_leaves_no_other_one_at_work(tmp_path: Path, surv
 
 
 def pids(folder: Path) -> list[int]:
-    """Of those at work."""
-    return [int(told) for path in folder.iterdir() if (told := path.read_text())]
+    """The processes at work."""
+    return [int(text) for path in folder.iterdir() if (text := path.read_text())]
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_ctrl_c_ends_all_of_them_without_a_word_of_the_others(tmp_path: Path) -> None:
-    """A terminal tells every process of the group."""
+def test_ctrl_c_ends_all_calls_and_only_the_parent_reports_it(tmp_path: Path) -> None:
+    """A terminal signals every process of the group."""
     command = [sys.executable, "-c", PARENT, str(tmp_path)]
     with subprocess.Popen(
         command,
@@ -70,10 +70,10 @@ def test_ctrl_c_ends_all_of_them_without_a_word_of_the_others(tmp_path: Path) ->
         wait_until(lambda: len(pids(tmp_path)) == 2, seconds=60.0)
         others = pids(tmp_path)
         os.killpg(parent.pid, signal.SIGINT)
-        _, told = parent.communicate(timeout=30)
+        _, output = parent.communicate(timeout=30)
     wait_until(lambda: not any(map(is_alive, others)))
-    assert told.count("Traceback") == 1, "that of the program of this test alone"
-    assert "Process-" not in told
+    assert output.count("Traceback") == 1, "that of the program of this test alone"
+    assert "Process-" not in output
 
 
 TURNS = """
@@ -91,16 +91,15 @@ def build(name):
         os.kill(os.getpid(), signal.SIGKILL)
     Path(sys.argv[1], name).write_text(f"{start} {time.monotonic()}")
 
-builds = parallel.Builds()
-builds.start(partial(build, name) for name in ("zh", "ja", "ar"))
-builds.take_turn()
+calls = parallel.start(partial(build, name) for name in ("zh", "ja", "ar"))
+parallel.wait_for_core(calls)
 build("en")
-builds.finish()
+parallel.results(calls)
 """
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_no_more_builds_run_than_there_are_cores(tmp_path: Path) -> None:
+def test_no_more_calls_run_than_there_are_cores(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "nobody"], cwd=ROOT, check=True, timeout=60)
     times = [tuple(map(float, path.read_text().split())) for path in tmp_path.iterdir()]
     assert len(times) == 4
@@ -108,7 +107,7 @@ def test_no_more_builds_run_than_there_are_cores(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_a_build_that_is_killed_keeps_no_other_one_waiting(tmp_path: Path) -> None:
+def test_a_call_that_is_killed_keeps_no_other_one_waiting(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", TURNS, str(tmp_path), "zh"], cwd=ROOT, check=False, timeout=60)
     assert done.returncode != 0
     assert {path.name for path in tmp_path.iterdir()} == {"en", "ja", "ar"}
@@ -116,7 +115,7 @@ def test_a_build_that_is_killed_keeps_no_other_one_waiting(tmp_path: Path) -> No
 
 TALKING = """
 import logging, time
-from generator.parallel import Builds
+from generator.parallel import start
 
 def build():
     while True:
@@ -125,16 +124,16 @@ def build():
 logging.getLogger("mkdocs").addHandler(logging.NullHandler())
 logging.getLogger("mkdocs").setLevel(logging.INFO)
 for _ in range(20):
-    builds = Builds()
-    builds.start([build, build])
+    calls = start([build, build])
     time.sleep(0.1)
-    builds.stop()
+    for call in calls:
+        call.stop()
 """
 
 
 @pytest.mark.skipif(not FORKS, reason="one after the other here")
-def test_a_build_that_is_ended_in_the_midst_of_a_word_keeps_nobody_waiting() -> None:
-    """What it holds then, such as a lock that the others need to tell theirs, nobody would ever get."""
+def test_a_call_that_is_ended_while_it_sends_keeps_nobody_waiting() -> None:
+    """Nobody would ever get what it holds then, such as a lock that the others need to send their messages."""
     subprocess.run([sys.executable, "-c", TALKING], cwd=ROOT, timeout=60, check=True)
 
 
@@ -146,24 +145,31 @@ def killed(process: int) -> int:
 
 
 @pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
-def test_what_is_made_beside_comes_from_another_process_and_from_this_one_where_that_is_killed() -> None:
-    assert Beside(os.getpid).made() != os.getpid()
-    assert Beside(partial(killed, os.getpid())).made() == os.getpid()
-
-
-def test_what_fails_beside_fails_where_it_is_asked_for() -> None:
-    beside = Beside(partial(int, "none"))
-    with pytest.raises(ValueError, match="none"):
-        beside.made()
+def test_a_result_comes_from_another_process_and_from_this_one_where_that_is_killed() -> None:
+    assert ForkedCall(os.getpid).result_or_repeat() != os.getpid()
+    assert ForkedCall(partial(killed, os.getpid())).result_or_repeat() == os.getpid()
 
 
 @pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
-def test_what_nobody_asks_for_any_more_is_ended() -> None:
-    beside = Beside(partial(time.sleep, 120))
-    process = beside._process
+def test_a_call_that_is_killed_or_raises_has_failed() -> None:
+    for function in (partial(killed, os.getpid()), partial(int, "none")):
+        with pytest.raises(CallError):
+            ForkedCall(function).result()
+
+
+def test_a_repeated_call_raises_its_error_where_its_result_is_asked_for() -> None:
+    call = ForkedCall(partial(int, "none"))
+    with pytest.raises(ValueError, match="none"):
+        call.result_or_repeat()
+
+
+@pytest.mark.skipif(not FORKS, reason="made here, and when it is asked for")
+def test_a_stopped_call_is_ended() -> None:
+    call = ForkedCall(partial(time.sleep, 120))
+    process = call._process
     assert process
     assert process.is_alive()
-    beside.stop()
+    call.stop()
     assert process.exitcode == -signal.SIGTERM
 
 
@@ -177,7 +183,7 @@ def refuse(number: int) -> int:
     return number
 
 
-def test_what_fails_among_several_tells_all_that_it_has_to_say() -> None:
+def test_an_error_of_mapped_keeps_its_place_and_remedy() -> None:
     made = mapped(refuse, [0, 1, 2, 3])
     assert [next(made), next(made)] == [0, 1]
     with pytest.raises(AtlasError) as raised:
@@ -186,13 +192,13 @@ def test_what_fails_among_several_tells_all_that_it_has_to_say() -> None:
 
 
 @pytest.mark.skipif(not FORKS, reason="all made here")
-def test_what_a_killed_process_would_have_made_is_made_here() -> None:
+def test_mapped_makes_here_what_a_killed_process_would_have_made() -> None:
     assert os.getpid() not in mapped(pid, [0, 1, 2])
     for many in (3, 1_000):  # of many, some are still being handed out by then
         assert list(mapped(killed, [os.getpid()] * many)) == [os.getpid()] * many
 
 
-def test_several_stop_when_nobody_asks_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mapped_stops_when_nobody_asks_for_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "cores", lambda: 2)
     made = mapped(touch, [tmp_path / str(number) for number in range(100)])
     next(made)
@@ -203,3 +209,29 @@ def test_several_stop_when_nobody_asks_for_more(tmp_path: Path, monkeypatch: pyt
 def touch(path: Path) -> None:
     path.touch()
     time.sleep(0.05)
+
+
+LOGGING = """
+import logging, sys
+from generator.parallel import CallError, results, start
+
+log = logging.getLogger("mkdocs.plugins")
+
+def build(name):
+    log.warning("built %s", name)
+    return {}[name] if name == "zh" else name
+
+logging.basicConfig(stream=sys.stdout, format="%(message)s")
+calls = start([lambda: build("ar"), lambda: build("zh")], on_error=lambda error: log.error("failed %r", error))
+try:
+    results(calls)
+except CallError:
+    print("some failed")
+"""
+
+
+@pytest.mark.skipif(not FORKS, reason="one after the other here")
+def test_log_records_reach_the_parent_and_a_failure_is_logged_once() -> None:
+    done = subprocess.run([sys.executable, "-c", LOGGING], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.splitlines()) == ["built ar", "built zh", "failed KeyError('zh')", "some failed"]
+    assert done.stderr == ""

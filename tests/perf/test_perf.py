@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from atlas_data import PUBLISHED
-from conftest import ROOT, small_project
+from conftest import LANGUAGES, ROOT, small_project
 from rich.console import Console
 
 from bench.errors import AtlasError
@@ -20,7 +20,7 @@ from bench.machine import commit
 from bench.records.build_times import EDITS, OURS, START, BuildEnvironment, BuildTimes, Timing, nothing_yet
 from bench.records.run_file import read
 from generator.data.load import load
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.pages.pages import pages_of
 from perf import content, served
 from perf.builders import ZENSICAL

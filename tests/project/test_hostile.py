@@ -35,6 +35,7 @@ from generator.data.load import load
 from generator.languages.glossary import load_glossary
 from generator.languages.language import load_locale
 from generator.languages.page_source import parse_page
+from generator.site import PLUGIN
 
 few = settings(max_examples=1000 if THOROUGH else 8)
 """Each example takes a moment. Ordinary runs repeat known examples; thorough runs look for new ones."""
@@ -342,7 +343,8 @@ def test_a_list_of_languages_that_is_none_is_told_without_a_traceback(module: st
 @example({**readers.SETTINGS, "theme": {"name": "mkdocs"}})
 @example({**readers.SETTINGS, "plugins": []})
 @example({**readers.SETTINGS, "markdown_extensions": None})
-@example({**readers.SETTINGS, "extra": {"editions": 3}})
+@example({**readers.SETTINGS, "plugins": ["search", {PLUGIN: {"languages": 3}}]})
+@example({**readers.SETTINGS, "plugins": ["search", {PLUGIN: {"languages": ["zh"]}}]})
 @example({key: value for key, value in readers.SETTINGS.items() if key != "site_description"})
 def test_whatever_the_settings_say_they_are_taken_or_refused(document: Any) -> None:
     readers.settings(json.dumps(document).encode())  # which is YAML

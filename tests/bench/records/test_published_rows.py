@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, BuiltSite
+from conftest import LANGUAGES, ROOT, BuiltSite
 from html_page import HtmlPage, read
 
 from bench.records import run_file
 from bench.records.record import Record, Variant
 from generator.data.pooling import short_name
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 
 PUBLISHED = ROOT / "bench" / "results" / "published" / "huggingface-2023.jsonl"
 

@@ -6,11 +6,12 @@ import json
 import re
 
 import pytest
+from conftest import LANGUAGES
 
 from bench.statistics.causes import Cause
 from generator.figures.causes import why
 from generator.figures.words import Words
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 
 
 def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "en") -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from conftest import BuiltSite
+from conftest import LANGUAGES, BuiltSite
 
 from generator.figures.link_preview import DEFAULT, head, open_graph_locale
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
 SCRIPTS = {"zh": "[\u4e00-\u9fff]", "ja": "[\u3041-\u30fa\u4e00-\u9fff]", "ar": "[\u0620-\u064a]"}

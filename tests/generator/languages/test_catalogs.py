@@ -10,12 +10,13 @@ from pathlib import Path
 
 import polib
 import pytest
+from conftest import LANGUAGES
 from guide_figures import GUIDE, copy_of_guide
 
 from bench.errors import AtlasError
 from generator.languages import catalogs
 from generator.languages.catalogs import Message, extract, refresh, template, update
-from generator.languages.language import LANGUAGES, catalog_path, load_locale, plural_forms
+from generator.languages.language import catalog_path, load_locale, plural_forms
 from generator.languages.pofile import parse
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import jinja2
 import pytest
+from conftest import LANGUAGES
 from hostile_values import CODE
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import AtlasError
 from generator.languages.injection import MAX_LENGTH, injections, injections_in_entry
-from generator.languages.language import LANGUAGES, catalog_path, load_language
+from generator.languages.language import catalog_path, load_language
 from generator.languages.pofile import parse
 
 ENGLISH = 'See <b>{{ x }}</b> in [here](a.md){ .b }, `<user>` and `{{ y }}` "so".'

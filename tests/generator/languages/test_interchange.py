@@ -6,11 +6,12 @@ from pathlib import Path
 
 import polib
 import pytest
+from conftest import LANGUAGES
 
 from bench.errors import AtlasError
 from generator.languages.catalogs import read
 from generator.languages.interchange import Format, export, import_
-from generator.languages.language import LANGUAGES, catalog_path
+from generator.languages.language import catalog_path
 
 pytest.importorskip("translate", reason="needs translate-toolkit: pip install translate-toolkit")
 

@@ -7,11 +7,11 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from conftest import LANGUAGES
 from markupsafe import escape
 
 from bench.errors import AtlasError
 from generator.languages.language import (
-    LANGUAGES,
     UNKNOWN,
     Language,
     catalog_path,

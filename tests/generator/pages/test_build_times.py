@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from conftest import LANGUAGES
 from html_page import read
 
 from bench.exchange.check import check
 from bench.records import build_times as document
 from bench.records.build_times import OURS, SCHEMA, BuildEnvironment, BuildTimes, Timing
 from generator.figures.words import Words
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.pages import build_times as shown
 
 

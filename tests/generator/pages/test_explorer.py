@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from atlas_data import PUBLISHED, measured, write
+from conftest import LANGUAGES
 
 from bench.records.record import Status
 from generator.data.load import COLUMNS, Results, load
 from generator.figures.words import Words
-from generator.languages.language import LANGUAGES, UNKNOWN, Untranslated, load_language
+from generator.languages.language import UNKNOWN, Untranslated, load_language
 from generator.pages import explorer
 from generator.pages.atlas import Atlas
 

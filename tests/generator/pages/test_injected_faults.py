@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from conftest import LANGUAGES
 from faults import Survived, injected
 from html_page import read
 
@@ -15,7 +16,7 @@ from bench.exchange.check import check
 from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Faults, gathered, newest, write
 from bench.records.record import Environment
 from generator.figures.words import Words
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.pages import injected_faults as shown
 
 ENVIRONMENT = Environment(device_name="x", torch="2.13.0+cpu")

@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from conftest import LANGUAGES
 from guide_figures import GUIDE, Atlas, Row, copy_of_guide, figures, rendered, text
 
 from bench.errors import AtlasError
 from generator.languages import front_matter
-from generator.languages.language import LANGUAGES, catalog_path, load_language
+from generator.languages.language import catalog_path, load_language
 from generator.pages.pages import render_pages
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"

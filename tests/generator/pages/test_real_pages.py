@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from conftest import LANGUAGES
 from guide_figures import real_pages as pages
 
 from generator.checks.message_checks import BIDI_CONTROLS
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.languages.typography import CJK
 
 

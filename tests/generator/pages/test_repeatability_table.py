@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import LANGUAGES
 from html_page import read
 from test_repeatability import OURS, repeat, repeatability
 
 from generator.figures.words import Words
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.pages import repeatability as shown
 
 RIVALS = [repeat("mean_of_300", 1.2, seconds=25.0), repeat("mean_of_300", 1.5, 1), repeat("blocked_autorange", 1.1)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import LANGUAGES
 
 from bench.errors import AtlasError
 from bench.records.walkthrough import Walkthrough, newest
@@ -16,7 +17,7 @@ from generator.data.load import Results, load
 from generator.figures import curves
 from generator.figures.plot import DARK, LIGHT, Canvas
 from generator.figures.words import Words
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.languages.page_source import read_pages
 from generator.pages import walkthrough
 from generator.pages.pages import Page, render_pages

@@ -1,4 +1,4 @@
-"""What Material knows of languages: labels and search, also of those it does not know."""
+"""Material's labels and search for languages that it has, and for languages that it lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adding a language: one command, and a site that is whole in it, to be filled with translations."""
+"""Adding a language takes one command, and gives a complete site to be translated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_it_is_listed_and_has_a_catalog(guide: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "parts"),
     [
         ("ko", ["Korean (한국어), ltr, below /ko/", "2024년 3월 1일", "search: en, ko", "none for its script (Kore)"]),
         ("fa", ["Persian (فارسی), rtl", "msgstr[0] for 0, 1; msgstr[1] for 2, 3", "one for its script (Arab)"]),
@@ -43,9 +43,11 @@ def test_it_is_listed_and_has_a_catalog(guide: Path) -> None:
         ("ckb", ["Material has none of its own", "3 terms of locales/glossary.toml"]),
     ],
 )
-def test_it_says_what_follows_from_the_code_and_what_is_left_to_do(guide: Path, code: str, said: list[str]) -> None:
+def test_the_report_names_what_follows_from_the_code_and_what_is_left_to_do(
+    guide: Path, code: str, parts: list[str]
+) -> None:
     report = "\n".join(add_language(code, guide))
-    assert [part for part in said if part not in report] == []
+    assert [part for part in parts if part not in report] == []
     assert f"translate locales/{code}/LC_MESSAGES/messages.po" in report
 
 

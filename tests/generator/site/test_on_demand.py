@@ -1,4 +1,4 @@
-"""Pages made one at a time, after any edits, are byte for byte those that are made from nothing."""
+"""Pages built on demand, after any edits, are byte for byte those of a new build."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from conftest import THOROUGH, small_project
-from mkdocs.config import load_config
+from conftest import LANGUAGES, THOROUGH, small_project
 
-from generator.languages.language import LANGUAGES
 from generator.pages.guide import Guide
-from generator.site import mkdocs_files
-from generator.site.on_demand import SEARCH_INDEX, Desk
-from generator.site.preview import preview
+from generator.site import PLUGIN, mkdocs_files
+from generator.site.mkdocs_internals import load_separate_config
+from generator.site.on_demand import SEARCH_INDEX, OnDemandPages
 
 DEVICE = """---
 for_each: devices
@@ -34,35 +32,33 @@ ROUNDS, EDITS = (40, 12) if THOROUGH else (1, 8)
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = small_project(tmp_path_factory.mktemp("desk"), "devices/each.md", "devices/index.md", "when-not.md")
+    project = small_project(tmp_path_factory.mktemp("on-demand"), "devices/each.md", "devices/index.md", "when-not.md")
     (project / "docs/devices/each.md").write_text(DEVICE, encoding="utf-8")
     return project
 
 
-@pytest.fixture(autouse=True)
-def serving(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preview, "serving", True)
-
-
 class Writer:
-    """Somebody who edits, and a site that follows."""
+    """A person who edits, and a site that follows."""
 
     def __init__(self, project: Path, site: Path) -> None:
         self.project, self.site = project, site
-        config = load_config(str(project / "mkdocs.yml"), site_dir=str(site), site_url="http://127.0.0.1:8000/")
-        hook = next(hook for name, hook in config.hooks.items() if name.endswith("mkdocs_hook.py"))
+        settings = {"site_dir": str(site), "site_url": "http://127.0.0.1:8000/"}
+        config = load_separate_config(str(project / "mkdocs.yml"), **settings)
+        plugin = config.plugins[PLUGIN]
         self.guide = Guide(project)
-        hook._guide = lambda _: self.guide
-        self.desks = {code: Desk(self.guide, code, partial(hook._nested, config, code)) for code in LANGUAGES}
+        plugin.guide, plugin.serving = self.guide, True
+        self.pages = {
+            code: OnDemandPages(self.guide, code, partial(plugin.nested_config, config, code)) for code in LANGUAGES
+        }
         self.guide.update()
 
     def look_at_one(self, chance: random.Random) -> None:
-        """As a browser that shows a page does."""
+        """Request one page, as a browser does."""
         code = chance.choice(LANGUAGES)
-        self.bring(code, chance.choice(list(self.addresses(code))))
+        self.build(code, chance.choice(list(self.addresses(code))))
 
-    def bring(self, code: str, path: str) -> None:
-        for _ in self.desks[code].bring(path):
+    def build(self, code: str, path: str) -> None:
+        for _ in self.pages[code].build(path):
             pass
 
     def addresses(self, code: str) -> Iterator[str]:
@@ -71,11 +67,11 @@ class Writer:
             yield f"{stem.rstrip('/')}/index.html".lstrip("/")
 
     def whole(self) -> dict[str, bytes]:
-        """Every page and every index."""
+        """Return every page and every index."""
         found = {}
-        for code in self.desks:
+        for code in self.pages:
             for path in (*self.addresses(code), SEARCH_INDEX, "sitemap.xml", "404.html"):
-                self.bring(code, path)
+                self.build(code, path)
                 found[f"{code} {path}"] = (self.site / ("" if code == "en" else code) / path).read_bytes()
         return found
 
@@ -138,9 +134,7 @@ EDITORS: tuple[Callable[[Path, random.Random], None], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
-def test_after_random_edits_every_page_is_what_it_would_be_from_nothing(
-    seed: int, project: Path, tmp_path: Path
-) -> None:
+def test_after_random_edits_every_page_is_that_of_a_new_build(seed: int, project: Path, tmp_path: Path) -> None:
     here = shutil.copytree(project, tmp_path / "project", symlinks=True)
     chance = random.Random(seed)
     writer = Writer(here, tmp_path / "site")

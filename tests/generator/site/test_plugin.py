@@ -13,11 +13,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 import mkdocs.__main__
 import pytest
 from click.testing import CliRunner
-from conftest import PREFIXES, ROOT, BuiltSite, in_project, small_project
+from conftest import LANGUAGES, PREFIXES, ROOT, BuiltSite, in_project, small_project
 from html_page import HtmlPage, read
 
 from generator.data.load import load
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 
 Pages = dict[str, dict[str, HtmlPage]]
 HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
@@ -25,7 +25,7 @@ HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
 
 @pytest.fixture(scope="module")
 def documents(site: BuiltSite) -> dict[Path, HtmlPage]:
-    """Every file of HTML, parsed."""
+    """All HTML files, parsed."""
     return {path: read(path) for path in sorted(site.folder.rglob("*.html"))}
 
 
@@ -166,7 +166,7 @@ def project(tmp_path: Path) -> Path:
 
 
 Mistake = Callable[[Path], list[str]]
-"""Breaks a project and tells what the message about it has to contain."""
+"""Breaks a project and returns what the error message has to contain."""
 
 
 def break_record(project: Path) -> list[str]:
@@ -232,7 +232,7 @@ def test_a_broken_link_fails_a_strict_build_which_only_reads_the_authored_pages(
     assert {path: path.stat().st_mtime_ns for path in (project / "docs").rglob("*")} == before
 
 
-def test_a_taken_port_is_said_before_anything_is_built(project: Path) -> None:
+def test_a_taken_port_is_reported_before_anything_is_built(project: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

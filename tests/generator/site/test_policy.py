@@ -1,4 +1,4 @@
-"""The Content-Security-Policy, as files: each page says it first, and holds nothing that it would stop."""
+"""The Content-Security-Policy in files: each page begins with it, and contains nothing that it blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITHIN_A_PAGE = {
     "a style": r"<[a-z][^<>]*\sstyle=",
     "a handler": r"<[a-z][^<>]*\son[a-z]+=",
 }
-"""What the policy admits in no page."""
+"""What the policy blocks in every page."""
 
 
 def test_the_policy_admits_nothing_within_a_page_and_no_other_host() -> None:
@@ -32,9 +32,9 @@ def test_only_the_development_server_may_write_scripts_into_pages() -> None:
 def test_every_page_says_the_policy_before_anything_is_loaded(site: BuiltSite) -> None:
     for path in site.folder.rglob("*.html"):
         head = path.read_bytes()[:1024].decode(errors="ignore")
-        said = head.find(f'<meta http-equiv="Content-Security-Policy" content="{policy()}">')
-        assert said > 0, path
-        assert not re.search("<(?:script|link|img)", head[:said]), path
+        meta = head.find(f'<meta http-equiv="Content-Security-Policy" content="{policy()}">')
+        assert meta > 0, path
+        assert not re.search("<(?:script|link|img)", head[:meta]), path
         assert "<meta charset" in head, "browsers look for it in the first 1024 bytes"
 
 

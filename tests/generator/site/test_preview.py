@@ -1,4 +1,4 @@
-"""The development server among clients and files that behave badly: it answers, it tells nothing else, it goes on."""
+"""The development server with misbehaving clients and files: it answers, reveals nothing, and goes on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from conftest import ROOT, THOROUGH, small_project
 from faults import Survived
 
 PATIENCE_S = 60.0
-"""A rebuild of a page takes a moment; on a machine that does other things as well, longer."""
+"""A rebuild of a page takes a moment; on a busy machine, longer."""
 
 SECRET = "nobody's business"
 
@@ -38,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def get(server: Server, path: str = "") -> str:
-    """A page, whatever its status."""
+    """Return a page, whatever its status."""
     try:
         with urllib.request.urlopen(server.address + path, timeout=PATIENCE_S) as answer:
             return str(answer.read().decode())
@@ -47,7 +47,7 @@ def get(server: Server, path: str = "") -> str:
 
 
 def await_page(server: Server, is_it: Callable[[str], object]) -> str:
-    """The first page that fulfils it."""
+    """Wait for a page that fulfils a condition."""
     end = time.monotonic() + PATIENCE_S
     while not is_it(page := get(server)):
         assert time.monotonic() < end, "".join(server.output)[-3000:]
@@ -56,7 +56,7 @@ def await_page(server: Server, is_it: Callable[[str], object]) -> str:
 
 
 def say(server: Server, words: str) -> None:
-    """Write the first page."""
+    """Edit the first page."""
     page = server.project / "docs" / "index.md"
     page.write_text(re.sub(r"(?m)^A paragraph.*$", f"A paragraph: {words}.", page.read_text("utf-8")), "utf-8")
 
@@ -142,7 +142,7 @@ BROKEN = {
     "bench/results": ("published/huggingface-2023.jsonl", '{"schema": 1, \n'),
     "locales": ("ar/LC_MESSAGES/messages.po", '\nmsgid "unfinished\n'),
 }
-"""What, appended to which file of a folder, is a mistake."""
+"""For each folder, a file and a mistake to append to it."""
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -163,7 +163,7 @@ def test_a_folder_may_vanish_and_come_back(server: Server, name: str, survived: 
 
 
 def damage(path: Path) -> Iterator[bytes]:
-    """A file as it may be found: empty, cut off, no text, no end, twice, and something else altogether."""
+    """Yield the file damaged: empty, cut off, no text, unfinished, twice, and something else altogether."""
     whole = path.read_bytes()
     yield from (
         b"",
@@ -179,7 +179,7 @@ def damage(path: Path) -> Iterator[bytes]:
 BAD = ["bench/results/published/huggingface-2023.jsonl", "locales/glossary.toml", "mkdocs.yml", "docs/index.md"]
 
 
-def test_bad_data_of_any_kind_is_told_or_passed_over(server: Server, survived: Survived) -> None:
+def test_bad_data_of_any_kind_is_reported_or_ignored(server: Server, survived: Survived) -> None:
     say(server, "before bad data")
     times = 0
     for name in BAD if THOROUGH else BAD[:1]:
@@ -199,10 +199,10 @@ def test_bad_data_of_any_kind_is_told_or_passed_over(server: Server, survived: S
 
 REBUILDS = 500 if THOROUGH else 6
 SETTLED = REBUILDS // 3
-"""Rebuilds after which whatever is kept is kept."""
+"""Rebuilds after which memory no longer grows."""
 
 GROWTH_MB = 48.0
-"""What the allocator may hold on to: a page kept for each of 500 rebuilds would be several times that."""
+"""Memory that the allocator may keep: one page for each of 500 rebuilds would take several times that."""
 
 
 def test_memory_is_flat_over_many_rebuilds(server: Server, survived: Survived) -> None:
@@ -223,7 +223,7 @@ def resident_mb(pid: int) -> float:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a server has its folder."""
+    """The folder in which a server creates its own."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -231,7 +231,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_leaves_no_folder_behind(tmp_path: Path, temporary: Path) -> None:
-    """Neither when it ends nor of builds in between."""
+    """Neither on exit nor after rebuilds."""
     project = small_project(tmp_path / "project", languages=("en", "ar"))
     with serving(project) as server:
         say(server, "built again")

@@ -1,4 +1,4 @@
-"""Publishing: from a repository onto the branch gh-pages of its remote, and the same bytes from anybody who builds it.
+"""Publishing a repository to the branch gh-pages of its remote, and the same bytes from every build of it.
 
 A small guide is published by the command behind `make publish`, and built again elsewhere under other circumstances.
 """
@@ -156,7 +156,7 @@ time.time_ns = lambda: real[1]() + shift * 10**9
 time.localtime = lambda seconds=None: real[2](time.time() if seconds is None else seconds)
 time.gmtime = lambda seconds=None: real[3](time.time() if seconds is None else seconds)
 """
-"""Python runs it before all else: for whoever asks this module, it is five years later."""
+"""Python runs it first: this module then reports a time five years later."""
 
 CIRCUMSTANCES = {
     "PYTHONHASHSEED": "4711",
@@ -171,20 +171,20 @@ CIRCUMSTANCES = {
 
 
 def elsewhere(published: Published, folder: Path) -> Path:
-    """The same guide in another folder, with files of another time, made by others; nothing is cached."""
+    """The same guide in another folder, with other file times and an empty cache."""
     project = guide(folder / "another folder, ünd longer")
     shutil.copy(published.project / "docs" / "CNAME", project / "docs")
     (project / ".cache").unlink()
     (project / "sitecustomize.py").write_text(LATER)
     for path in project.rglob("*"):
-        if path.suffix not in (".pyc", ".py"):  # Python would compile these anew
+        if path.suffix not in (".pyc", ".py"):  # Python would compile these again
             os.utime(path, (1e9, 1e9))
     return project
 
 
 @contextlib.contextmanager
 def under_other_circumstances() -> Iterator[None]:
-    """One core, and files that nobody else may read."""
+    """One core, and files that no other user may read."""
     cores, umask = os.sched_getaffinity(0), os.umask(0o077)
     os.sched_setaffinity(0, {min(cores)})
     try:
@@ -198,7 +198,7 @@ def test_who_builds_it_again_elsewhere_gets_the_same_bytes(
     published: Published, tmp_path: Path, survived: Survived
 ) -> None:
     """Another folder, user, year, place, language, order of hashes and number of cores, and after a build that was
-    killed on its way; charts and fonts are made anew."""
+    killed on its way; charts and fonts are made again."""
     project = elsewhere(published, tmp_path)
     variables = {**CIRCUMSTANCES, "HOME": str(tmp_path), "SITE_URL": published.address}
     with under_other_circumstances():

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from archive import FAMILIES, write_archive
-from conftest import ROOT, THOROUGH, copy_of_project, in_project
+from conftest import LANGUAGES, ROOT, THOROUGH, copy_of_project, in_project
 from test_importers_timm import REAL
 
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
 from generator.data.load import Results, load
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.pages import atlas, vocabulary
 from generator.pages.atlas import Atlas, family_of
 from generator.pages.guide import Edition

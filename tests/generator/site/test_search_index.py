@@ -1,4 +1,4 @@
-"""The index of the search: words, without figures, each cell of a table apart."""
+"""The search index: words without figures, with the cells of a table apart."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TABLE = """<table class="atlas" data-sortable>
 
 
 def page(content: str) -> SimpleNamespace:
-    """As MkDocs hands it over, as far as an index looks at it."""
+    """A page with what the index reads of it."""
     file = SimpleNamespace(src_uri="page.md")
     return SimpleNamespace(content=content, meta={}, toc=[], title="Title", url="page/", file=file)
 

@@ -1,4 +1,4 @@
-"""Staging: everything another builder needs, below one folder, and nothing of anybody else's touched."""
+"""Staging writes everything that another builder needs below one folder, and touches no other file."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import yaml
 from browser.hosting import hosted
+from conftest import LANGUAGES
 from html_page import read
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from playwright.sync_api import Browser, expect
 
 from bench.errors import AtlasError
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 from generator.site.stage import _owned as owned
 from generator.site.stage import stage
 
@@ -41,7 +42,7 @@ def test_every_language_is_a_project_of_its_own_with_the_same_pages(staged: Path
     for code in LANGUAGES:
         settings = yaml.safe_load((staged / f"{code}.yml").read_text(encoding="utf-8"))
         assert settings["theme"]["language"] == code
-        assert "hooks" not in settings
+        assert settings["plugins"] == ["search"]
 
 
 def test_pages_hold_no_expressions(staged: Path) -> None:
@@ -51,8 +52,8 @@ def test_pages_hold_no_expressions(staged: Path) -> None:
             assert b"{%" not in content, name
 
 
-def test_mkdocs_builds_it_without_our_hook(staged: Path, tmp_path: Path) -> None:
-    """The other builder at hand: it reads every page, and finds all that the Markdown links to."""
+def test_mkdocs_builds_it_without_our_plugin(staged: Path, tmp_path: Path) -> None:
+    """MkDocs is another builder, too: it reads every page and resolves every link of the Markdown."""
     config = load_config(str(staged / "ar.yml"), site_dir=str(tmp_path / "site"), strict=True)
     build(config)
     assert 'dir="rtl"' in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
@@ -63,7 +64,7 @@ def test_mkdocs_builds_it_without_our_hook(staged: Path, tmp_path: Path) -> None
 
 @pytest.fixture(scope="module")
 def zensical_site(staged: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What Zensical makes of all languages, below one folder, English first."""
+    """The site that Zensical builds of all languages, English first."""
     zensical = os.environ.get("ATLAS_ZENSICAL") or shutil.which("zensical")
     if zensical is None:
         pytest.skip("no Zensical: pipx install zensical, or set ATLAS_ZENSICAL to the path of one")

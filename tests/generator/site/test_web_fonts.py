@@ -1,4 +1,4 @@
-"""Fonts of an edition: every character it shows, in slices of which a page needs few."""
+"""The fonts of a language: every character that it shows, in slices of which a page needs few."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RARE = "罕见字只在此页出现甲乙丙丁戊己庚辛壬癸"
 
 
 def rules(code: str, *pages: str) -> dict[str, set[str]]:
-    """The characters that CSS takes each font for; none named is all it has."""
+    """The characters for which CSS uses each font; without a range, all that it has."""
     made = web_fonts(load_language(code), [SiteFile(f"{n}.md", page) for n, page in enumerate(pages)])
     files = {file.uri.removeprefix("fonts/"): file.content for file in made}
     css = str(files[STYLESHEET.removeprefix("fonts/")])

@@ -1,4 +1,4 @@
-"""What a first visit to a page transfers, compressed: every page in every language, from the files of the site.
+"""The compressed size of a first visit: every page in every language, from the files of the site.
 
 Counted are the page, styles, scripts, its search (without the index), pictures in one colouring, and those fonts that
 it has characters for. Pictures load as a reader comes near them: `IN_REACH` of them on arrival.
@@ -13,9 +13,9 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from conftest import BuiltSite
+from conftest import LANGUAGES, BuiltSite
 
-from generator.languages.language import LANGUAGES, load_language
+from generator.languages.language import load_language
 
 LIMIT = 250_000
 IN_REACH = 4
@@ -30,13 +30,13 @@ _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 @cache
 def weight(path: Path) -> int:
-    """Of one file, as a host that compresses sends it."""
+    """Return the size of a file as a compressing host sends it."""
     content = path.read_bytes()
     return len(content) if path.suffix in COMPRESSED else len(gzip.compress(content, 6))
 
 
 def requests(page: Path, root: Path, code: str) -> set[Path]:
-    """The files of a first visit."""
+    """Return the files of a first visit."""
     html = page.read_text(encoding="utf-8")
     links = re.findall(r'<link rel="(?:stylesheet|icon|preload)" href="([^"]+)"', html)
     scripts = re.findall(r'<script[^>]* src="([^"]+)"', html)
@@ -47,7 +47,7 @@ def requests(page: Path, root: Path, code: str) -> set[Path]:
 
 
 def fonts(html: str, root: Path) -> set[Path]:
-    """Those that hold a character of the page in their weight."""
+    """Return the fonts with a character of the page in their weight."""
     text = {
         "400": unescape(_TAG.sub("", html)),
         "700": unescape(_TAG.sub("", "".join(part for _, part in _BOLD.findall(html)))),

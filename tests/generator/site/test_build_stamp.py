@@ -1,4 +1,4 @@
-"""A site that would come out the same is not built again, and any other is."""
+"""An unchanged site is not built again, and any other is."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from conftest import in_project, small_project
 from faults import Survived
 from mkdocs.config import load_config
 
-from generator.site import unchanged
-from generator.site.unchanged import Unchanged
+from generator.site import build_stamp
+from generator.site.build_stamp import BuildStamp
 
 NOTHING = "Nothing has changed"
 
@@ -27,7 +27,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def is_unchanged(project: Path) -> bool:
-    return bool(Unchanged(load_config(str(project / "mkdocs.yml"), strict=True)))
+    return bool(BuildStamp(load_config(str(project / "mkdocs.yml"), strict=True)))
 
 
 def test_a_second_build_ends_at_once_and_leaves_every_file_alone(project: Path) -> None:
@@ -68,7 +68,7 @@ def test_any_change_of_a_source_or_of_the_site_is_seen(project: Path, name: str)
     path.unlink() if content is None else path.write_bytes(content)
     try:
         seen = (
-            not Unchanged(load_config(str(project / "mkdocs.yml"), strict=True)) if path.name != "mkdocs.yml" else True
+            not BuildStamp(load_config(str(project / "mkdocs.yml"), strict=True)) if path.name != "mkdocs.yml" else True
         )
         assert seen
     finally:
@@ -84,20 +84,20 @@ def test_a_source_that_was_only_touched_is_the_same(project: Path) -> None:
 
 def test_other_settings_are_another_site(project: Path) -> None:
     path = str(project / "mkdocs.yml")
-    assert not Unchanged(load_config(path, strict=True, site_url="https://example.org/"))
-    assert not Unchanged(load_config(path, strict=False))
+    assert not BuildStamp(load_config(path, strict=True, site_url="https://example.org/"))
+    assert not BuildStamp(load_config(path, strict=False))
 
 
 def test_a_site_from_before_the_machine_was_started_again_is_built(
     project: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
 ) -> None:
-    """What a power cut leaves: a file of the right time and size, with zeros for what never reached the disk."""
+    """A power cut leaves files of the right time and size, with zeros for what never reached the disk."""
     path = output(project)
     whole, status = path.read_bytes(), path.stat()
     path.write_bytes(bytes(len(whole)))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert is_unchanged(project), "nobody reads a whole site to see that"
-    monkeypatch.setattr(unchanged, "boot", lambda: "the next one")
+    monkeypatch.setattr(build_stamp, "boot", lambda: "the next one")
     assert not is_unchanged(project)
     monkeypatch.undo()
     path.write_bytes(whole)
@@ -105,12 +105,12 @@ def test_a_site_from_before_the_machine_was_started_again_is_built(
     survived("power_cut", "site", "made_again")
 
 
-def test_a_damaged_note_means_that_the_site_is_built(project: Path) -> None:
+def test_a_damaged_stamp_means_that_the_site_is_built(project: Path) -> None:
     config = load_config(str(project / "mkdocs.yml"), strict=True)
-    note = Unchanged(config)._note
-    whole = note.read_bytes()
+    stamp = BuildStamp(config)._path
+    whole = stamp.read_bytes()
     for damaged in (b"", b"[]", b"{}", whole[:100]):
-        note.write_bytes(damaged)
-        assert not Unchanged(config)
-    note.write_bytes(whole)
-    assert Unchanged(config)
+        stamp.write_bytes(damaged)
+        assert not BuildStamp(config)
+    stamp.write_bytes(whole)
+    assert BuildStamp(config)

@@ -1,4 +1,4 @@
-"""A build in a real terminal shows how far it has come, and elsewhere only says what there is to say."""
+"""A build shows its progress in a real terminal, and only log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def in_terminal(project: Path) -> str:
-    """What a terminal gets to see of a build."""
+    """Return what a terminal shows of a build."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "mkdocs", "build"]
     environment = {**os.environ, "PYTHONPATH": str(project), "TERM": "xterm", "COLUMNS": "100"}

@@ -1,8 +1,6 @@
-"""How far a build has come: a bar where somebody watches a terminal, and nothing elsewhere.
+"""The progress of a build: a bar where standard error is a terminal, and nothing elsewhere.
 
-Steps that are done enter, from this process and from those that are copies of it; a line on standard error leaves.
-
-    mkdocs build --strict
+Counts the steps of this process and of those forked from it after `ProgressBar.count`.
 """
 
 from __future__ import annotations
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
 REFRESH_S = 0.1
 
 
-class Bar:
-    """What a build shows of itself. `count` comes before further processes, `show` after them: it starts threads."""
+class ProgressBar:
+    """The bar of one build. Call `count` before processes are forked, and `show` after: it starts threads."""
 
     def __init__(self) -> None:
         self._done: Synchronized[int] | None = None
@@ -31,7 +29,7 @@ class Bar:
         self._streams: list[tuple[logging.StreamHandler[Any], Any]] = []
 
     def count(self, steps: int) -> None:
-        """A build begins that has so many steps."""
+        """Begin a build of so many steps."""
         if not sys.stderr.isatty() or not logging.getLogger("mkdocs").isEnabledFor(logging.INFO):  # as by --quiet
             return
         from rich.console import Console  # noqa: PLC0415  # most builds show nothing
@@ -49,24 +47,24 @@ class Bar:
         self._progress.add_task("", total=steps)
 
     def show(self) -> None:
-        """Show them. Log lines stand above the bar from here on."""
+        """Show the bar, with log lines above it."""
         if self._progress is None or self._done is None:
             return
-        atexit.register(self.end)  # who interrupts a build wants the cursor back
-        self._progress.start()  # puts its own in the place of sys.stderr, which handlers do not notice
+        atexit.register(self.end)  # an interrupted build has to restore the cursor
+        self._progress.start()  # replaces sys.stderr, which handlers do not notice
         for handler in logging.getLogger("mkdocs").handlers:
             if isinstance(handler, logging.StreamHandler) and (before := handler.setStream(sys.stderr)):
                 self._streams.append((handler, before))
         threading.Thread(target=self._follow, args=(self._progress, self._done), daemon=True).start()
 
     def step(self) -> None:
-        """One is done."""
+        """Count one step as done."""
         if self._done is not None:
             with self._done.get_lock():
                 self._done.value += 1
 
     def end(self) -> None:
-        """The build is over, well or not: the bar goes."""
+        """Remove the bar."""
         progress, self._progress, self._done = self._progress, None, None
         for handler, before in self._streams:
             handler.setStream(before)
@@ -79,7 +77,3 @@ class Bar:
         while self._progress is progress:
             progress.update(task, completed=done.value)
             time.sleep(REFRESH_S)
-
-
-bar = Bar()
-"""One per process: the hooks of MkDocs are functions, and are loaded anew for each language."""

@@ -1,10 +1,8 @@
-"""Whether a site that was built is what its sources would give again: then there is nothing to build.
+"""The stamp of a built site: what it was built from, so that an unchanged site is not built again.
 
-In: the settings of a build, and the project they belong to. Out: a note below ``.cache/sites`` of what the site was
-made from and of what it is made of. A file counts as unchanged by its time and size, else by its content; after the
-machine was started again nothing does, since a power cut leaves files of that size with nothing in them.
-
-    mkdocs build --strict
+Takes the settings of a build and the project they belong to; keeps one JSON file per site below ``.cache/sites``. A
+file counts as unchanged by its time and size, else by its content. After a restart of the machine no site does: a power
+cut leaves files of the right size with nothing in them.
 """
 
 from __future__ import annotations
@@ -25,31 +23,30 @@ from bench.machine import boot
 from generator.cache import CACHE, put
 
 SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")
-"""What a site is made from, below the folder of the project."""
+"""The sources of a site, below the folder of the project."""
 
 LIBRARIES = (
     *("babel", "brotli", "fonttools", "jieba", "jinja2", "markdown", "matplotlib", "mkdocs", "mkdocs-material"),
     *("msgspec", "numpy", "pillow", "polib", "pygments", "pymdown-extensions", "uharfbuzz"),
 )
-"""Those whose version can be seen in the site."""
+"""Libraries whose version can change the site."""
 
 Files = dict[str, list[Any]]
-"""Path → time of change in ns, size, and of a source the digest of its content."""
+"""Path → time of change in ns, size and, for a source, the digest of its content."""
 
 
-class Unchanged:
-    """One site, and its note."""
+class BuildStamp:
+    """The stamp of one site. True where the site is there, whole, and would be built the same."""
 
     def __init__(self, config: MkDocsConfig) -> None:
         self._site = Path(config.site_dir)
         self._root = Path(config.config_file_path).parent
         self._settings = _settings(config)
-        self._note = _note_of(self._site)
-        self._known = _read(self._note)
+        self._path = _path_of(self._site)
+        self._known = _read(self._path)
         self._sources = dict(_with_digests(self._root, _files(self._root, SOURCES), self._known.get("sources", {})))
 
     def __bool__(self) -> bool:
-        """Whether the site is there, whole, and would come out the same."""
         return (
             self._known.get("settings") == self._settings
             and _contents(self._known["sources"]) == _contents(self._sources)
@@ -57,56 +54,57 @@ class Unchanged:
             and bool(self._known["site"])
         )
 
-    def remember(self) -> None:
-        """That the site was just made from the sources as they were when this was made."""
-        note = {
+    def write(self) -> None:
+        """Record that the site was built from the sources as they were when this object was created."""
+        stamp = {
             "folder": str(self._site),
             "settings": self._settings,
             "sources": self._sources,
             "site": dict(_files(self._site, ("",))),
         }
-        put(self._note, json.dumps(note).encode())
+        put(self._path, json.dumps(stamp).encode())
         with suppress(OSError):
-            for path in self._note.parent.glob("*.json"):
+            for path in self._path.parent.glob("*.json"):
                 if not Path(_read(path).get("folder", "")).exists():
                     path.unlink()
 
-    def forget(self) -> None:
-        """The site is about to change."""
+    def remove(self) -> None:
+        """Remove the stamp of a site that is about to change."""
         with suppress(OSError):
-            self._note.unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
 
 
-def _note_of(site: Path) -> Path:
+def _path_of(site: Path) -> Path:
     return CACHE / "sites" / f"{hashlib.sha256(str(site).encode()).hexdigest()[:16]}.json"
 
 
-def _read(note: Path) -> dict[str, Any]:
-    """A note, empty where there is none or it is damaged."""
+def _read(path: Path) -> dict[str, Any]:
+    """Return a stamp, empty where there is none or it is damaged."""
     try:
-        found: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
-        return found if found.keys() == {"folder", "settings", "sources", "site"} else {}
+        stamp: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return stamp if stamp.keys() == {"folder", "settings", "sources", "site"} else {}
     except (OSError, ValueError, AttributeError):
         return {}
 
 
 def _settings(config: MkDocsConfig) -> str:
-    """What decides about the site besides files."""
-    told = {
+    """Return what decides about the site besides its sources, as text."""
+    settings = {
         "address": config.site_url,
         "folders": config.use_directory_urls,
         "strict": config.strict,
         "extra": config.extra,
+        "plugins": {name: dict(plugin.config) for name, plugin in config.plugins.items()},
         "boot": boot(),
         "date": os.environ.get("SOURCE_DATE_EPOCH", "0"),
         "python": sys.version,
         "libraries": {name: importlib.metadata.version(name) for name in LIBRARIES},
     }
-    return json.dumps(told, sort_keys=True, default=str)
+    return json.dumps(settings, sort_keys=True, default=str)
 
 
 def _files(root: Path, below: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
-    """Path, and time of change and size, of every file."""
+    """Yield path, time of change and size of every file below some folders."""
     for name in below:
         top = root / name
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:

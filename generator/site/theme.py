@@ -1,0 +1,114 @@
+"""The theme's templates in every language: compiled once, with the texts and functions that they use.
+
+Takes MkDocs' configuration of a language; its Jinja environments then share compiled templates. Most of the time of a
+page without tables goes into its navigation, which `SidebarCache` renders once for the pages of a folder.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import jinja2
+import jinja2.bccache
+from jinja2.meta import find_referenced_templates
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page
+
+from generator.languages.language import Language, Untranslated
+from generator.site.mkdocs_internals import asset_url_filter
+
+Bytecode = Mapping[tuple[str, str], bytes]
+"""Compiled templates, by name and checksum of the source."""
+
+
+class Theme:
+    """The theme of a site, shared by the builds of all its languages."""
+
+    def __init__(self) -> None:
+        self._bytecode = _BytecodeCache()
+        self._files: list[str] = []
+
+    def install(self, config: MkDocsConfig, *, publish_files: bool) -> None:
+        """Let the environments of a configuration share templates. One language publishes the theme's files for all."""
+        config.theme.get_env = partial(self._environment, config.theme.get_env, publish_files=publish_files)
+
+    def compiled(self, config: MkDocsConfig) -> Bytecode:
+        """Compile the templates that pages use, in any process."""
+        environment = self._environment(config.theme.get_env, publish_files=False)
+        assert environment.loader, "MkDocs sets one"
+        waiting = ["main.html", *config.theme.static_templates]
+        seen: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            with suppress(jinja2.TemplateNotFound):
+                environment.get_template(name)
+                source, *_ = environment.loader.get_source(environment, name)
+                names = {name for name in find_referenced_templates(environment.parse(source)) if name} - seen
+                waiting += names
+                seen |= names
+        return self._bytecode.known
+
+    def load(self, bytecode: Bytecode) -> None:
+        """Use templates that another process has compiled."""
+        self._bytecode.known.update(bytecode)
+
+    def _environment(self, make: Callable[[], jinja2.Environment], *, publish_files: bool) -> jinja2.Environment:
+        environment = make()
+        environment.bytecode_cache = self._bytecode
+        environment.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
+        list_files = partial(self._list_files, environment.list_templates)
+        environment.list_templates = list_files if publish_files else lambda *_, **__: []  # type: ignore[method-assign]
+        return environment
+
+    def _list_files(self, list_templates: Callable[..., list[str]], **choice: Any) -> list[str]:
+        """The theme's files, which MkDocs looks for among thousands of icons, and which never change."""
+        self._files = self._files or list_templates(**choice)
+        return self._files
+
+
+class _BytecodeCache(jinja2.BytecodeCache):
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str], bytes] = {}
+
+    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        if (code := self.known.get((bucket.key, bucket.checksum))) is not None:
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
+        self.known[bucket.key, bucket.checksum] = bucket.bytecode_to_string()
+
+
+def translate(environment: jinja2.Environment, language: Language) -> None:
+    """Let the templates of an environment use the messages of a language, and the assets that all languages share."""
+    environment.install_gettext_callables(  # type: ignore[attr-defined]
+        language.gettext, language.ngettext, newstyle=True, pgettext=language.pgettext
+    )
+    environment.filters["url"] = asset_url_filter(language.prefix)
+
+
+class SidebarCache:
+    """The navigation and the list of sections of each page, for ``{% call %}`` in its template.
+
+    The navigation is the same for all pages of a folder that it does not list, as it is for thousands of models and
+    devices: it is rendered once for them, and their sections are inserted. Valid while titles and navigation stay.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, tuple[str, str]] = {}
+
+    def __call__(self, page: Page | None, nav: Navigation, sections: str, caller: Callable[[], str]) -> str:
+        """Return what `caller` renders, which contains the HTML `sections`."""
+        if page is None or page in nav.pages:
+            return caller()
+        place = posixpath.dirname(page.url.rstrip("/")), repr(page.meta.get("hide"))
+        if place not in self._known:
+            before, separator, after = (whole := caller()).partition(sections)
+            if not separator:
+                return whole
+            self._known[place] = before, after
+        return sections.join(self._known[place])
