@@ -63,7 +63,7 @@ def run(job: Job, send: Send) -> CellOutcome:
             return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
         outputs = [variants.output(variants.eager) for _ in range(2)]
         warm_up(variants.eager, job.sampling)
-    except Exception as error:  # noqa: BLE001 - transformers may raise anything for a malformed configuration
+    except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
         return _failure(error, Status.EAGER_OOM, size)
 
     failed = None
@@ -88,7 +88,7 @@ def run(job: Job, send: Send) -> CellOutcome:
         )
         errors = _accuracy(variants, *outputs[1:])
         measurement = _with_diagnostics(variants, measurement, compiled_traffic)
-    except Exception as error:  # noqa: BLE001 - transformers may raise anything for a malformed configuration
+    except Exception as error:  # noqa: BLE001 - as above
         failed = _failure(error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
         variants.release_compiled()
@@ -146,7 +146,7 @@ def _eager_alone(variants: Variants, send: Send) -> Measurement | None:
     variants.eager.clear_rounds()
     try:
         return _sample(variants, (variants.eager,), send)[0]
-    except Exception:  # noqa: BLE001 - `explain` fails for some models that compile; the counters have the reasons
+    except Exception:  # noqa: BLE001 - the first failure is the one to report
         return None
 
 

@@ -144,7 +144,7 @@ def _delivered(content: bytes, layout: Format, where: str) -> dict[str, tuple[st
         return {
             unit.getid().rpartition("\4")[2]: (str(unit.target), unit.isfuzzy()) for unit in store.units if unit.target
         }
-    except Exception as error:  # noqa: BLE001 - whatever Ray raises, it is not there
+    except Exception as error:  # noqa: BLE001  # the toolkit documents no exception class
         raise AtlasError(
             f"the file cannot be read as {layout}: {error}",
             where=where,
