@@ -91,7 +91,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlotRow:
     """One line of a plot: a mark per series (None where there is no figure), and words in place of what is missing."""
 
     label: str
@@ -103,7 +103,7 @@ class Line:
 class Panel:
     """Rows under one heading."""
 
-    rows: tuple[Line, ...]
+    rows: tuple[PlotRow, ...]
     title: str = ""
 
 
@@ -455,7 +455,7 @@ def _wrapped(text: str, language: str, size: float, *, bold: bool = False) -> li
     return lines
 
 
-def _label_width(plot: Plot, row: Line) -> float:
+def _label_width(plot: Plot, row: PlotRow) -> float:
     below = text_width(row.note, plot.language, SMALL) if plot.kind == "strip" else 0.0
     return max(text_width(row.label, plot.language, LABEL), below)
 
@@ -464,7 +464,7 @@ End = tuple[float, float]
 """A value that must find place, and the pixels of text beyond it."""
 
 
-def _ends(plot: Plot, rows: Sequence[Line]) -> tuple[list[End], list[End]]:
+def _ends(plot: Plot, rows: Sequence[PlotRow]) -> tuple[list[End], list[End]]:
     """What must find place towards the start and towards the end of the scale."""
     lows: list[End] = [] if plot.log else [(0.0, 0.0 if plot.kind == "bars" else _DOT)]
     highs: list[End] = [] if plot.log else [(0.0, _DOT + 4)]
@@ -479,7 +479,7 @@ def _ends(plot: Plot, rows: Sequence[Line]) -> tuple[list[End], list[End]]:
     return lows, highs
 
 
-def _note_width(plot: Plot, row: Line) -> float:
+def _note_width(plot: Plot, row: PlotRow) -> float:
     """Of the words beyond the dots of a row that lacks some."""
     is_told = plot.kind == "dots" and row.note and any(row.marks) and not all(row.marks)
     return _NOTE_GAP + text_width(row.note, plot.language, SMALL) if is_told else 0.0
@@ -578,7 +578,7 @@ def _draw_axis(canvas: Canvas, plot: Plot, layout: _Layout, y: float) -> None:
         canvas.text(start, y + 14 + 24 + _LEGEND_LINE * number, line, "muted", SMALL)
 
 
-def _draw_bars(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_bars(canvas: Canvas, plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     bar = _BAR + 1
     for position, (mark, (_, role)) in enumerate(zip(row.marks, plot.legend, strict=True)):
         y = middle + (position - (len(row.marks) - 1) / 2) * bar
@@ -603,7 +603,7 @@ def _draw_interval(canvas: Canvas, layout: _Layout, mark: Mark, y: float) -> flo
     return max(high, layout.x(mark.value))
 
 
-def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     marks = [
         (mark, role, shape)
         for mark, (_, role), shape in zip(row.marks, plot.legend, _shapes(plot), strict=False)
@@ -633,7 +633,7 @@ def _shapes(plot: Plot) -> Sequence[str]:
     return SHAPES if plot.shapes else ("o",) * len(plot.legend)
 
 
-def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     (mark,) = row.marks
     if mark is None:
         # The words stand on the side of zero that has more room.
@@ -658,7 +658,7 @@ def winner(mark: Mark) -> Role:
     return roles[statistics.direction(mark.value, mark.low, mark.high)]
 
 
-def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     median, *marks = row.marks
     if not layout.stacked:
         canvas.text(0, middle + 11, row.note, "muted", SMALL)

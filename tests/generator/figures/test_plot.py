@@ -19,15 +19,15 @@ from matplotlib.transforms import Bbox
 
 from bench.errors import AtlasError
 from generator.figures import fonts, plot
-from generator.figures.plot import BACKGROUNDS, DARK, LIGHT, WIDTH, Line, Mark, Panel, Plot
+from generator.figures.plot import BACKGROUNDS, DARK, LIGHT, WIDTH, Mark, Panel, Plot, PlotRow
 
 LEGEND: tuple[tuple[str, plot.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
 
 
-def lines(count: int, label: str = "Model {}") -> tuple[Line, ...]:
+def lines(count: int, label: str = "Model {}") -> tuple[PlotRow, ...]:
     """Bars from tiny to long, with and without intervals, and one without figures."""
     made = [
-        Line(
+        PlotRow(
             label.format(n),
             (
                 Mark(3.0 + n**1.5, f"{3 + n**1.5:.1f}", 2.5 + n**1.5, 3.9 + n**1.5 * 1.1),
@@ -36,7 +36,7 @@ def lines(count: int, label: str = "Model {}") -> tuple[Line, ...]:
         )
         for n in range(count - 1)
     ]
-    return (*made, Line("DETR", (None, None), "out of memory"))
+    return (*made, PlotRow("DETR", (None, None), "out of memory"))
 
 
 def bars(count: int = 12, **changes: Any) -> Plot:
@@ -58,10 +58,15 @@ def dots(count: int = 12, **changes: Any) -> Plot:
 
 def change(count: int = 12, **changes: Any) -> Plot:
     rows = tuple(
-        Line(f"Model {n}", (Mark((n - count * 0.7) / count, f"{n / 10:.1f}%", (n - count * 0.7) / count - 0.05, 0.4),))
+        PlotRow(
+            f"Model {n}", (Mark((n - count * 0.7) / count, f"{n / 10:.1f}%", (n - count * 0.7) / count - 0.05, 0.4),)
+        )
         for n in range(count)
     )
-    panels = (Panel((*rows, Line("DETR", (None,), "out of memory")), "batch size 1"), Panel(rows[:3], "batch size 4"))
+    panels = (
+        Panel((*rows, PlotRow("DETR", (None,), "out of memory")), "batch size 1"),
+        Panel(rows[:3], "batch size 4"),
+    )
     ticks = ((-0.5, "-50%"), (0.0, "0%"))
     legend = (("compiled is faster", "compiled"), ("eager is faster", "eager"), ("no clear difference", "zero"))
     return bars(kind="change", panels=panels, ticks=ticks, legend=legend, **changes)
@@ -69,7 +74,9 @@ def change(count: int = 12, **changes: Any) -> Plot:
 
 def strip(count: int = 60, **changes: Any) -> Plot:
     marks = tuple(Mark(-0.6 + 0.5 * (n * 7 % count) / count) for n in range(count))
-    rows = tuple(Line(name, (Mark(-0.1, "median −10.0%"), *marks), "60 comparisons") for name in ("A100", "Intel Xeon"))
+    rows = tuple(
+        PlotRow(name, (Mark(-0.1, "median −10.0%"), *marks), "60 comparisons") for name in ("A100", "Intel Xeon")
+    )
     return bars(kind="strip", panels=(Panel(rows),), ticks=((-0.5, "-50%"), (0.0, "0%")), **changes)
 
 
@@ -103,7 +110,7 @@ DRAWINGS = {
     "long dots": dots(40, panels=(Panel(lines(40, LONG)),)),
     "change": change(12),
     "40 changes": change(40),
-    "some missing": dots(3, panels=(Panel((Line("DETR", (Mark(3.0), None), "16: OOM"), *lines(2))),)),
+    "some missing": dots(3, panels=(Panel((PlotRow("DETR", (Mark(3.0), None), "16: OOM"), *lines(2))),)),
     "strip": strip(),
     "one model": bars(2),
     "long title": bars(panels=(Panel(lines(3), " · ".join(f"Intel Xeon 2.50 GHz, {n} cores" for n in range(4))),)),
@@ -137,7 +144,7 @@ def test_right_to_left_is_the_mirror_image() -> None:
 
 def test_same_plot_same_bytes_in_another_process() -> None:
     code = (
-        "import sys; sys.path.insert(0, 'tests'); "
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); "
         "import test_plot as test; sys.stdout.buffer.write(test.plot.draw(test.change()))"
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
@@ -228,15 +235,15 @@ def test_formulas_in_names_are_not_read() -> None:
 
 
 def test_intervals_are_drawn_only_where_known() -> None:
-    unknown = bars(panels=(Panel((Line("ViT", (Mark(2.0, "2"), Mark(1.0, "1", 0.9, math.inf))),)),))
-    known = bars(panels=(Panel((Line("ViT", (Mark(2.0, "2", 1.9, 2.1), Mark(1.0, "1", 0.9, 1.1))),)),))
+    unknown = bars(panels=(Panel((PlotRow("ViT", (Mark(2.0, "2"), Mark(1.0, "1", 0.9, math.inf))),)),))
+    known = bars(panels=(Panel((PlotRow("ViT", (Mark(2.0, "2", 1.9, 2.1), Mark(1.0, "1", 0.9, 1.1))),)),))
     count = {drawing: plot.draw(drawing).count(b'stroke-width="1.6"') for drawing in (unknown, known)}
     assert count == {unknown: 0, known: 6}
 
 
 def test_a_doubtful_dot_is_hollow() -> None:
     sound, doubtful = (
-        plot.draw(dots(panels=(Panel((Line("BeiT", (Mark(2.0, doubtful=doubtful), Mark(1.0))),)),)))
+        plot.draw(dots(panels=(Panel((PlotRow("BeiT", (Mark(2.0, doubtful=doubtful), Mark(1.0))),)),)))
         for doubtful in (False, True)
     )
     assert doubtful.count(b'fill="none"') > sound.count(b'fill="none"')
