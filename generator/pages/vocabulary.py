@@ -345,7 +345,7 @@ class _Functions:
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
-        table = self._limited(page, decision.lines(rows), rows, headline, {})
+        table = self._limited(page, decision.lines(self.atlas.results.newest), rows, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
         return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{every}"
