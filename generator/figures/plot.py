@@ -1,10 +1,8 @@
-"""A `Plot`, all words and numbers decided, becomes SVG bytes: what a chart looks like, and nothing of what it means.
+"""Draws a `Plot`, whose words and numbers are all decided, as SVG.
 
-Everything is placed in pixels of a canvas `WIDTH` wide, so that no two texts can meet, and mirrored as a whole for
-right-to-left languages. The same plot gives the same bytes on every machine: own fonts, text as paths. Matplotlib sets
-the text, Arabic too; the few shapes there are need no more of it, and are written in a tenth of its time.
-
-    python -m pytest tests/generator/figures/test_plot.py
+Everything is placed in pixels on a canvas `WIDTH` wide, so that no two texts overlap, and the whole canvas is mirrored
+for right-to-left languages. The same plot gives the same bytes on every machine: text is drawn as paths of our own
+fonts. Matplotlib shapes the text, including Arabic; writing the few shapes without it takes a tenth of the time.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from generator.languages import typography
 from generator.languages.typography import LEFT_TO_RIGHT_MARK, RIGHT_TO_LEFT_MARK
 
 WIDTH = 480
-"""Of every chart, in pixels. On a phone of 390 pixels text of size `SMALL` is still shown at more than ten pixels."""
+"""Width of every chart in pixels. On a phone 390 pixels wide, text of size `SMALL` is still taller than ten pixels."""
 
 LABEL = 16.0
 SMALL = 14.5
@@ -54,8 +52,8 @@ LIGHT: dict[Role, str] = {
     "fourth": "#9a4f78",
     "fifth": "#612746",
 }
-"""Eager is blue and compiled is orange wherever they appear (after Okabe and Ito: told apart by colour-blind readers).
-Batch sizes are steps of one purple, and have a shape each as well."""
+"""Colours on a light page. Eager is blue and compiled orange everywhere (Okabe and Ito: safe for colour-blind readers).
+Batch sizes and versions are steps of one purple, each with its own shape."""
 
 DARK: dict[Role, str] = {
     "text": "#e3e9ef",
@@ -70,10 +68,10 @@ DARK: dict[Role, str] = {
     "fourth": "#cf8db0",
     "fifth": "#f3cfe0",
 }
-"""What takes the place of each colour on a dark page."""
+"""The same colours on a dark page."""
 
 BACKGROUNDS = {"light": "#ffffff", "dark": "#111a22"}
-"""Of the pages. The charts themselves are transparent."""
+"""Colours of the pages behind the charts, which are transparent."""
 
 SHAPES = ("o", "s", "D", "^", "v")
 STEPS: tuple[Role, ...] = ("first", "second", "third", "fourth", "fifth")
@@ -81,7 +79,7 @@ STEPS: tuple[Role, ...] = ("first", "second", "third", "fourth", "fifth")
 
 @dataclass(frozen=True)
 class Mark:
-    """One value of a row, its interval where known, and how the chart writes it. A doubtful one has a hollow dot."""
+    """One value of a row, its interval if known, and its label. A doubtful value has a hollow dot."""
 
     value: float
     text: str = ""
@@ -92,7 +90,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class PlotRow:
-    """One line of a plot: a mark per series (None where there is no figure), and words in place of what is missing."""
+    """One row of a plot: a mark per series (None without a figure), and a note in place of what is missing."""
 
     label: str
     marks: tuple[Mark | None, ...]
@@ -111,10 +109,10 @@ class Panel:
 class Plot:
     """One chart.
 
-    ``bars``: bars from zero, one per series, side by side. ``dots``: the marks of a row as dots on one line, for log
-    scales and for several series. ``change``: one bar from zero in the colour of the winner, which is compiled below
-    zero and eager above, and grey where they do not clearly differ. ``strip``: all marks of a row as a swarm, in the
-    same colours; the first one is their median and carries its text.
+    ``bars``: bars from zero, one per series, side by side. ``dots``: the marks of a row as dots on one line, for
+    logarithmic scales and several series. ``change``: one bar from zero in the colour of the faster variant (compiled
+    below zero, eager above it), grey where they do not clearly differ. ``strip``: all marks of a row as a swarm in
+    these colours; the first mark is the median and carries its text.
     """
 
     kind: Literal["bars", "dots", "change", "strip"]
@@ -122,7 +120,7 @@ class Plot:
     right_to_left: bool
     panels: tuple[Panel, ...]
     legend: tuple[tuple[str, Role], ...]
-    axis: str  # what the numbers along it are
+    axis: str  # title
     ticks: tuple[tuple[float, str], ...]
     log: bool = False
     shapes: bool = False  # each entry of the legend has a shape as well as a colour
@@ -132,13 +130,13 @@ class Plot:
 
 
 def darken(svg: bytes) -> bytes:
-    """The chart for a dark page: the same drawing in other colours."""
+    """Return the drawing in the colours of a dark page."""
     dark = {LIGHT[role].encode(): DARK[role].encode() for role in LIGHT}
     return re.sub(rb"#[0-9a-f]{6}", lambda match: dark.get(match[0], match[0]), svg)
 
 
 def contrast(first: str, second: str) -> float:
-    """The contrast ratio of two colours, as WCAG defines it."""
+    """Return the contrast ratio of two colours as WCAG defines it."""
     lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -152,44 +150,47 @@ def _luminance(colour: str) -> float:
 # ── Text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _SETTING = RLock()
-"""Matplotlib's fonts hold one text at a time."""
+"""A font of Matplotlib holds one text at a time."""
 
 _EM = 100
-"""Pixels: texts are set once for all sizes, without hints for any of them."""
+"""Size in pixels at which text is shaped, once for all sizes and without hinting."""
 
 _SHAPES: dict[str, str] = {}
-"""The outlines of letters, by the name of their font and their number in it: as many as there are in the fonts."""
+"""Outlines of glyphs by the name of their font and their number in it. The fonts limit how many there are."""
 
 
 _NUMERAL = re.compile(r"[0-9.,%−+×]{2,}")
-"""Characters that stand side by side, whatever their neighbours: most texts of charts, and quickly set."""
+"""Characters that have no ligatures or kerning: most texts of charts consist of them, and each is shaped once."""
 
 
 def _parts(text: str) -> list[str]:
-    """What is set by itself, side by side: from the right where the first part begins with the mark of that."""
+    """Split a text into parts that are shaped independently, in reading order.
+
+    They run from the right if the first part begins with a right-to-left mark.
+    """
     if _NUMERAL.fullmatch(text):
         return list(text)
     if LEFT_TO_RIGHT_MARK in text and not typography.FROM_THE_RIGHT.search(text):
         return [text]
-    return typography.parts(text)  # a chart has few words that no other has
+    return typography.parts(text)  # charts share most of their words
 
 
 def text_width(text: str, language: str, size: float, *, bold: bool = False) -> float:
-    """The width of `text` in pixels."""
+    """Return the width of `text` in pixels."""
     return _width(text, language, bold) * size / _EM
 
 
 @lru_cache(maxsize=8192)
-def _width(text: str, language: str, bold: bool) -> float:  # a part of the key
+def _width(text: str, language: str, bold: bool) -> float:
     if len(parts := _parts(text)) > 1:
         return sum(_width(part, language, bold) for part in parts)
-    if typography.FROM_THE_RIGHT.search(text):  # so that the mark, which comes first, stands where all of it ends
+    if typography.FROM_THE_RIGHT.search(text):  # the right-to-left mark comes first, so it stands where the text ends
         return max(start for _, start, _ in _set(*parts, language, bold))
     if len(text) > 1:
         *_, (_, start, _) = letters = _set(text, language, bold)
-        if len(letters) == len(text):  # no two in one, and so the last is as wide as it is alone
+        if len(letters) == len(text):  # without ligatures the last glyph is as wide as it is alone
             return start + _width(text[-1], language, bold)
-    with _SETTING:  # this takes as long as all of `_set`
+    with _SETTING:  # takes as long as all of `_set`
         font = fonts.drawing_font(language, _EM, bold=bold)
         font.set_text(text, flags=LoadFlags.NO_HINTING)
         return float(font.get_width_height()[0] / 64)
@@ -205,7 +206,7 @@ def _written(text: str, language: str, bold: bool) -> Text:
 
 
 def _short(name: str) -> str:
-    """Of a letter, from that of its font and its number in it: a chart has hundreds, and is a sixth smaller."""
+    """Return the SVG id of a glyph: a letter for its font, and its number in it. It makes a chart a sixth smaller."""
     font, _, number = name.rpartition("-")
     return f"{_FONTS[font]}{number}"
 
@@ -214,11 +215,11 @@ _FONTS = {
     f"{face.family.replace(' ', '')}-{weight.title()}": letter
     for (face, weight), letter in zip(product(fonts.FACES.values(), fonts.WEIGHTS), ascii_lowercase, strict=False)
 }
-"""A letter for each font."""
+"""The letter that stands for each font in SVG ids."""
 
 
 def _placed(text: str, language: str, bold: bool) -> Iterator[tuple[str, float, float]]:
-    """The letters of a text, and where each stands in pixels; their outlines are in `_SHAPES` then."""
+    """Yield the glyphs of a text and their positions in pixels, and put their outlines into `_SHAPES`."""
     if len(parts := _parts(text)) <= 1:
         yield from _set("".join(parts), language, bold)
         return
@@ -231,7 +232,7 @@ def _placed(text: str, language: str, bold: bool) -> Iterator[tuple[str, float, 
 @lru_cache(maxsize=1024)
 def _set(text: str, language: str, bold: bool) -> tuple[tuple[str, float, float], ...]:
     scale = UNITS / _EM
-    known: Any = _SHAPES  # which names are in it is all that is asked
+    known: Any = _SHAPES  # only its keys are read
     with _SETTING:
         font = fonts.drawing_font(language, _EM, bold=bold)
         placed, new, _ = TextToPath().get_glyphs_with_font(font, text, known, return_new_glyphs_only=True)
@@ -250,7 +251,7 @@ _IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]|[·†]")
 
 
 def _from_the_right(text: str) -> str:
-    """Words, facts and marks that follow each other from the right, even where the first of them is Latin."""
+    """Mark Arabic text and lists of facts as right-to-left, even if the first word is Latin."""
     return f"{RIGHT_TO_LEFT_MARK}{text}" if _IN_SEQUENCE.search(text) else text
 
 
@@ -274,18 +275,18 @@ def _drawable() -> frozenset[str]:
 
 
 def draw(plot: Plot) -> bytes:
-    """The plot as SVG in the colours of a light page. Raises `AtlasError` where a font lacks a character."""
+    """Return the plot as SVG in the colours of a light page. Raises `AtlasError` if the fonts lack a character."""
     return compose(plot).drawing.svg()
 
 
 def program() -> bytes:
-    """What draws: a drawing that is kept is made anew when this changes."""
+    """Return the source of the modules that draw: cached drawings are invalid when it changes."""
     here = Path(__file__)
     return b"".join(file.read_bytes() for file in (here, here.with_name("svg.py"), Path(statistics.__file__)))
 
 
 def compose(plot: Plot) -> Canvas:
-    """The plot, drawn."""
+    """Draw the plot on a canvas."""
     check_glyphs(_texts(plot))
     layout = _Layout.of(plot)
     canvas = Canvas(plot.language, layout.height, mirrored=plot.right_to_left)
@@ -309,7 +310,7 @@ def _texts(plot: Plot) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Placed:
-    """A text where it stands: its left end, the middle of its letters, its width and size."""
+    """A text on a canvas: its left end, the middle of its letters, its width and size, in pixels."""
 
     text: str
     x: float
@@ -319,7 +320,7 @@ class Placed:
 
 
 class Canvas:
-    """Places shapes by pixels from the top and from where the language starts to read."""
+    """Places shapes in pixels from the top and from the side where the language starts to read."""
 
     def __init__(self, language: str, height: float, *, mirrored: bool) -> None:
         self.language = language
@@ -328,7 +329,7 @@ class Canvas:
         self.texts: list[Placed] = []
 
     def text(self, x: float, y: float, text: str, role: Role = "text", size: float = LABEL, **how: Any) -> None:
-        """Text with its middle at `y`; `side` says which end of it is at `x`."""
+        """Draw text with its middle at `y`. The keyword `side` says which end is at `x`: start, middle or end."""
         if not text:
             return
         bold = how.get("bold", False)
@@ -340,23 +341,23 @@ class Canvas:
         self.texts.append(Placed(text, left, y, width, size))
 
     def bar(self, x: float, y: float, width: float, height: float, role: Role) -> None:
-        """A rectangle from `x` on, its middle at `y`."""
+        """Draw a rectangle that begins at `x`, with its middle at `y`."""
         left = min(self._x(x), self._x(x + width))
         self.drawing.rectangle(2, left, y - height / 2, abs(width), height, LIGHT[role])
 
     def line(
         self, x: float, y: float, to_x: float, to_y: float, role: Role, width: float = 1, layer: float = 1
     ) -> None:
-        """A straight line."""
+        """Draw a straight line."""
         self.drawing.path(layer, [(self._x(x), y), (self._x(to_x), to_y)], _stroke(role, width))
 
     def curve(self, points: Sequence[tuple[float, float]], role: Role, width: float, *, dashed: bool = False) -> None:
-        """Straight lines from point to point."""
+        """Draw straight lines from point to point."""
         style = f'stroke-dasharray="{4 * width:g} {2 * width:g}"' if dashed else 'stroke-linecap="square"'
         self.drawing.path(3, [(self._x(x), y) for x, y in points], f"{_stroke(role, width)} {style}")
 
     def dot(self, x: float, y: float, role: Role, size: float = 12, shape: str = "o", *, hollow: bool = False) -> None:
-        """A mark of `size` pixels."""
+        """Draw a mark of `size` pixels."""
         edge = 2.0
         paint = _stroke(role, edge) if hollow else f'fill="{LIGHT[role]}"'
         radius = (size - edge if hollow else size) / 2
@@ -380,7 +381,7 @@ _CORNERS = {
     "^": ((0, -1), (1, 1), (-1, 1)),
     "v": ((0, 1), (-1, -1), (1, -1)),
 }
-"""Of the shapes that have corners, in halves of their size, to the right and down."""
+"""Corners of the shapes that have any, in halves of their size, to the right and down."""
 
 
 # ── Layout ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -400,20 +401,20 @@ _SWARM_LANES = 2  # on each side of the line
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where things are: a value, or its logarithm, lies at ``origin + scale · value``; the plot begins at `start`."""
+    """Positions: a value, or its logarithm, lies at ``origin + scale · value``. The plot area begins at `start`."""
 
     start: float
     origin: float
     scale: float
     log: bool
-    stacked: bool  # labels stand above their rows, being too long to stand beside them
+    stacked: bool  # labels are too long to stand beside their rows, and stand above them
     pitch: float
     top: float
     height: float
 
     @classmethod
     def of(cls, plot: Plot) -> _Layout:
-        """Fit labels, values and legend of `plot` into its width."""
+        """Fit the labels, values and legend of a plot into `WIDTH`."""
         rows = [row for panel in plot.panels for row in panel.rows]
         label = max((_label_width(plot, row) for row in rows), default=0.0)
         stacked = label > _MAX_LABEL_SHARE * WIDTH
@@ -427,12 +428,12 @@ class _Layout:
         return cls(start, origin, scale, plot.log, stacked, pitch, top, height)
 
     def x(self, value: float) -> float:
-        """Where a value is."""
+        """Return the position of a value."""
         return self.origin + self.scale * (math.log(value) if self.log else value)
 
     @property
     def edge(self) -> float:
-        """Where words stand in place of marks: at zero, or at the start of a scale without zero."""
+        """The position of a note in place of marks: at zero, or at the start of a scale without zero."""
         return self.start if self.log else self.x(0)
 
 
@@ -442,7 +443,7 @@ def _title_height(plot: Plot, panel: Panel) -> float:
 
 
 def _wrapped(text: str, language: str, size: float, *, bold: bool = False) -> list[str]:
-    """The text in lines of at most `WIDTH`, as far as spaces allow."""
+    """Break the text at spaces into lines of at most `WIDTH`, if it has enough spaces."""
     if text and text_width(text, language, size, bold=bold) <= WIDTH:
         return [text]
     lines: list[str] = []
@@ -461,11 +462,11 @@ def _label_width(plot: Plot, row: PlotRow) -> float:
 
 
 End = tuple[float, float]
-"""A value that must find place, and the pixels of text beyond it."""
+"""A value that must fit into the plot, and the pixels of text beyond it."""
 
 
 def _ends(plot: Plot, rows: Sequence[PlotRow]) -> tuple[list[End], list[End]]:
-    """What must find place towards the start and towards the end of the scale."""
+    """Return what must fit towards the start and towards the end of the scale."""
     lows: list[End] = [] if plot.log else [(0.0, 0.0 if plot.kind == "bars" else _DOT)]
     highs: list[End] = [] if plot.log else [(0.0, _DOT + 4)]
     for row in rows:
@@ -480,19 +481,19 @@ def _ends(plot: Plot, rows: Sequence[PlotRow]) -> tuple[list[End], list[End]]:
 
 
 def _note_width(plot: Plot, row: PlotRow) -> float:
-    """Of the words beyond the dots of a row that lacks some."""
-    is_told = plot.kind == "dots" and row.note and any(row.marks) and not all(row.marks)
-    return _NOTE_GAP + text_width(row.note, plot.language, SMALL) if is_told else 0.0
+    """Return the width of the note beyond the dots of a row that lacks some."""
+    is_shown = plot.kind == "dots" and row.note and any(row.marks) and not all(row.marks)
+    return _NOTE_GAP + text_width(row.note, plot.language, SMALL) if is_shown else 0.0
 
 
 def _reach(mark: Mark) -> tuple[float, float]:
-    """From where to where a mark and its interval go."""
+    """Return the least and the largest value of a mark and its interval."""
     ends = [end for end in (mark.value, mark.low, mark.high) if math.isfinite(end)]
     return min(ends), max(ends)
 
 
 def _fit(start: float, lows: Sequence[End], highs: Sequence[End], *, log: bool) -> tuple[float, float]:
-    """Origin and the largest scale with which every end and the text beyond it lie between `start` and `WIDTH`."""
+    """Return the origin, and the largest scale at which all ends and their texts lie between `start` and `WIDTH`."""
     if not (lows and highs):
         return start, 1.0
     (low, low_room), (high, high_room) = _outermost(lows), _outermost(highs)
@@ -505,9 +506,10 @@ def _fit(start: float, lows: Sequence[End], highs: Sequence[End], *, log: bool) 
 
 
 def _outermost(ends: Sequence[End]) -> NDArray[np.float64]:
-    """Values and rooms of the ends that can decide: of those with the same room, no other than the two outermost.
+    """Return the values and text widths of the ends that can limit the scale, shape (ends, 2).
 
-    Each low end is held against each high one, and a chart may have tens of thousands.
+    Of the ends with equal text width these are the two outermost. `_fit` compares each low end with each high one, and
+    a chart may have tens of thousands of ends.
     """
     by_room: dict[float, End] = {}
     for value, room in ends:
@@ -517,7 +519,7 @@ def _outermost(ends: Sequence[End]) -> NDArray[np.float64]:
 
 
 def _legend_lines(plot: Plot) -> list[list[tuple[float, str, Role, str]]]:
-    """Entries of the legend with their place, wrapped to the width: x, text, colour, shape."""
+    """Return the lines of the legend, which wraps at `WIDTH`. An entry is its x, text, colour and shape."""
     lines: list[list[tuple[float, str, Role, str]]] = [[]]
     x = 0.0
     for position, (text, role) in enumerate(plot.legend):
@@ -593,7 +595,7 @@ def _draw_bars(canvas: Canvas, plot: Plot, layout: _Layout, row: PlotRow, middle
 
 
 def _draw_interval(canvas: Canvas, layout: _Layout, mark: Mark, y: float) -> float:
-    """An error bar, where the interval is known and finite; returns where mark and interval end."""
+    """Draw an error bar if the interval is known and finite. Return where the mark and its interval end."""
     if not (math.isfinite(mark.low) and math.isfinite(mark.high)):
         return layout.x(mark.value)
     low, high = layout.x(mark.low), layout.x(mark.high)
@@ -636,7 +638,7 @@ def _shapes(plot: Plot) -> Sequence[str]:
 def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     (mark,) = row.marks
     if mark is None:
-        # The words stand on the side of zero that has more room.
+        # The note stands on the side of zero that has more room.
         after = WIDTH - layout.x(0) > layout.x(0) - layout.start
         canvas.text(
             layout.x(0) + (8 if after else -8), middle, row.note, "muted", SMALL, side="start" if after else "end"
@@ -653,7 +655,7 @@ def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, mid
 
 
 def winner(mark: Mark) -> Role:
-    """Whose colour a change has: grey where there is no clear difference."""
+    """Return the colour of a change: that of the faster variant, grey where they do not clearly differ."""
     roles: dict[int, Role] = {-1: "compiled", 0: "zero", 1: "eager"}
     return roles[statistics.direction(mark.value, mark.low, mark.high)]
 
@@ -675,7 +677,7 @@ def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, midd
 
 
 def _lanes(xs: Sequence[float], size: float) -> list[int]:
-    """A lane for each of the sorted `xs`, so that dots of `size` pixels do not touch while there are lanes left."""
+    """Return a lane for each of the sorted `xs`, so that dots of `size` pixels do not touch while lanes are free."""
     order = sorted(range(-_SWARM_LANES, _SWARM_LANES + 1), key=lambda lane: (abs(lane), lane))
     last = dict.fromkeys(order, -math.inf)
     lanes = []

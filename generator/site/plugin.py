@@ -51,7 +51,7 @@ try:
 except AtlasError as error:  # a list of languages that is none, told as MkDocs tells its own mistakes
     raise PluginError(str(error)) from None
 from generator.checks.rendered_checks import differences, outlines
-from generator.figures.link_preview import Head, card_uri, head
+from generator.figures.link_preview import PageMetadata, card_uri, page_metadata
 from generator.figures.markup import framed, unbroken
 from generator.languages.typography import plain
 from generator.pages.guide import Edition, Guide, guide_of
@@ -197,7 +197,7 @@ def on_env(env: jinja2.Environment, *, config: MkDocsConfig, files: Files) -> ji
         preloaded=preloaded(language.code),
         to_root="../" if language.prefix else "",
         root_url=_root_url(config),
-        head_of=lambda page: _head(page, config),
+        metadata_of=lambda page: _metadata(page, config),
         beside=sidebars(),
     )
     if not preview.serving:
@@ -213,20 +213,20 @@ def _adapted(config: MkDocsConfig, file: File) -> File:
     return File.generated(config, file.src_uri, content=mended(file.content_string))
 
 
-def _head(page: Page, config: MkDocsConfig) -> Head:
+def _metadata(page: Page, config: MkDocsConfig) -> PageMetadata:
     section = page.parent.title if "/" in page.file.src_uri and page.parent and not page.is_index else ""
     title = page.meta.get("title") or html.unescape(page.title)
     words = title, section, page.meta.get("description") or config.site_description
     language, languages = _edition(config).language, _guide(config).languages
-    return head(page.file.src_uri, page.url, words, language, languages, _root_url(config))
+    return page_metadata(page.file.src_uri, page.url, words, language, languages, _root_url(config))
 
 
 def _card(page: Page, config: MkDocsConfig) -> File:
     from generator.figures import cards  # noqa: PLC0415  # it takes a second to load, and nobody sees cards while writing
 
-    language, told = _edition(config).language, _head(page, config)
+    language, metadata = _edition(config).language, _metadata(page, config)
     rtl = language.direction == "rtl"
-    card = cards.Card(config.site_name, told.section, told.title, told.description, language.code, rtl)
+    card = cards.Card(config.site_name, metadata.section, metadata.title, metadata.description, language.code, rtl)
     return EditionFile.of(SiteFile(card_uri(page.file.src_uri), partial(cards.draw, card)), config)
 
 
