@@ -27,8 +27,8 @@ from PIL import Image
 
 from generator.cache import Cache
 from generator.figures import fonts
+from generator.figures.canvas import check_glyphs
 from generator.figures.link_preview import CARD_SIZE
-from generator.figures.plot import check_glyphs
 from generator.languages import typography
 from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK
 

@@ -7,22 +7,20 @@ is then the speedup.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from statistics import median
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 
 from bench.records.record import Status
-from generator.cache import Cache
 from generator.data.selection import Row, is_comparison, records, version_order
-from generator.figures import fonts, plot, svg
-from generator.figures.plot import Mark, Panel, Plot, PlotRow, Role
+from generator.figures import plot
+from generator.figures.canvas import DrawnOnce, Role
+from generator.figures.plot import Mark, Panel, Plot, PlotRow
 from generator.figures.tables import trusted, version_cells, version_change
 from generator.figures.words import DOUBT, Words, row_coordinate, varying
 from generator.languages.language import Language
@@ -32,11 +30,9 @@ LOG_FROM = 30.0
 
 MAX_TICKS = 6
 
-_SVG = Cache("charts", ".svg")
-
 
 @dataclass(frozen=True)
-class Chart:
+class Chart(DrawnOnce):
     """A drawing and its words. `alt` is plain text, `caption` HTML."""
 
     plot: Plot
@@ -44,34 +40,13 @@ class Chart:
     caption: str
 
     @property
-    def width(self) -> int:
-        """Width in pixels."""
-        return plot.WIDTH
+    def content(self) -> Plot:
+        """The plot."""
+        return self.plot
 
-    @cached_property
-    def height(self) -> int:
-        """Height in pixels, read from the drawing: a cached drawing is read faster than its texts are measured."""
-        return svg.height(self.light)
-
-    @property
-    def light(self) -> bytes:
-        """SVG for a light page, drawn once for all builds and processes."""
-        return _SVG.get(self._key, lambda: plot.draw(self.plot))
-
-    @property
-    def dark(self) -> bytes:
-        """SVG for a dark page: the same drawing in other colours."""
-        return plot.darken(self.light)
-
-    @cached_property
-    def _key(self) -> str:
-        return hashlib.sha256(f"{_version()}\n{self.plot!r}".encode()).hexdigest()
-
-
-@cache
-def _version() -> str:
-    """Return what a drawing depends on besides its plot."""
-    return f"{mpl.__version__} {fonts.fingerprint()} {hashlib.sha256(plot.program()).hexdigest()}"
+    def draw(self) -> bytes:
+        """Return the plot as SVG."""
+        return plot.draw(self.plot)
 
 
 # ── The charts ──────────────────────────────────────────────────────────────────────────────────────────────────────

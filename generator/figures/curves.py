@@ -1,30 +1,21 @@
 """Draws `Curves`, lines over steps whose words and numbers are all decided, as SVG.
 
-Colours, fonts and mirroring are those of `generator.figures.plot`. Where two curves coincide, the wider one, which is
+Colours, fonts and mirroring are those of `generator.figures.canvas`. Where two curves coincide, the wider one, which is
 drawn first, shows on both sides of the other.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
 from io import StringIO
-from pathlib import Path
 
-import matplotlib as mpl
-
-from generator.cache import Cache
-from generator.figures import fonts, plot
-from generator.figures.plot import SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
+from generator.figures.canvas import SMALL, WIDTH, Canvas, DrawnOnce, Role, check_glyphs, text_width
 
 HEIGHT = 400
 """Height of every drawing in pixels."""
-
-_SVG = Cache("charts", ".svg")
 
 _BOTTOM = HEIGHT - 56.0
 _GAP = 8.0
@@ -58,24 +49,21 @@ class Curves:
 
 
 @dataclass(frozen=True)
-class CurvesChart:
-    """A drawing and its words, like `generator.figures.charts.Chart`. `alt` is plain text, `caption` HTML."""
+class CurvesChart(DrawnOnce):
+    """A drawing of curves and its words. `alt` is plain text, `caption` HTML."""
 
     curves: Curves
     alt: str
     caption: str
-    width = WIDTH
-    height = HEIGHT
 
-    @cached_property
-    def light(self) -> bytes:
-        """SVG for a light page; drawn once for all builds and processes."""
-        return _SVG.get(f"{_version()}\n{self.curves!r}", lambda: draw(self.curves))
+    @property
+    def content(self) -> Curves:
+        """The curves."""
+        return self.curves
 
-    @cached_property
-    def dark(self) -> bytes:
-        """SVG for a dark page: the same drawing in other colours."""
-        return plot.darken(self.light)
+    def draw(self) -> bytes:
+        """Return the curves as SVG."""
+        return draw(self.curves)
 
     def as_csv(self) -> str:
         """The values of all curves, a step a line, in full."""
@@ -85,13 +73,6 @@ class CurvesChart:
         columns = (curve.values for curve in curves)
         writer.writerows([step, *values] for step, values in enumerate(zip(*columns, strict=True), start=1))
         return content.getvalue()
-
-
-@cache
-def _version() -> str:
-    """Return what a drawing depends on besides its curves."""
-    sources = plot.program() + Path(__file__).read_bytes()
-    return f"{mpl.__version__} {fonts.fingerprint()} {hashlib.sha256(sources).hexdigest()}"
 
 
 def draw(curves: Curves) -> bytes:

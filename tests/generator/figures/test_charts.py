@@ -15,7 +15,7 @@ from atlas_data import PUBLISHED, measured, measurement, rounds, write
 from bench.records.record import Measurement, Status, Variant
 from generator.cache import Cache
 from generator.data.load import load
-from generator.figures import charts, plot
+from generator.figures import canvas, charts, plot
 from generator.figures.plot import Mark, PlotRow
 from generator.figures.words import DOUBT
 from generator.languages.language import Language, load_language
@@ -257,7 +257,7 @@ def test_arabic_is_mirrored_and_drawn() -> None:
     arabic = load_language("ar-XB")
     chart = charts.latency(published(**A100, batch_size=1), arabic)
     assert chart.plot.right_to_left
-    assert plot._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', chart.light))
+    assert canvas._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', chart.light))
 
 
 # ── Drawing once ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -266,12 +266,12 @@ def test_arabic_is_mirrored_and_drawn() -> None:
 def test_a_chart_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[plot.Plot] = []
     draw = plot.draw
-    monkeypatch.setattr(charts, "_SVG", Cache("charts", ".svg", tmp_path))
+    monkeypatch.setattr(canvas, "_SVG", Cache("charts", ".svg", tmp_path))
     monkeypatch.setattr(plot, "draw", lambda each: drawn.append(each) or draw(each))  # type: ignore[func-returns-value]
     rows = published(**A100, batch_size=4)
     first = charts.change(rows, EN).light
     assert charts.change(rows, EN).light == first
-    monkeypatch.setattr(charts, "_SVG", Cache("charts", ".svg", tmp_path))
+    monkeypatch.setattr(canvas, "_SVG", Cache("charts", ".svg", tmp_path))
     assert charts.change(rows, EN).light == first
     assert len(drawn) == 1
     assert charts.change(rows.assign(change=rows["change"] + 0.01), EN).light != first

@@ -18,10 +18,11 @@ from matplotlib.ft2font import LoadFlags
 from matplotlib.transforms import Bbox
 
 from bench.errors import AtlasError
-from generator.figures import fonts, plot
-from generator.figures.plot import BACKGROUNDS, DARK, LIGHT, WIDTH, Mark, Panel, Plot, PlotRow
+from generator.figures import canvas, fonts, plot
+from generator.figures.canvas import BACKGROUNDS, DARK, LIGHT, WIDTH
+from generator.figures.plot import Mark, Panel, Plot, PlotRow
 
-LEGEND: tuple[tuple[str, plot.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
+LEGEND: tuple[tuple[str, canvas.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
 
 
 def lines(count: int, label: str = "Model {}") -> tuple[PlotRow, ...]:
@@ -154,7 +155,7 @@ def test_same_plot_same_bytes_in_another_process() -> None:
 def test_text_is_drawn_as_paths_with_own_fonts() -> None:
     svg = plot.draw(bars(right_to_left=True, language="ar", axis="زمن الاستجابة بوحدة ms"))
     assert b"<text" not in svg
-    assert plot._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', svg))
+    assert canvas._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', svg))
     assert svg.startswith(b"<svg ")
     assert re.match(rb'<svg [^>]*width="480" height="(\d+)" viewBox="0 0 480 \1"', svg)
 
@@ -167,7 +168,7 @@ def test_background_is_transparent() -> None:
 
 def test_dark_is_the_same_drawing_in_other_colours() -> None:
     light = plot.draw(change())
-    dark = plot.darken(light)
+    dark = canvas.darken(light)
     assert not {colour.encode() for colour in LIGHT.values()} & set(re.findall(rb"#[0-9a-f]{6}", dark))
     strip_colours = re.compile(rb"#[0-9a-f]{6}")
     assert strip_colours.sub(b"", light) == strip_colours.sub(b"", dark)
@@ -179,11 +180,11 @@ def test_only_palette_colours_are_drawn() -> None:
 
 
 @pytest.mark.parametrize(("palette", "background"), [(LIGHT, "light"), (DARK, "dark")])
-def test_contrast(palette: dict[plot.Role, str], background: str) -> None:
+def test_contrast(palette: dict[canvas.Role, str], background: str) -> None:
     for role, colour in palette.items():
         if role != "grid":
             least = 4.5 if role in {"text", "muted"} else 3
-            assert plot.contrast(colour, BACKGROUNDS[background]) >= least, role
+            assert canvas.contrast(colour, BACKGROUNDS[background]) >= least, role
 
 
 def test_palettes_do_not_collide() -> None:
@@ -203,12 +204,12 @@ WORDS = st.lists(st.text("AVTWYfijlo中文、パー·(–).,'“", min_size=1, m
 
 @given(NUMERALS | WORDS, st.sampled_from(sorted(fonts.FACES)), st.booleans())
 def test_what_is_set_in_parts_looks_as_if_set_at_once(text: str, language: str, bold: bool) -> None:
-    quick, whole = list(plot._placed(text, language, bold)), plot._set(text, language, bold)
+    quick, whole = list(canvas._placed(text, language, bold)), canvas._set(text, language, bold)
     assert [(name, y) for name, _, y in quick] == [(name, y) for name, _, y in whole]
     assert [x for _, x, _ in quick] == pytest.approx([x for _, x, _ in whole], abs=0.05)
-    font = fonts.drawing_font(language, plot._EM, bold=bold)
+    font = fonts.drawing_font(language, canvas._EM, bold=bold)
     font.set_text(text, flags=LoadFlags.NO_HINTING)
-    assert plot._width(text, language, bold) == pytest.approx(font.get_width_height()[0] / 64, abs=0.05)
+    assert canvas._width(text, language, bold) == pytest.approx(font.get_width_height()[0] / 64, abs=0.05)
 
 
 ARABIC = ["زمن", "الدفعة", "(نفاد", "الذاكرة)", "لديك؟", "و", "\u200f·", "†", "—", "4", "16", "(45%)", "−45%"]
@@ -218,16 +219,16 @@ LATIN = ["A100", "ViT-B/16", "(PyTorch", "2.0.1)", "default،", "é"]
 @given(st.lists(st.sampled_from([*ARABIC, *LATIN]), min_size=1, max_size=6).map(" ".join), st.booleans())
 def test_what_runs_from_the_right_looks_as_if_set_at_once(text: str, bold: bool) -> None:
     def shown(letters: Iterable[tuple[str, float, float]]) -> list[tuple[int, str, float]]:
-        return sorted((round(x), name, y) for name, x, y in letters if plot._SHAPES[name])
+        return sorted((round(x), name, y) for name, x, y in letters if canvas._SHAPES[name])
 
     text = f"\u200f{text}"
-    parts, whole = shown(plot._placed(text, "ar", bold)), shown(plot._set(text, "ar", bold))
+    parts, whole = shown(canvas._placed(text, "ar", bold)), shown(canvas._set(text, "ar", bold))
     assert [(name, y) for _, name, y in parts] == [(name, y) for _, name, y in whole]
     assert [x for x, *_ in parts] == pytest.approx([x for x, *_ in whole], abs=1)
-    font = fonts.drawing_font("ar", plot._EM, bold=bold)
+    font = fonts.drawing_font("ar", canvas._EM, bold=bold)
     font.set_text(text, flags=LoadFlags.NO_HINTING)
     width = font.get_width_height()[0] / 64
-    assert plot._width(text, "ar", bold) == pytest.approx(width, abs=0.05)
+    assert canvas._width(text, "ar", bold) == pytest.approx(width, abs=0.05)
 
 
 def test_formulas_in_names_are_not_read() -> None:
