@@ -332,7 +332,8 @@ def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: PlotRow, middle
     for mark, role, shape in marks:
         canvas.dot(layout.x(mark.value), middle, role, _DOT, shape, hollow=mark.doubtful)
         _draw_interval(canvas, layout, mark, middle)
-    first, last = min(marks, key=lambda each: each[0].value)[0], max(marks, key=lambda each: each[0].value)[0]
+    known = sorted((mark for mark, _, _ in marks), key=lambda mark: mark.value)
+    first, last = known[0], max(known, key=lambda mark: mark.value)
     left = min(layout.x(_reach(mark)[0]) for mark, _, _ in marks)
     right = max(*(layout.x(_reach(mark)[1]) for mark, _, _ in marks), max(xs) + _DOT / 2) + 5
     if first.text and len(marks) > 1:

@@ -78,7 +78,7 @@ class Drawing:
     def svg(self) -> bytes:
         """Return the drawing as an SVG file."""
         letters = "".join(f'<path id="{name}" d="{shape}"/>' for name, shape in self._letters.items())
-        shapes = "".join(shape for _, shape in sorted(self._shapes, key=lambda each: each[0]))
+        shapes = "".join(shape for _, shape in sorted(self._shapes, key=lambda entry: entry[0]))
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
             f' width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
