@@ -332,8 +332,8 @@ def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: PlotRow, middle
     for mark, role, shape in marks:
         canvas.dot(layout.x(mark.value), middle, role, _DOT, shape, hollow=mark.doubtful)
         _draw_interval(canvas, layout, mark, middle)
-    known = sorted((mark for mark, _, _ in marks), key=lambda mark: mark.value)
-    first, last = known[0], max(known, key=lambda mark: mark.value)
+    known = [mark for mark, _, _ in marks]
+    first, last = (choose(known, key=lambda mark: mark.value) for choose in (min, max))
     left = min(layout.x(_reach(mark)[0]) for mark, _, _ in marks)
     right = max(*(layout.x(_reach(mark)[1]) for mark, _, _ in marks), max(xs) + _DOT / 2) + 5
     if first.text and len(marks) > 1:

@@ -66,13 +66,23 @@ def as_json(results: Results, language: Language) -> str:
     null, and a break-even point that is never reached the text "inf". Besides the columns of the table, ``doubtful``
     marks rows that the data lint doubts, and ``why`` explains the verdict in `language`.
     """
+    explanations = _explanations(results, language)
+    why = {"why": [explanations.get(label) for label in results.table.index]}
+    return json.dumps({**_columns(results), **_known(why)}, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+@lru_cache(maxsize=2)
+def _columns(results: Results) -> Mapping[str, Any]:
+    """Return the columns that are the same in all languages."""
     table = results.table
     columns = {str(name): [_rounded(value) for value in json_values(column)] for name, column in table.items()}
     columns["doubtful"] = [label in results.doubts for label in table.index]
-    explanations = _explanations(results, language)
-    columns["why"] = [explanations.get(label) for label in table.index]
-    known = {name: _packed(values) for name, values in columns.items() if any(value is not None for value in values)}
-    return json.dumps(known, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return _known(columns)
+
+
+def _known(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return the columns in which something is known, packed."""
+    return {name: _packed(values) for name, values in columns.items() if any(value is not None for value in values)}
 
 
 def _explanations(results: Results, language: Language) -> Mapping[int, str]:
