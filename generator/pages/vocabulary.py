@@ -530,7 +530,7 @@ class _Functions:
 @lru_cache(maxsize=512)
 def _cells(results: Results, labels: tuple[int, ...]) -> pd.DataFrame:
     """Return the rows with these labels: taken once for all languages, since it takes longer than drawing a chart."""
-    return results.table.loc[[*labels]]
+    return results.table.take([*labels])  # labels are positions
 
 
 def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
