@@ -1,10 +1,8 @@
-"""A store of bytes by the hash of what they were made from: charts and web fonts are made once.
+"""A cache on disk for bytes that are expensive to make, such as charts and web fonts.
 
-A key (any text that names all that the bytes depend on) and a function that makes them enter; the bytes leave. Safe
-to delete at any moment, and safe with several threads and several builds at once: two who make the same bytes write the
-same file, and one that is not whole, as its checksum tells, counts as none.
-
-    rm -rf .cache
+Takes a key, a text that names everything that the bytes depend on, and a function that makes them. The cache may be
+deleted at any time and shared by threads and builds: two that make the same bytes write the same file, and a file that
+is incomplete, according to its checksum, is made again.
 """
 
 from __future__ import annotations
@@ -19,14 +17,14 @@ from pathlib import Path
 from threading import RLock
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
-"""Below it everything can be made again."""
+"""The folder of all caches. Everything in it can be made again."""
 
 MAX_BYTES = 64 * 1024 * 1024
-"""A file that unpacks to more was not written here, and is made again: the largest has a tenth."""
+"""A file that unpacks to more is not ours, and is made again: the largest has a tenth of it."""
 
 
 class Cache:
-    """One folder of the cache, such as ``charts``. It keeps nothing in memory, so that this does not grow."""
+    """One folder of the cache, such as ``charts``. Nothing is kept in memory, which would grow."""
 
     def __init__(self, name: str, suffix: str = "", root: Path = CACHE) -> None:
         self.folder = root / name
@@ -34,7 +32,7 @@ class Cache:
         self._locks = tuple(RLock() for _ in range(256))
 
     def get(self, key: str, make: Callable[[], bytes]) -> bytes:
-        """The bytes of `key`, from disk, else from `make`, which two threads never run at once for the same key."""
+        """Return the bytes of `key` from disk, else from `make`, which threads never run concurrently for one key."""
         name = hashlib.sha256(key.encode()).hexdigest()
         with self._locks[int(name[:2], 16)]:
             return self._read(name) or self._write(name, make())
@@ -47,24 +45,24 @@ class Cache:
             with self._path(name).open("rb") as file:
                 unpacking = zlib.decompressobj()
                 content = unpacking.decompress(file.read(MAX_BYTES), MAX_BYTES)
-        except (OSError, zlib.error):  # not there, or damaged: made again
+        except (OSError, zlib.error):  # missing or damaged
             return None
         return content if unpacking.eof else None
 
     def _write(self, name: str, content: bytes) -> bytes:
-        # Not compressed, which would take longer than all else here: zlib adds its checksum.
+        # zlib adds its checksum. Compression (level 0: none) would take longer than everything else here.
         path, packed = self._path(name), zlib.compress(content, 0)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(packed)
-        except OSError:  # a disk that is full: what cannot be kept costs time and nothing else
+        except OSError:  # such as a full disk: without the cache the build only takes longer
             with suppress(OSError):
                 path.unlink(missing_ok=True)
         return content
 
 
 def put(path: Path, content: bytes | memoryview) -> None:
-    """Write a file of the cache, whole or not at all. What cannot be written costs time and nothing else."""
+    """Write a file of the cache, whole or not at all. Errors are ignored: they only cost time."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
@@ -72,5 +70,5 @@ def put(path: Path, content: bytes | memoryview) -> None:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
             os.replace(temporary, path)  # noqa: PTH105  # atomic, unlike a write in place
-        except OSError:  # a disk that is full, or a folder that was deleted meanwhile
+        except OSError:  # a full disk, or a folder that was deleted meanwhile
             Path(temporary).unlink(missing_ok=True)

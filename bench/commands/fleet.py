@@ -36,6 +36,8 @@ def run(options: argparse.Namespace) -> int:
     """Measure the plan, or with --dry-run estimate it. Returns the exit status."""
     from rich.console import Console
 
+    from bench.fleet.ray_engine import RayEngine
+
     if options.cluster and not options.dry_run:
         remedy = "add --dry-run, or give the --address of one that exists"
         raise AtlasError("a described cluster cannot measure", where="--cluster", remedy=remedy)
@@ -113,6 +115,7 @@ def _sites(options: argparse.Namespace, machines: Mapping[str, Mapping[Node, Mac
 def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, log: Log) -> Site:
     """Return the site of one kind of machine, with its plan and its run file."""
     from bench.fleet.cluster import CPU, alike, with_commit
+    from bench.fleet.dispatch import Site
     from bench.machine import commit
 
     code = commit()

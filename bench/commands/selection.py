@@ -94,6 +94,7 @@ def _checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> R
 
 def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFile, DurationEstimates]:
     """Return what to measure on this machine, its run file, and how long its processes take."""
+    from bench.plans.duration import DurationEstimates
     from bench.plans.plan import make_plan
     from bench.running.resume import earlier, find_run
 

@@ -1,9 +1,7 @@
-"""What `check` tells about the records: everything that the data lint doubts, and runs that have grown old.
+"""Notes of `python -m generator check` on the records: what the data lint doubts, and runs that are out of date.
 
-`Results` and a day enter, lines of English leave. They are notes, not mistakes: a doubtful figure is shown with its
-doubt, never refused. What makes a record file wrong is for `python -m bench check` to say.
-
-    python -m generator check
+Takes `Results` and a day, and yields lines of English. Notes are no errors: pages show a doubtful figure with its
+doubt. `python -m bench check` refuses record files that are wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from pathlib import Path
 from bench.errors import AtlasError
 from generator.data.lint import stale
 from generator.data.load import Results
+from generator.data.selection import records
 from generator.figures.words import Words
 from generator.languages.catalogs import ROOT
 from generator.languages.language import load_language
@@ -24,17 +23,17 @@ PINNED = Path("requirements/torch.txt")
 
 
 def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str]:
-    """One line for each finding, the gravest first, then the runs to measure again."""
-    words = Words(load_language("en"), html=False)
+    """Yield a line for each finding, the gravest first, then the runs to measure again."""
+    words, rows = Words(load_language("en"), html=False), records(results.table)
     for finding in results.problems:
-        yield f"{words.fault(finding)}: {words.finding(finding, results.rows)}"
-    for finding in stale(results.newest_rows, today, pinned_torch(root)):
-        run, figures = results.rows[finding.rows[0]]["run"], finding.figures
+        yield f"{words.fault(finding)}: {words.finding(finding, rows)}"
+    for finding in stale(records(results.newest), today, pinned_torch(root)):
+        run, figures = rows[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {figures['days']} days old, with torch {figures['torch']}. Measure again."
 
 
 def pinned_torch(root: Path = ROOT) -> str:
-    """The version of torch that the project installs. Raises `AtlasError` where none is pinned."""
+    """Return the version of torch that the project installs. Raises `AtlasError` if none is pinned."""
     path = root / PINNED
     match = re.search(r"(?m)^torch==([\w.]+)", path.read_text(encoding="utf-8")) if path.is_file() else None
     if match is None:

@@ -26,6 +26,11 @@ def comparisons(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[cells["change"].notna() & cells["status"].isin(COMPARABLE)]
 
 
+def is_comparison(row: Row) -> bool:
+    """Return whether eager and compiled can be compared in this row: `comparisons` for a record."""
+    return row["change"] is not None and row["status"] in COMPARABLE
+
+
 def grouped(cells: pd.DataFrame, *columns: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
     """Yield the values of `columns` with the rows that share them, in the order in which the values first occur."""
     yield from cells.groupby(list(columns), sort=False, dropna=False)
@@ -33,12 +38,10 @@ def grouped(cells: pd.DataFrame, *columns: str) -> Iterator[tuple[tuple[Any, ...
 
 def records(cells: pd.DataFrame) -> list[Row]:
     """Return the rows as dictionaries of plain Python values, with the label under ``row`` and None for unknown."""
-    plain = cells.astype(object).where(cells.notna(), None)
-    rows = plain.to_dict("records")
-    return [
-        {"row": label, **{str(name): value for name, value in row.items()}}
-        for label, row in zip(plain.index, rows, strict=True)
-    ]
+    names = ("row", *cells.columns)
+    # As one array: column by column takes five times as long.
+    rows = cells.to_numpy(object, na_value=None).tolist()  # type: ignore[arg-type]  # the stubs lack None
+    return [dict(zip(names, (label, *row), strict=True)) for label, row in zip(cells.index.tolist(), rows, strict=True)]
 
 
 def mode_order(mode: str) -> tuple[int, str]:

@@ -1,6 +1,6 @@
-"""A badge: two words on two grounds, as an SVG picture that needs no font and no other host.
+"""Draws a badge, a label and a text side by side, as SVG that needs no font and no other host.
 
-A label, a text and a share (0 to 1) that chooses the colour enter; SVG leaves.
+Takes the label, the text and a share from 0 to 1 that determines the colour.
 
     python -m generator status --format badge > translated.svg
 """
@@ -10,13 +10,13 @@ from __future__ import annotations
 from xml.sax.saxutils import escape
 
 GOOD, MIDDLING, POOR = "#2b7a3d", "#8a6100", "#a33b16"
-"""Grounds on which white text is readable."""
+"""Background colours on which white text is readable."""
 
 _HEIGHT, _SIZE, _PADDING = 20, 11, 6
 
 
 def badge(label: str, text: str, share: float) -> str:
-    """The badge, with its words as text for who hears it."""
+    """Return the badge as SVG, with its words as text for screen readers."""
     colour = GOOD if share >= 1 else MIDDLING if share >= 0.8 else POOR
     left, right = _width(label), _width(text)
     words = escape(f"{label}: {text}")
@@ -32,5 +32,5 @@ def badge(label: str, text: str, share: float) -> str:
 
 
 def _width(text: str) -> int:
-    """About what a text takes: wide letters of Chinese and Japanese twice as much."""
+    """Estimate the width of a text: Chinese and Japanese characters are nearly twice as wide as Latin ones."""
     return 2 * _PADDING + sum(_SIZE if ord(letter) > 0x2E80 else 7 for letter in text)

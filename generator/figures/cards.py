@@ -1,9 +1,7 @@
-"""Social cards: the picture that stands for a page where somebody links to it.
+"""Draws social cards: the pictures that social networks show for a link to a page.
 
-A `Card`, all words decided, enters; PNG leaves. The same card gives the same bytes: own fonts, no date. Cards are kept
-by what is on them, so that each is drawn once. Matplotlib shapes Arabic itself.
-
-    python -m pytest tests/generator/figures/test_cards.py
+Takes a `Card`, whose words are all decided, and returns PNG. The same card gives the same bytes: it uses our own fonts
+and no date. Cards are cached by their content, so each is drawn once. Matplotlib shapes Arabic itself.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ from PIL import Image
 
 from generator.cache import Cache
 from generator.figures import fonts
+from generator.figures.canvas import check_glyphs
 from generator.figures.link_preview import CARD_SIZE
-from generator.figures.plot import check_glyphs
 from generator.languages import typography
 from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK
 
@@ -44,24 +42,24 @@ _CARDS = Cache("cards", ".png")
 
 @dataclass(frozen=True)
 class Card:
-    """What stands on a card, in one language."""
+    """The words on a card, in one language."""
 
     site: str
-    section: str  # of the site that the page belongs to; may be ""
+    section: str  # the section of the site that has the page; may be ""
     title: str
-    text: str  # a sentence or two on what the page says; may be ""
+    text: str  # a sentence or two about the page; may be ""
     language: str
     right_to_left: bool
 
 
 def draw(card: Card) -> bytes:
-    """The card as PNG. Raises `AtlasError` where no font has a character."""
+    """Return the card as PNG. Raises `AtlasError` if the fonts lack a character."""
     return _CARDS.get(f"{_version()}\n{card!r}", lambda: _png(_Canvas(card).drawn()))
 
 
 @cache
 def _version() -> str:
-    """What a drawing depends on besides its card."""
+    """Return what a drawing depends on besides its card."""
     source = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     return f"{mpl.__version__} {PIL.__version__} {fonts.fingerprint()} {source}"
 
@@ -73,7 +71,7 @@ _ROOM = WIDTH - 2 * _MARGIN
 _LOGO = 72
 _TITLE_TOP, _BOTTOM = 188, 548
 _TITLES = ((84, 2), (70, 3), (56, 4))
-"""Sizes of a title, and the lines up to which it has that size."""
+"""Sizes of a title, each with the most lines for which it is used."""
 
 _NAME, _TEXT = 40, 32
 _LEADING = 1.32
@@ -81,15 +79,17 @@ _MUTED = 0.74
 
 _SHADES = 14
 _OF_INK, _OF_MUTED_INK = ((np.arange(256) * strength * (_SHADES - 1) // 255).astype("u1") for strength in (1, _MUTED))
-"""The shade for how much of a pixel is covered, from 0 to 255."""
+"""Shades by the coverage of a pixel, from 0 to 255."""
 
 _EAGER_INDEX, _COMPILED_INDEX = _SHADES, _SHADES + 1
-"""Sixteen colours, so that a pixel takes half a byte: shades from paper to ink, and those of the two variants."""
+"""Sixteen colours, so that a pixel takes half a byte: shades from paper to ink, and the two variants."""
 
 
 class _Canvas:
-    """The number of the colour of each pixel; placed by pixels from the top and from where the language starts to
-    read."""
+    """A picture of colour indices, shape (HEIGHT, WIDTH).
+
+    Positions are in pixels from the top and from the side where the language starts to read.
+    """
 
     def __init__(self, card: Card) -> None:
         check_glyphs((card.site, card.section, card.title, card.text))
@@ -97,7 +97,7 @@ class _Canvas:
         self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)
 
     def drawn(self) -> NDArray[np.uint8]:
-        """With all that is on the card."""
+        """Draw the whole card."""
         card = self.card
         baseline = _MARGIN + _LOGO // 2 + 14
         self._place(_MARGIN, _MARGIN, _square())
@@ -120,7 +120,7 @@ class _Canvas:
 
     @property
     def _bold(self) -> bool:
-        """Whether the title can be bold: those fonts have the characters of everyday use only."""
+        """Whether the title can be bold: bold fonts have only characters in everyday use."""
         return set(self.card.title) <= fonts.coverage(self.card.language, "bold")
 
     def _paragraph(
@@ -132,7 +132,7 @@ class _Canvas:
         return y
 
     def _text(self, x: int, y: int, text: str, size: int, *, bold: bool = False, muted: bool = False) -> int:
-        """Text with its baseline at `y`; returns its width."""
+        """Draw text with its baseline at `y`. Return its width."""
         end = float(x)
         for part in _parts(text, right_to_left=self.card.right_to_left):
             glyphs = _glyphs(part, self.card.language, size, bold=bold, muted=muted)
@@ -149,7 +149,7 @@ class _Canvas:
         np.maximum(place, shape[: place.shape[0], : place.shape[1]], out=place)
 
     def _draw_variants(self) -> None:
-        """Eager and compiled, as two bars: in the logo, which is never mirrored, and along the lower edge."""
+        """Draw eager and compiled as two bars: in the logo, which is never mirrored, and along the lower edge."""
         unit = _LOGO // 24
         left = WIDTH - _MARGIN - _LOGO if self.card.right_to_left else _MARGIN
         reading = self.picture[:, ::-1] if self.card.right_to_left else self.picture
@@ -162,7 +162,7 @@ class _Canvas:
 
 @cache
 def _square() -> NDArray[np.uint8]:
-    """The ground of the logo, its corners rounded."""
+    """Return the background of the logo, a rounded square."""
     radius = _LOGO * 5 / 24
     centres = np.arange(_LOGO) + 0.5
     beyond = np.maximum(np.maximum(radius - centres, centres - _LOGO + radius), 0)
@@ -175,7 +175,7 @@ def _png(picture: NDArray[np.uint8]) -> bytes:
     image = Image.fromarray(picture)
     image.putpalette(_palette())
     content = BytesIO()
-    image.save(content, "PNG", bits=4, compress_type=zlib.Z_RLE)  # flat areas: smaller than others, and quick
+    image.save(content, "PNG", bits=4, compress_type=zlib.Z_RLE)  # fast, and the smallest for flat areas
     return content.getvalue()
 
 
@@ -191,7 +191,7 @@ def _palette() -> bytes:
 
 
 def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
-    """Matplotlib's font with `text` laid out, `size` pixels high. It is the same font for every text."""
+    """Return Matplotlib's font with `text` laid out, `size` pixels high. It is the same object for every text."""
     font = fonts.drawing_font(language, size, bold=bold)
     # From the right, even where the first word is Latin.
     font.set_text(f"{RIGHT_TO_LEFT_MARK}{text}" if _ARABIC.search(text) else text, flags=LoadFlags.NO_HINTING)
@@ -202,17 +202,17 @@ _ARABIC = re.compile(f"[{ARABIC}]")
 
 
 def _parts(text: str, *, right_to_left: bool) -> list[str]:
-    """What is drawn by itself, one after the other in the direction of the card: most words are on many cards."""
+    """Split a text into parts that are drawn one after the other and cached, since cards share most words."""
     return typography.parts(text) if right_to_left == bool(_ARABIC.search(text)) else [text]
 
 
 class _Glyphs(NamedTuple):
-    """A text as it is drawn, in pixels."""
+    """A drawn text, in pixels."""
 
     shades: NDArray[np.uint8]
-    bearing: float  # from where it starts to where its first shade is
-    ascent: int  # of the rows, those above its baseline
-    width: float  # to where the next text starts
+    bearing: float  # from the start of the text to its first shade
+    ascent: int  # rows above the baseline
+    width: float  # from the start of the text to that of the next
 
 
 @lru_cache(maxsize=512)
@@ -227,20 +227,20 @@ def _glyphs(text: str, language: str, size: int, *, bold: bool, muted: bool) -> 
 
 @cache
 def _advance(character: str, language: str, bold: bool) -> float:
-    """Its width where it stands alone, in heights of the text."""
+    """Return the width of a single character, in heights of the text."""
     return 1 if unicodedata.east_asian_width(character) in "WF" else _width(character, language, bold)
 
 
 @lru_cache(maxsize=1024)
 def _width(text: str, language: str, bold: bool) -> float:
-    """In heights of the text."""
+    """Return the width of a text, in its heights."""
     return float(_set(text, language, 100, bold=bold).get_width_height()[0] / 6400)
 
 
 def _lines(text: str, language: str, size: int, *, bold: bool = False, balanced: bool = False) -> list[str]:
-    """`text` in as few lines as the card has room for; `balanced`, they are about as long as each other."""
+    """Break `text` into as few lines as fit the width of a card. `balanced` lines have about the same length."""
     pieces = list(_pieces(text, language))
-    if _ARABIC.search(text):  # whose letters are narrower where they are joined
+    if _ARABIC.search(text):  # joined letters are narrower
         widths = [size * _width(piece, language, bold) for piece in pieces]
     else:
         widths = [size * sum(_advance(character, language, bold) for character in piece) for piece in pieces]
@@ -265,7 +265,7 @@ def _filled(pieces: Iterable[str], widths: Iterable[float], room: float) -> list
 
 
 def _shortened(lines: list[str], most: int) -> list[str]:
-    """The first lines, with a mark where there were more."""
+    """Return the first lines, with an ellipsis if there are more."""
     if len(lines) <= most or not lines:
         return lines
     return [*lines[: most - 1], f"{lines[most - 1].rstrip('。、，,. ')}…"] if most > 0 else []
@@ -279,7 +279,7 @@ _NOT_LAST = re.compile(r"[（「『【〈《(\[{“‘]$")
 
 
 def _pieces(text: str, language: str) -> Iterator[str]:
-    """What a line may not be broken within, each with the spaces behind it."""
+    """Yield the pieces of a text between which a line may break, each with its trailing spaces."""
     if language not in CJK_LANGUAGES:
         yield from re.findall(r"\S+\s*", text)
         return
@@ -294,6 +294,6 @@ def _pieces(text: str, language: str) -> Iterator[str]:
 
 
 def _belongs(piece: str, word: str) -> bool:
-    """Whether `word` has to stay on the line of the piece before it."""
+    """Return whether `word` must stay on the line of the piece before it."""
     latin = not re.search(rf"[{CJK}\s]", piece[-1] + word[0])
     return bool(latin or _NOT_FIRST.match(word) or _NOT_LAST.search(piece))

@@ -1,44 +1,32 @@
-"""Lines over steps, all words and numbers decided, become SVG bytes: the sibling of `generator.figures.plot` for
-curves.
+"""Draws `Curves`, lines over steps whose words and numbers are all decided, as SVG.
 
-The same colours, fonts and rules, mirrored as a whole for right-to-left languages. Where two curves lie on each other,
-the wider one drawn first shows at both sides of the other.
-
-    python -m pytest tests/generator/pages/test_walkthrough_page.py
+Colours, fonts and mirroring are those of `generator.figures.canvas`. Where two curves coincide, the wider one, which is
+drawn first, shows on both sides of the other.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
 from io import StringIO
-from pathlib import Path
 
-import matplotlib as mpl
-
-from generator.cache import Cache
-from generator.figures import fonts, plot
-from generator.figures.plot import SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
+from generator.figures.canvas import SMALL, WIDTH, Canvas, DrawnOnce, Role, check_glyphs, text_width
 
 HEIGHT = 400
-"""Of every drawing, in pixels."""
-
-_SVG = Cache("charts", ".svg")
+"""Height of every drawing in pixels."""
 
 _BOTTOM = HEIGHT - 56.0
 _GAP = 8.0
 _LEGEND_LINE = 26.0
-_ABOVE = 24.0  # the lines of the legend, with the name of the axis
-_SAMPLE = 46.0  # of a line, in the legend
+_ABOVE = 24.0  # pixels above the plot besides the lines of the legend: the title of the axis
+_SAMPLE = 46.0  # length of a line in the legend
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One line: its values at 1, 2, 3…, all positive, and how it looks."""
+    """One line: its values at steps 1, 2, 3…, all positive, and its style."""
 
     label: str
     values: tuple[float, ...]
@@ -49,36 +37,33 @@ class Curve:
 
 @dataclass(frozen=True)
 class Curves:
-    """One drawing, with a logarithmic scale upwards."""
+    """One drawing, with a logarithmic vertical axis."""
 
     language: str
     right_to_left: bool
     curves: tuple[Curve, ...]
-    axis: str  # what the numbers upwards are
+    axis: str  # title of the vertical axis
     ticks: tuple[tuple[float, str], ...]
-    step_axis: str  # what the numbers along are
+    step_axis: str  # title of the horizontal axis
     step_ticks: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True)
-class CurvesChart:
-    """One drawing and its words, as `generator.figures.charts.Chart`. `alt` is plain text, `caption` HTML."""
+class CurvesChart(DrawnOnce):
+    """A drawing of curves and its words. `alt` is plain text, `caption` HTML."""
 
     curves: Curves
     alt: str
     caption: str
-    width = WIDTH
-    height = HEIGHT
 
-    @cached_property
-    def light(self) -> bytes:
-        """SVG for a light page; drawn once for all builds and processes."""
-        return _SVG.get(f"{_version()}\n{self.curves!r}", lambda: draw(self.curves))
+    @property
+    def content(self) -> Curves:
+        """The curves."""
+        return self.curves
 
-    @cached_property
-    def dark(self) -> bytes:
-        """SVG for a dark page: the same drawing in other colours."""
-        return plot.darken(self.light)
+    def draw(self) -> bytes:
+        """Return the curves as SVG."""
+        return draw(self.curves)
 
     def as_csv(self) -> str:
         """The values of all curves, a step a line, in full."""
@@ -90,20 +75,13 @@ class CurvesChart:
         return content.getvalue()
 
 
-@cache
-def _version() -> str:
-    """What a drawing depends on besides its curves."""
-    sources = plot.program() + Path(__file__).read_bytes()
-    return f"{mpl.__version__} {fonts.fingerprint()} {hashlib.sha256(sources).hexdigest()}"
-
-
 def draw(curves: Curves) -> bytes:
-    """The curves as SVG in the colours of a light page. Raises `AtlasError` where a font lacks a character."""
+    """Return the curves as SVG in the colours of a light page. Raises `AtlasError` if the fonts lack a character."""
     return compose(curves).drawing.svg()
 
 
 def compose(curves: Curves) -> Canvas:
-    """The curves, drawn."""
+    """Draw the curves on a canvas."""
     check_glyphs(_texts(curves))
     canvas = Canvas(curves.language, HEIGHT, mirrored=curves.right_to_left)
     start = max(text_width(text, curves.language, SMALL) for _, text in curves.ticks) + 1.5 * _GAP
@@ -132,7 +110,7 @@ def _texts(curves: Curves) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a step and a value lie."""
+    """The positions of steps and values."""
 
     start: float
     top: float
@@ -154,7 +132,7 @@ class _Place:
 
 
 def _draw_legend(canvas: Canvas, curves: Curves) -> int:
-    """In as many lines as it takes; gives their number."""
+    """Draw the legend, and return its number of lines."""
     x, y, lines = 0.0, 12.0, 1
     for curve in curves.curves:
         width = _SAMPLE + _GAP + text_width(curve.label, curves.language, SMALL)

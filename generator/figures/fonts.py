@@ -1,10 +1,8 @@
-"""The fonts of charts and pages: subsets of Noto that ship with the repository, and smaller ones of them for the web.
+"""The fonts of charts and pages: subsets of Noto that ship with the repository.
 
-A face covers one script; a language reads with its own face and falls back to the others. Charts set text with the
-shipped files (`drawing_font`); pages serve woff2 files with exactly the characters a language uses (`web_font`).
-No font of the machine or of another host is ever used, so that every build draws the same shapes.
-
-    python -m pytest tests/generator/figures/test_fonts.py
+A face covers one script. A language uses its own face and falls back to the others. Charts draw text with the shipped
+files (`drawing_font`); pages serve woff2 files with exactly the characters that a language uses (`web_font`). Fonts of
+the machine or of other hosts are never used, so every build draws the same shapes.
 """
 
 from __future__ import annotations
@@ -32,20 +30,20 @@ Weight = Literal["regular", "bold"]
 WEIGHTS: tuple[Weight, ...] = ("regular", "bold")
 
 NAMES = (0, 1, 2, 3, 4, 5, 6, 13, 14)
-"""What a font tells about itself, by the numbers of OpenType: who made it, its names, its version and its licence."""
+"""OpenType name ids of the copyright, the names, the version and the licence of a font."""
 
 
 @dataclass(frozen=True)
 class Face:
-    """One script in two weights. `family` is its name in CSS, and no installed font has it."""
+    """One script in two weights. `family` is its name in CSS, which no installed font has."""
 
-    name: str  # of the files: <name>-<weight>.ttf
+    name: str  # the files are <name>-<weight>.ttf
     family: str
     source: str  # file name of the full font, with the weight as {}
-    number: int = 0  # in a collection
+    number: int = 0  # index in a collection
 
     def path(self, weight: Weight = "regular") -> Path:
-        """The shipped file."""
+        """Return the shipped file."""
         return FONTS / f"{self.name}-{weight}.ttf"
 
 
@@ -55,20 +53,20 @@ CHINESE = Face("chinese", "Atlas Sans SC", "NotoSansCJK-{}.ttc", number=2)
 JAPANESE = Face("japanese", "Atlas Sans JP", "NotoSansCJK-{}.ttc", number=0)
 
 FACES: dict[str, Face] = {"en": LATIN, "zh": CHINESE, "ja": JAPANESE, "ar": ARABIC}
-"""The face of each language, besides the Latin one that all of them use for names and digits."""
+"""The face of each language. All of them use the Latin face as well, for names and digits."""
 
 SCRIPTS: dict[str, Face] = {"Latn": LATIN, "Grek": LATIN, "Arab": ARABIC, "Hans": CHINESE, "Jpan": JAPANESE}
-"""The face of each script that another language may be written in."""
+"""The face of each script, for other languages."""
 
 
 @functools.cache
 def face_of(language: str) -> Face:
-    """The face of a language: its own, else that of its script, else the Latin one."""
+    """Return the face of a language: its own, else that of its script, else the Latin one."""
     return FACES.get(language) or SCRIPTS.get(script_of(language), LATIN)
 
 
 def is_covered(language: str) -> bool:
-    """Whether a face for the script of a language ships with the atlas."""
+    """Return whether a face for the script of the language is shipped."""
     return language in FACES or script_of(language) in SCRIPTS
 
 
@@ -79,10 +77,12 @@ _WEB = Cache("web-fonts", ".woff2")
 
 
 def drawing_font(language: str, size: float, *, bold: bool = False) -> Any:
-    """Matplotlib's font for text in `language`, `size` pixels high: it looks a character up in the Latin face, then in
-    that of the language, then in the others. The same font for whoever asks in a thread: set the text at once.
+    """Return Matplotlib's font for text in `language`, `size` pixels high.
+
+    It looks characters up in the Latin face, then in that of the language, then in the others. All callers in a thread
+    share it, so set the text right away.
     """
-    from matplotlib.font_manager import get_font  # noqa: PLC0415  # web pages need none of it
+    from matplotlib.font_manager import get_font  # noqa: PLC0415  # pages do without it
 
     font = get_font(_drawing_files(language, "bold" if bold else "regular"))
     font.set_size(size, 72)
@@ -97,7 +97,7 @@ def _drawing_files(language: str, weight: Weight) -> tuple[str, ...]:
 
 @functools.cache
 def fingerprint() -> str:
-    """Changes whenever a shipped font does: part of the key of whatever is drawn with them."""
+    """Return a hash of the shipped fonts, a part of the cache key of everything that is drawn with them."""
     digest = hashlib.sha256()
     for face in FACES.values():
         for weight in WEIGHTS:
@@ -107,16 +107,16 @@ def fingerprint() -> str:
 
 @functools.cache
 def coverage(language: str, weight: Weight = "regular") -> frozenset[str]:
-    """The characters that text in `language` can show with shipped fonts, fallbacks to other scripts left out."""
+    """Return the characters that text in `language` can use without falling back to other scripts."""
     faces = {LATIN, face_of(language)}
-    return frozenset(chr(code) for each in faces for code in _characters(each, weight))
+    return frozenset(chr(code) for face in faces for code in _characters(face, weight))
 
 
 # ── For pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def web_font(language: str, characters: Iterable[str], weight: Weight = "regular") -> bytes:
-    """A woff2 font with those of `characters` that the face of `language` serves (`served`), and nothing else.
+    """Return a woff2 font with just the `characters` that the face of `language` serves (`served`).
 
     ``web_font("en", …)`` is the Latin face, which every language needs. The same characters give the same bytes.
     """
@@ -127,10 +127,10 @@ def web_font(language: str, characters: Iterable[str], weight: Weight = "regular
 
 
 def served(language: str, characters: Iterable[str], weight: Weight = "regular") -> frozenset[str]:
-    """Those of `characters` that the face of `language` shows in pages.
+    """Return the `characters` that pages show in the face of `language`.
 
-    The faces of ``zh``, ``ja`` and ``ar`` serve only what the Latin one lacks, and the few characters that look
-    different in their script, so in CSS they stand before the Latin family.
+    The faces of ``zh``, ``ja`` and ``ar`` serve only what the Latin one lacks and the few characters that look
+    different in their script, so they precede the Latin family in CSS.
     """
     own = face_of(language)
     codes = {ord(character) for text in characters for character in text} & _characters(own, weight)
@@ -149,13 +149,13 @@ _OWN_FORMS = {
 
 @functools.cache
 def _program() -> str:
-    """What cuts: a font that is kept is cut anew when this changes."""
+    """Return the versions of the programs that make subsets: cached fonts are invalid when they change."""
     here = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     return " ".join((*map(importlib.metadata.version, ("fonttools", "brotli", "uharfbuzz")), here))
 
 
 def _cut(source: Path, codes: Iterable[int]) -> bytes:
-    """The font of a file with these characters, and all that it can do with them."""
+    """Return a subset of a font file: these characters, with all layout features."""
     wanted = hb.SubsetInput()
     wanted.flags = hb.SubsetFlags.NO_HINTING | hb.SubsetFlags.NOTDEF_OUTLINE | hb.SubsetFlags.NO_BIDI_CLOSURE
     wanted.unicode_set.set(codes)
@@ -173,7 +173,7 @@ def _woff2(content: bytes) -> bytes:
 
 
 def saved(font: TTFont) -> bytes:
-    """The file of a font, with the source's own date: the same characters give the same bytes."""
+    """Return the file of a font, with the date of its source: the same characters give the same bytes."""
     font.recalcTimestamp = False
     content = BytesIO()
     font.save(content)

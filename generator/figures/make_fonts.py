@@ -1,6 +1,6 @@
-"""The shipped fonts, made again from the full Noto fonts: the everyday characters of each script.
+"""Makes the shipped fonts: subsets of the full Noto fonts with the everyday characters of each script.
 
-In: a folder with the full fonts. Out: the files below ``generator/fonts``, the same for the same sources.
+Takes a folder with the full fonts and writes the files below ``generator/fonts``. The same sources give the same files.
 
     python -m generator.figures.make_fonts /usr/share/fonts
 """
@@ -21,7 +21,7 @@ from fontTools.ttLib.scaleUpem import scale_upem
 from bench.errors import AtlasError
 from generator.figures.fonts import ARABIC, CHINESE, FACES, FONTS, JAPANESE, LATIN, NAMES, WEIGHTS, Face, Weight, saved
 
-# Noto Sans has no minus, no arrows and no inequality signs; its siblings for symbols have, on the same design grid.
+# Noto Sans lacks minus, arrows and inequality signs. The Noto fonts for symbols have them, on the same design grid.
 GRAFTS = {
     "NotoSansMath-Regular.ttf": "−←↑→↓↔≤≥≈≠∞√∝",
     "NotoSansSymbols2-Regular.ttf": "▲△▼▽◆◇■□●○✓✗",
@@ -29,7 +29,7 @@ GRAFTS = {
 
 
 def make_all(sources: Path, out: Path = FONTS) -> list[Path]:
-    """Make every shipped subset from the full fonts anywhere below `sources`. Deterministic for the same sources."""
+    """Make every shipped subset from the full fonts anywhere below `sources`, and return the files."""
     out.mkdir(parents=True, exist_ok=True)
     made = []
     for face in FACES.values():
@@ -41,7 +41,7 @@ def make_all(sources: Path, out: Path = FONTS) -> list[Path]:
 
 
 def make(face: Face, weight: Weight, sources: Path) -> bytes:
-    """One shipped subset: the everyday characters of the script, no hinting, the face's own family name."""
+    """Return one shipped subset: the everyday characters of the script, without hinting, under its own family name."""
     source = _find(sources, face.source.format(weight.title()))
     font = TTFont(source, fontNumber=face.number)
     font = _subset(font, _everyday(face, weight), features=_features(face))
@@ -59,10 +59,10 @@ def _everyday(face: Face, weight: Weight) -> set[int]:
         # Latin with all its accents, Greek, spaces, punctuation, super- and subscripts, currencies, letter-like signs.
         return _ranges((0x20, 0x24F), (0x300, 0x3FF), (0x1E00, 0x1EFF), (0x2000, 0x20BF), (0x2100, 0x214F))
     if face is ARABIC:
-        # Arabic for all its languages, the presentation forms left out: shaping makes them.
+        # Arabic for all its languages. Shaping makes the presentation forms.
         return _ranges((0x20, 0x20), (0x600, 0x6FF), (0x750, 0x77F), (0x200C, 0x200F))
-    # Punctuation, kana and full-width forms, and the ideographs of the national standard: both its levels (6,763 in GB
-    # 2312, 6,355 in JIS X 0208) in regular, and in bold its first level, of the characters in everyday use.
+    # Punctuation, kana, full-width forms and the ideographs of the national standard: in regular both levels (6,763 in
+    # GB 2312, 6,355 in JIS X 0208), in bold the first level, the characters in everyday use.
     codec = "gb2312" if face is CHINESE else "euc_jp"
     last = 0xFE if weight == "regular" else 0xD7 if face is CHINESE else 0xCF
     standard = {
@@ -72,21 +72,21 @@ def _everyday(face: Face, weight: Weight) -> set[int]:
 
 
 def _features(face: Face) -> list[str]:
-    """What pages and charts use: all else that a font can do is work for every build, which cuts it again."""
+    """Return the layout features that pages and charts use. Others would slow every build, which subsets the font."""
     if face in (CHINESE, JAPANESE):
-        # Forms for vertical writing, other regions and other widths would double the font; its kerning is for Latin.
-        # By halt, browsers close the gap between two marks of punctuation.
+        # Forms for vertical writing, other regions and other widths would double the font; the kerning is for Latin.
+        # Browsers close the gap between two punctuation marks with halt.
         return ["ccmp", "halt"]
     # Small capitals, fractions and other alternates would double the Latin font.
     return ["calt", "ccmp", "kern", "liga", "locl", "mark", "mkmk", "tnum", "fina", "init", "isol", "medi", "rlig"]
 
 
 GRID = 400
-"""Units of an em in the Chinese and Japanese fonts: 1/25 of a pixel in text of 16, and a third less to load."""
+"""Units per em in the Chinese and Japanese fonts: 1/25 of a pixel in text of 16 pixels, and a third less to load."""
 
 
 def _simplify(font: TTFont) -> None:
-    """Outlines with quadratic curves on a coarser grid: they compress better, and are cut ten times as fast."""
+    """Convert outlines to quadratic curves on a coarser grid: smaller when compressed, and subset ten times as fast."""
     glyphs, order = font.getGlyphSet(), font.getGlyphOrder()
     outlines = newTable("glyf")
     outlines.glyphOrder, outlines.glyphs = order, {}
@@ -104,7 +104,7 @@ def _simplify(font: TTFont) -> None:
     scale_upem(font, GRID)
     for name, glyph in outlines.glyphs.items():
         glyph.recalcBounds(outlines)
-        font["hmtx"][name] = (font["hmtx"][name][0], glyph.xMin)  # where it begins: another number would move it
+        font["hmtx"][name] = (font["hmtx"][name][0], glyph.xMin)  # any other bearing would move the glyph
 
 
 _NO_PROGRAMS = (
@@ -112,7 +112,7 @@ _NO_PROGRAMS = (
     *("maxSizeOfInstructions", "maxComponentElements", "maxComponentDepth", "maxPoints", "maxContours"),
     *("maxCompositePoints", "maxCompositeContours"),
 )
-"""What a font with such outlines has to tell of; the bounds among them are computed when it is saved."""
+"""Fields that the maxp table of TrueType outlines must have. Saving the font computes the bounds among them."""
 
 
 def _ranges(*bounds: tuple[int, int]) -> set[int]:
@@ -127,14 +127,14 @@ def _decode(codec: str, lead: int, trail: int) -> list[int]:
 
 
 def _find(sources: Path, name: str) -> Path:
-    found = sorted(sources.rglob(name))
-    if not found:
+    paths = sorted(sources.rglob(name))
+    if not paths:
         raise AtlasError(
             f"{name} is not below this folder",
             where=str(sources),
             remedy="install the full fonts (Debian: apt install fonts-noto-core fonts-noto-cjk) and name their folder",
         )
-    return found[0]
+    return paths[0]
 
 
 def _subset(font: TTFont, codes: Iterable[int], features: list[str]) -> TTFont:
@@ -152,7 +152,7 @@ def _subset(font: TTFont, codes: Iterable[int], features: list[str]) -> TTFont:
 
 
 def _graft(font: TTFont, donor: TTFont, symbols: str) -> None:
-    """Copy the glyphs of `symbols` from `donor` into `font`, both with TrueType outlines, on the same grid."""
+    """Copy the glyphs of `symbols` from `donor` into `font`, both with TrueType outlines on the same grid."""
     scale = font["head"].unitsPerEm / donor["head"].unitsPerEm
     if scale != 1:
         raise AtlasError(
@@ -174,7 +174,7 @@ def _graft(font: TTFont, donor: TTFont, symbols: str) -> None:
 
 
 def _rename(font: TTFont, face: Face, weight: Weight) -> None:
-    """Give the subset its own name: it is not the original, and no installed font may be taken for it."""
+    """Give the subset its own name, so that it is not confused with the original or an installed font."""
     names: Any = font["name"]
     texts = {1: face.family, 2: weight.title(), 3: f"{face.family} {weight}", 4: f"{face.family} {weight}".title()}
     for number, text in {**texts, 6: f"{face.family.replace(' ', '')}-{weight.title()}"}.items():
@@ -185,6 +185,6 @@ def _rename(font: TTFont, face: Face, weight: Weight) -> None:
 if __name__ == "__main__":
     try:
         for path in make_all(Path(sys.argv[1] if len(sys.argv) > 1 else "/usr/share/fonts")):
-            print(f"{path.name}: {path.stat().st_size:,} bytes")  # noqa: T201  # a command line speaks
+            print(f"{path.name}: {path.stat().st_size:,} bytes")  # noqa: T201  # a command line
     except AtlasError as error:
         sys.exit(str(error))

@@ -1,79 +1,17 @@
-"""A `Plot`, all words and numbers decided, becomes SVG bytes: what a chart looks like, and nothing of what it means.
-
-Everything is placed in pixels of a canvas `WIDTH` wide, so that no two texts can meet, and mirrored as a whole for
-right-to-left languages. The same plot gives the same bytes on every machine: own fonts, text as paths. Matplotlib sets
-the text, Arabic too; the few shapes there are need no more of it, and are written in a tenth of its time.
-
-    python -m pytest tests/generator/figures/test_plot.py
-"""
+"""Draws a `Plot`, whose words and numbers are all decided, as SVG, placed so that no two texts overlap."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import product
-from pathlib import Path
-from string import ascii_lowercase
-from threading import RLock
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from matplotlib.ft2font import LoadFlags
-from matplotlib.path import Path as Shape
-from matplotlib.textpath import TextToPath
 from numpy.typing import NDArray
 
-from bench.errors import AtlasError
 from bench.statistics import statistics
-from generator.figures import fonts
-from generator.figures.svg import UNITS, Drawing, Letter, Segment, Text, outline
-from generator.languages import typography
-from generator.languages.typography import LEFT_TO_RIGHT_MARK, RIGHT_TO_LEFT_MARK
-
-WIDTH = 480
-"""Of every chart, in pixels. On a phone of 390 pixels text of size `SMALL` is still shown at more than ten pixels."""
-
-LABEL = 16.0
-SMALL = 14.5
-
-Role = Literal["text", "muted", "grid", "zero", "eager", "compiled", "first", "second", "third", "fourth", "fifth"]
-
-LIGHT: dict[Role, str] = {
-    "text": "#16202a",
-    "muted": "#4a5764",
-    "grid": "#dfe4e9",
-    "zero": "#6b7885",
-    "eager": "#0072b2",
-    "compiled": "#d55e00",
-    "first": "#a36fc4",
-    "second": "#7a3f9d",
-    "third": "#4b1b69",
-    "fourth": "#9a4f78",
-    "fifth": "#612746",
-}
-"""Eager is blue and compiled is orange wherever they appear (after Okabe and Ito: told apart by colour-blind readers).
-Batch sizes are steps of one purple, and have a shape each as well."""
-
-DARK: dict[Role, str] = {
-    "text": "#e3e9ef",
-    "muted": "#a9b5c1",
-    "grid": "#293845",
-    "zero": "#8a97a4",
-    "eager": "#56b4e9",
-    "compiled": "#e69f00",
-    "first": "#9d6cc0",
-    "second": "#c49ae0",
-    "third": "#ecd9fb",
-    "fourth": "#cf8db0",
-    "fifth": "#f3cfe0",
-}
-"""What takes the place of each colour on a dark page."""
-
-BACKGROUNDS = {"light": "#ffffff", "dark": "#111a22"}
-"""Of the pages. The charts themselves are transparent."""
+from generator.figures.canvas import LABEL, SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
 
 SHAPES = ("o", "s", "D", "^", "v")
 STEPS: tuple[Role, ...] = ("first", "second", "third", "fourth", "fifth")
@@ -81,7 +19,7 @@ STEPS: tuple[Role, ...] = ("first", "second", "third", "fourth", "fifth")
 
 @dataclass(frozen=True)
 class Mark:
-    """One value of a row, its interval where known, and how the chart writes it. A doubtful one has a hollow dot."""
+    """One value of a row, its interval if known, and its label. A doubtful value has a hollow dot."""
 
     value: float
     text: str = ""
@@ -91,8 +29,8 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of a plot: a mark per series (None where there is no figure), and words in place of what is missing."""
+class PlotRow:
+    """One row of a plot: a mark per series (None without a figure), and a note in place of what is missing."""
 
     label: str
     marks: tuple[Mark | None, ...]
@@ -103,7 +41,7 @@ class Line:
 class Panel:
     """Rows under one heading."""
 
-    rows: tuple[Line, ...]
+    rows: tuple[PlotRow, ...]
     title: str = ""
 
 
@@ -111,10 +49,10 @@ class Panel:
 class Plot:
     """One chart.
 
-    ``bars``: bars from zero, one per series, side by side. ``dots``: the marks of a row as dots on one line, for log
-    scales and for several series. ``change``: one bar from zero in the colour of the winner, which is compiled below
-    zero and eager above, and grey where they do not clearly differ. ``strip``: all marks of a row as a swarm, in the
-    same colours; the first one is their median and carries its text.
+    ``bars``: bars from zero, one per series, side by side. ``dots``: the marks of a row as dots on one line, for
+    logarithmic scales and several series. ``change``: one bar from zero in the colour of the faster variant (compiled
+    below zero, eager above it), grey where they do not clearly differ. ``strip``: all marks of a row as a swarm in
+    these colours; the first mark is the median and carries its text.
     """
 
     kind: Literal["bars", "dots", "change", "strip"]
@@ -122,170 +60,22 @@ class Plot:
     right_to_left: bool
     panels: tuple[Panel, ...]
     legend: tuple[tuple[str, Role], ...]
-    axis: str  # what the numbers along it are
+    axis: str  # title
     ticks: tuple[tuple[float, str], ...]
     log: bool = False
     shapes: bool = False  # each entry of the legend has a shape as well as a colour
 
 
-# ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def darken(svg: bytes) -> bytes:
-    """The chart for a dark page: the same drawing in other colours."""
-    dark = {LIGHT[role].encode(): DARK[role].encode() for role in LIGHT}
-    return re.sub(rb"#[0-9a-f]{6}", lambda match: dark.get(match[0], match[0]), svg)
-
-
-def contrast(first: str, second: str) -> float:
-    """The contrast ratio of two colours, as WCAG defines it."""
-    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    channels = np.array([int(colour[start : start + 2], 16) for start in (1, 3, 5)]) / 255
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return float(linear @ (0.2126, 0.7152, 0.0722))
-
-
-# ── Text ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_SETTING = RLock()
-"""Matplotlib's fonts hold one text at a time."""
-
-_EM = 100
-"""Pixels: texts are set once for all sizes, without hints for any of them."""
-
-_SHAPES: dict[str, str] = {}
-"""The outlines of letters, by the name of their font and their number in it: as many as there are in the fonts."""
-
-
-_NUMERAL = re.compile(r"[0-9.,%−+×]{2,}")
-"""Characters that stand side by side, whatever their neighbours: most texts of charts, and quickly set."""
-
-
-def _parts(text: str) -> list[str]:
-    """What is set by itself, side by side: from the right where the first part begins with the mark of that."""
-    if _NUMERAL.fullmatch(text):
-        return list(text)
-    if LEFT_TO_RIGHT_MARK in text and not typography.FROM_THE_RIGHT.search(text):
-        return [text]
-    return typography.parts(text)  # a chart has few words that no other has
-
-
-def text_width(text: str, language: str, size: float, *, bold: bool = False) -> float:
-    """The width of `text` in pixels."""
-    return _width(text, language, bold) * size / _EM
-
-
-@lru_cache(maxsize=8192)
-def _width(text: str, language: str, bold: bool) -> float:  # a part of the key
-    if len(parts := _parts(text)) > 1:
-        return sum(_width(part, language, bold) for part in parts)
-    if typography.FROM_THE_RIGHT.search(text):  # so that the mark, which comes first, stands where all of it ends
-        return max(start for _, start, _ in _set(*parts, language, bold))
-    if len(text) > 1:
-        *_, (_, start, _) = letters = _set(text, language, bold)
-        if len(letters) == len(text):  # no two in one, and so the last is as wide as it is alone
-            return start + _width(text[-1], language, bold)
-    with _SETTING:  # this takes as long as all of `_set`
-        font = fonts.drawing_font(language, _EM, bold=bold)
-        font.set_text(text, flags=LoadFlags.NO_HINTING)
-        return float(font.get_width_height()[0] / 64)
-
-
-@lru_cache(maxsize=8192)
-def _written(text: str, language: str, bold: bool) -> Text:
-    scale = UNITS / _EM
-    placed = [(_short(name), name, round(x * scale), round(y * scale)) for name, x, y in _placed(text, language, bold)]
-    return Text.of(
-        (Letter(short, x, y) for short, _, x, y in placed), {short: _SHAPES[name] for short, name, *_ in placed}
-    )
-
-
-def _short(name: str) -> str:
-    """Of a letter, from that of its font and its number in it: a chart has hundreds, and is a sixth smaller."""
-    font, _, number = name.rpartition("-")
-    return f"{_FONTS[font]}{number}"
-
-
-_FONTS = {
-    f"{face.family.replace(' ', '')}-{weight.title()}": letter
-    for (face, weight), letter in zip(product(fonts.FACES.values(), fonts.WEIGHTS), ascii_lowercase, strict=False)
-}
-"""A letter for each font."""
-
-
-def _placed(text: str, language: str, bold: bool) -> Iterator[tuple[str, float, float]]:
-    """The letters of a text, and where each stands in pixels; their outlines are in `_SHAPES` then."""
-    if len(parts := _parts(text)) <= 1:
-        yield from _set("".join(parts), language, bold)
-        return
-    start = 0.0
-    for part in reversed(parts) if parts[0].startswith(RIGHT_TO_LEFT_MARK) else parts:
-        yield from ((name, start + x, y) for name, x, y in _placed(part, language, bold))
-        start += _width(part, language, bold)
-
-
-@lru_cache(maxsize=1024)
-def _set(text: str, language: str, bold: bool) -> tuple[tuple[str, float, float], ...]:
-    scale = UNITS / _EM
-    known: Any = _SHAPES  # which names are in it is all that is asked
-    with _SETTING:
-        font = fonts.drawing_font(language, _EM, bold=bold)
-        placed, new, _ = TextToPath().get_glyphs_with_font(font, text, known, return_new_glyphs_only=True)
-        for name, (points, codes) in new.items():
-            _SHAPES[name] = outline(_segments(Shape(points * scale, codes)), 0)
-    return tuple((name, x, y) for name, x, y, _ in placed)
-
-
-def _segments(shape: Shape) -> Iterator[Segment]:
-    commands = {Shape.MOVETO: "M", Shape.LINETO: "L", Shape.CURVE3: "Q", Shape.CURVE4: "C", Shape.CLOSEPOLY: "z"}
-    for points, code in shape.iter_segments(simplify=False):
-        yield commands[code], points.tolist()
-
-
-_IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]|[·†]")
-
-
-def _from_the_right(text: str) -> str:
-    """Words, facts and marks that follow each other from the right, even where the first of them is Latin."""
-    return f"{RIGHT_TO_LEFT_MARK}{text}" if _IN_SEQUENCE.search(text) else text
-
-
-def check_glyphs(texts: Iterable[str]) -> None:
-    """Raise `AtlasError` naming the characters that no shipped font has."""
-    if missing := sorted(set[str]().union(*texts) - _drawable()):
-        names = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing)
-        raise AtlasError(
-            f"no font of the charts has {names}",
-            where="generator/fonts",
-            remedy="use other words, or widen the character sets in generator/figures/make_fonts.py, and run that",
-        )
-
-
-@cache
-def _drawable() -> frozenset[str]:
-    return frozenset[str]().union(*(fonts.coverage(language) for language in fonts.FACES))
-
-
-# ── Drawing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Drawing ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def draw(plot: Plot) -> bytes:
-    """The plot as SVG in the colours of a light page. Raises `AtlasError` where a font lacks a character."""
+    """Return the plot as SVG in the colours of a light page. Raises `AtlasError` if the fonts lack a character."""
     return compose(plot).drawing.svg()
 
 
-def program() -> bytes:
-    """What draws: a drawing that is kept is made anew when this changes."""
-    here = Path(__file__)
-    return b"".join(file.read_bytes() for file in (here, here.with_name("svg.py"), Path(statistics.__file__)))
-
-
 def compose(plot: Plot) -> Canvas:
-    """The plot, drawn."""
+    """Draw the plot on a canvas."""
     check_glyphs(_texts(plot))
     layout = _Layout.of(plot)
     canvas = Canvas(plot.language, layout.height, mirrored=plot.right_to_left)
@@ -307,82 +97,6 @@ def _texts(plot: Plot) -> Iterator[str]:
             yield from (row.label, row.note, *(mark.text for mark in row.marks if mark))
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A text where it stands: its left end, the middle of its letters, its width and size."""
-
-    text: str
-    x: float
-    y: float
-    width: float
-    size: float
-
-
-class Canvas:
-    """Places shapes by pixels from the top and from where the language starts to read."""
-
-    def __init__(self, language: str, height: float, *, mirrored: bool) -> None:
-        self.language = language
-        self.mirrored = mirrored
-        self.drawing = Drawing(WIDTH, math.ceil(height))
-        self.texts: list[Placed] = []
-
-    def text(self, x: float, y: float, text: str, role: Role = "text", size: float = LABEL, **how: Any) -> None:
-        """Text with its middle at `y`; `side` says which end of it is at `x`."""
-        if not text:
-            return
-        bold = how.get("bold", False)
-        width = text_width(text, self.language, size, bold=bold)
-        before = {"start": 0.0, "end": width}.get(how.get("side", "start"), width / 2)
-        left = self._x(x) - (width - before if self.mirrored else before)
-        written = _written(_from_the_right(text) if self.mirrored else text, self.language, bold)
-        self.drawing.text(3, left, y + 0.36 * size, size, LIGHT[role], written)
-        self.texts.append(Placed(text, left, y, width, size))
-
-    def bar(self, x: float, y: float, width: float, height: float, role: Role) -> None:
-        """A rectangle from `x` on, its middle at `y`."""
-        left = min(self._x(x), self._x(x + width))
-        self.drawing.rectangle(2, left, y - height / 2, abs(width), height, LIGHT[role])
-
-    def line(
-        self, x: float, y: float, to_x: float, to_y: float, role: Role, width: float = 1, layer: float = 1
-    ) -> None:
-        """A straight line."""
-        self.drawing.path(layer, [(self._x(x), y), (self._x(to_x), to_y)], _stroke(role, width))
-
-    def curve(self, points: Sequence[tuple[float, float]], role: Role, width: float, *, dashed: bool = False) -> None:
-        """Straight lines from point to point."""
-        style = f'stroke-dasharray="{4 * width:g} {2 * width:g}"' if dashed else 'stroke-linecap="square"'
-        self.drawing.path(3, [(self._x(x), y) for x, y in points], f"{_stroke(role, width)} {style}")
-
-    def dot(self, x: float, y: float, role: Role, size: float = 12, shape: str = "o", *, hollow: bool = False) -> None:
-        """A mark of `size` pixels."""
-        edge = 2.0
-        paint = _stroke(role, edge) if hollow else f'fill="{LIGHT[role]}"'
-        radius = (size - edge if hollow else size) / 2
-        if shape == "o":
-            self.drawing.circle(4, self._x(x), y, radius, paint)
-            return
-        corners = [(self._x(x) + radius * right, y + radius * down) for right, down in _CORNERS[shape]]
-        self.drawing.path(4, corners, paint, closed=True)
-
-    def _x(self, x: float) -> float:
-        return WIDTH - x if self.mirrored else x
-
-
-def _stroke(role: Role, width: float) -> str:
-    return f'fill="none" stroke="{LIGHT[role]}" stroke-width="{width:g}"'
-
-
-_CORNERS = {
-    "s": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
-    "D": ((0, -math.sqrt(2)), (math.sqrt(2), 0), (0, math.sqrt(2)), (-math.sqrt(2), 0)),
-    "^": ((0, -1), (1, 1), (-1, 1)),
-    "v": ((0, 1), (-1, -1), (1, -1)),
-}
-"""Of the shapes that have corners, in halves of their size, to the right and down."""
-
-
 # ── Layout ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _GAP = 10.0
@@ -400,20 +114,20 @@ _SWARM_LANES = 2  # on each side of the line
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where things are: a value, or its logarithm, lies at ``origin + scale · value``; the plot begins at `start`."""
+    """Positions: a value, or its logarithm, lies at ``origin + scale · value``. The plot area begins at `start`."""
 
     start: float
     origin: float
     scale: float
     log: bool
-    stacked: bool  # labels stand above their rows, being too long to stand beside them
+    stacked: bool  # labels are too long to stand beside their rows, and stand above them
     pitch: float
     top: float
     height: float
 
     @classmethod
     def of(cls, plot: Plot) -> _Layout:
-        """Fit labels, values and legend of `plot` into its width."""
+        """Fit the labels, values and legend of a plot into `WIDTH`."""
         rows = [row for panel in plot.panels for row in panel.rows]
         label = max((_label_width(plot, row) for row in rows), default=0.0)
         stacked = label > _MAX_LABEL_SHARE * WIDTH
@@ -427,12 +141,12 @@ class _Layout:
         return cls(start, origin, scale, plot.log, stacked, pitch, top, height)
 
     def x(self, value: float) -> float:
-        """Where a value is."""
+        """Return the position of a value."""
         return self.origin + self.scale * (math.log(value) if self.log else value)
 
     @property
     def edge(self) -> float:
-        """Where words stand in place of marks: at zero, or at the start of a scale without zero."""
+        """The position of a note in place of marks: at zero, or at the start of a scale without zero."""
         return self.start if self.log else self.x(0)
 
 
@@ -442,7 +156,7 @@ def _title_height(plot: Plot, panel: Panel) -> float:
 
 
 def _wrapped(text: str, language: str, size: float, *, bold: bool = False) -> list[str]:
-    """The text in lines of at most `WIDTH`, as far as spaces allow."""
+    """Break the text at spaces into lines of at most `WIDTH`, if it has enough spaces."""
     if text and text_width(text, language, size, bold=bold) <= WIDTH:
         return [text]
     lines: list[str] = []
@@ -455,17 +169,17 @@ def _wrapped(text: str, language: str, size: float, *, bold: bool = False) -> li
     return lines
 
 
-def _label_width(plot: Plot, row: Line) -> float:
+def _label_width(plot: Plot, row: PlotRow) -> float:
     below = text_width(row.note, plot.language, SMALL) if plot.kind == "strip" else 0.0
     return max(text_width(row.label, plot.language, LABEL), below)
 
 
 End = tuple[float, float]
-"""A value that must find place, and the pixels of text beyond it."""
+"""A value that must fit into the plot, and the pixels of text beyond it."""
 
 
-def _ends(plot: Plot, rows: Sequence[Line]) -> tuple[list[End], list[End]]:
-    """What must find place towards the start and towards the end of the scale."""
+def _ends(plot: Plot, rows: Sequence[PlotRow]) -> tuple[list[End], list[End]]:
+    """Return what must fit towards the start and towards the end of the scale."""
     lows: list[End] = [] if plot.log else [(0.0, 0.0 if plot.kind == "bars" else _DOT)]
     highs: list[End] = [] if plot.log else [(0.0, _DOT + 4)]
     for row in rows:
@@ -479,20 +193,20 @@ def _ends(plot: Plot, rows: Sequence[Line]) -> tuple[list[End], list[End]]:
     return lows, highs
 
 
-def _note_width(plot: Plot, row: Line) -> float:
-    """Of the words beyond the dots of a row that lacks some."""
-    is_told = plot.kind == "dots" and row.note and any(row.marks) and not all(row.marks)
-    return _NOTE_GAP + text_width(row.note, plot.language, SMALL) if is_told else 0.0
+def _note_width(plot: Plot, row: PlotRow) -> float:
+    """Return the width of the note beyond the dots of a row that lacks some."""
+    is_shown = plot.kind == "dots" and row.note and any(row.marks) and not all(row.marks)
+    return _NOTE_GAP + text_width(row.note, plot.language, SMALL) if is_shown else 0.0
 
 
 def _reach(mark: Mark) -> tuple[float, float]:
-    """From where to where a mark and its interval go."""
+    """Return the least and the largest value of a mark and its interval."""
     ends = [end for end in (mark.value, mark.low, mark.high) if math.isfinite(end)]
     return min(ends), max(ends)
 
 
 def _fit(start: float, lows: Sequence[End], highs: Sequence[End], *, log: bool) -> tuple[float, float]:
-    """Origin and the largest scale with which every end and the text beyond it lie between `start` and `WIDTH`."""
+    """Return the origin, and the largest scale at which all ends and their texts lie between `start` and `WIDTH`."""
     if not (lows and highs):
         return start, 1.0
     (low, low_room), (high, high_room) = _outermost(lows), _outermost(highs)
@@ -505,9 +219,10 @@ def _fit(start: float, lows: Sequence[End], highs: Sequence[End], *, log: bool) 
 
 
 def _outermost(ends: Sequence[End]) -> NDArray[np.float64]:
-    """Values and rooms of the ends that can decide: of those with the same room, no other than the two outermost.
+    """Return the values and text widths of the ends that can limit the scale, shape (ends, 2).
 
-    Each low end is held against each high one, and a chart may have tens of thousands.
+    Of the ends with equal text width these are the two outermost. `_fit` compares each low end with each high one, and
+    a chart may have tens of thousands of ends.
     """
     by_room: dict[float, End] = {}
     for value, room in ends:
@@ -517,7 +232,7 @@ def _outermost(ends: Sequence[End]) -> NDArray[np.float64]:
 
 
 def _legend_lines(plot: Plot) -> list[list[tuple[float, str, Role, str]]]:
-    """Entries of the legend with their place, wrapped to the width: x, text, colour, shape."""
+    """Return the lines of the legend, which wraps at `WIDTH`. An entry is its x, text, colour and shape."""
     lines: list[list[tuple[float, str, Role, str]]] = [[]]
     x = 0.0
     for position, (text, role) in enumerate(plot.legend):
@@ -578,7 +293,7 @@ def _draw_axis(canvas: Canvas, plot: Plot, layout: _Layout, y: float) -> None:
         canvas.text(start, y + 14 + 24 + _LEGEND_LINE * number, line, "muted", SMALL)
 
 
-def _draw_bars(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_bars(canvas: Canvas, plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     bar = _BAR + 1
     for position, (mark, (_, role)) in enumerate(zip(row.marks, plot.legend, strict=True)):
         y = middle + (position - (len(row.marks) - 1) / 2) * bar
@@ -593,7 +308,7 @@ def _draw_bars(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: f
 
 
 def _draw_interval(canvas: Canvas, layout: _Layout, mark: Mark, y: float) -> float:
-    """An error bar, where the interval is known and finite; returns where mark and interval end."""
+    """Draw an error bar if the interval is known and finite. Return where the mark and its interval end."""
     if not (math.isfinite(mark.low) and math.isfinite(mark.high)):
         return layout.x(mark.value)
     low, high = layout.x(mark.low), layout.x(mark.high)
@@ -603,7 +318,7 @@ def _draw_interval(canvas: Canvas, layout: _Layout, mark: Mark, y: float) -> flo
     return max(high, layout.x(mark.value))
 
 
-def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     marks = [
         (mark, role, shape)
         for mark, (_, role), shape in zip(row.marks, plot.legend, _shapes(plot), strict=False)
@@ -617,7 +332,8 @@ def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: Line, middle: f
     for mark, role, shape in marks:
         canvas.dot(layout.x(mark.value), middle, role, _DOT, shape, hollow=mark.doubtful)
         _draw_interval(canvas, layout, mark, middle)
-    first, last = min(marks, key=lambda each: each[0].value)[0], max(marks, key=lambda each: each[0].value)[0]
+    known = [mark for mark, _, _ in marks]
+    first, last = (choose(known, key=lambda mark: mark.value) for choose in (min, max))
     left = min(layout.x(_reach(mark)[0]) for mark, _, _ in marks)
     right = max(*(layout.x(_reach(mark)[1]) for mark, _, _ in marks), max(xs) + _DOT / 2) + 5
     if first.text and len(marks) > 1:
@@ -633,10 +349,10 @@ def _shapes(plot: Plot) -> Sequence[str]:
     return SHAPES if plot.shapes else ("o",) * len(plot.legend)
 
 
-def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     (mark,) = row.marks
     if mark is None:
-        # The words stand on the side of zero that has more room.
+        # The note stands on the side of zero that has more room.
         after = WIDTH - layout.x(0) > layout.x(0) - layout.start
         canvas.text(
             layout.x(0) + (8 if after else -8), middle, row.note, "muted", SMALL, side="start" if after else "end"
@@ -653,12 +369,12 @@ def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle
 
 
 def winner(mark: Mark) -> Role:
-    """Whose colour a change has: grey where there is no clear difference."""
+    """Return the colour of a change: that of the faster variant, grey where they do not clearly differ."""
     roles: dict[int, Role] = {-1: "compiled", 0: "zero", 1: "eager"}
     return roles[statistics.direction(mark.value, mark.low, mark.high)]
 
 
-def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:
+def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     median, *marks = row.marks
     if not layout.stacked:
         canvas.text(0, middle + 11, row.note, "muted", SMALL)
@@ -675,7 +391,7 @@ def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle:
 
 
 def _lanes(xs: Sequence[float], size: float) -> list[int]:
-    """A lane for each of the sorted `xs`, so that dots of `size` pixels do not touch while there are lanes left."""
+    """Return a lane for each of the sorted `xs`, so that dots of `size` pixels do not touch while lanes are free."""
     order = sorted(range(-_SWARM_LANES, _SWARM_LANES + 1), key=lambda lane: (abs(lane), lane))
     last = dict.fromkeys(order, -math.inf)
     lanes = []

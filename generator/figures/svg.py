@@ -1,10 +1,8 @@
-"""A drawing as SVG: shapes placed in pixels from the top left corner, and text as outlines of our own fonts.
+"""Writes drawings as SVG: shapes in pixels from the top left corner, and text as outlines of our own fonts.
 
-Shapes enter, bytes leave, the same on every machine. Each letter is outlined once in a drawing, and two decimals of a
-pixel are more than a screen shows. Attributes say what styles could: a host's Content-Security-Policy may apply to a
-drawing that is opened by itself, and admits no style within it.
-
-    python -m pytest tests/generator/figures/test_svg.py
+The same shapes give the same bytes on every machine. A drawing holds each outline once, and rounds to two decimals of
+a pixel, more than screens show. It has attributes instead of styles: when it is opened by itself, the host's
+Content-Security-Policy may forbid styles within it.
 """
 
 from __future__ import annotations
@@ -14,15 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 UNITS = 400
-"""Of letters in an em: 1/25 of a pixel in a text of 16."""
+"""Units per em in the positions of letters: 1/25 of a pixel in text of 16 pixels."""
 
 Segment = tuple[str, Sequence[float]]
-"""A step of an outline, M, L, Q or C and its points, x before y; or z, which leads back to where it began."""
+"""A step of an outline: M, L, Q or C with the coordinates of its points, or z, which closes the outline."""
 
 
 @dataclass(frozen=True)
 class Letter:
-    """One shape of a font, named after it, and where it stands in a text, in `UNITS` from its start, upwards."""
+    """A glyph by its SVG id, and its position in a text: `UNITS` from the start, and upwards."""
 
     name: str
     x: int
@@ -31,21 +29,21 @@ class Letter:
 
 @dataclass(frozen=True)
 class Text:
-    """Letters that follow each other, written; `shapes` has the outline of each."""
+    """A line of text as SVG. `shapes` has the outline of each glyph by its id."""
 
     written: str
     shapes: Mapping[str, str]
 
     @classmethod
     def of(cls, letters: Iterable[Letter], shapes: Mapping[str, str]) -> Text:
-        """`shapes` has the outlines of at least these, "" where nothing shows."""
+        """Place letters. `shapes` has at least their outlines, "" for those without one, such as spaces."""
         shown = [letter for letter in letters if shapes[letter.name]]
-        uses = (f'<use xlink:href="#{each.name}"{_place(each)}/>' for each in shown)
+        uses = (f'<use xlink:href="#{letter.name}"{_place(letter)}/>' for letter in shown)
         return cls("".join(uses), {letter.name: shapes[letter.name] for letter in shown})
 
 
 class Drawing:
-    """Shapes in layers; within a layer the later ones lie above."""
+    """Shapes in layers. Within a layer, later shapes cover earlier ones."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
@@ -53,22 +51,22 @@ class Drawing:
         self._letters: dict[str, str] = {}
 
     def rectangle(self, layer: float, left: float, top: float, width: float, height: float, fill: str) -> None:
-        """A filled one."""
+        """Add a filled rectangle."""
         place = (f'{name}="{_text(value, 2)}"' for name, value in zip("xy", (left, top), strict=True))
         size = f'width="{_text(width, 2)}" height="{_text(height, 2)}"'
         self._add(layer, f'<rect {" ".join(place)} {size} fill="{fill}"/>')
 
     def circle(self, layer: float, x: float, y: float, radius: float, paint: str) -> None:
-        """One with the attributes `paint`."""
+        """Add a circle with the attributes `paint`."""
         self._add(layer, f'<circle cx="{_text(x, 2)}" cy="{_text(y, 2)}" r="{_text(radius, 2)}" {paint}/>')
 
     def path(self, layer: float, points: Iterable[tuple[float, float]], paint: str, *, closed: bool = False) -> None:
-        """Straight lines from point to point, with the attributes `paint`."""
+        """Add straight lines from point to point, with the attributes `paint`."""
         segments: list[Segment] = [("L" if number else "M", point) for number, point in enumerate(points)]
         self._add(layer, f'<path d="{outline([*segments, *([("z", ())] if closed else ())], 2)}" {paint}/>')
 
     def text(self, layer: float, x: float, y: float, size: float, fill: str, text: Text) -> None:
-        """Letters from `x` on, their baseline at `y`."""
+        """Add text that begins at `x`, with its baseline at `y`."""
         self._letters.update(text.shapes)
         scale = f"{size / UNITS:.6g}".lstrip("0")
         moved = f"translate({_joined((_text(x, 2), _text(y, 2)))}) scale({scale} -{scale})"
@@ -78,9 +76,9 @@ class Drawing:
         self._shapes.append((layer, shape))
 
     def svg(self) -> bytes:
-        """All of it."""
+        """Return the drawing as an SVG file."""
         letters = "".join(f'<path id="{name}" d="{shape}"/>' for name, shape in self._letters.items())
-        shapes = "".join(shape for _, shape in sorted(self._shapes, key=lambda each: each[0]))
+        shapes = "".join(shape for _, shape in sorted(self._shapes, key=lambda entry: entry[0]))
         return (
             '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
             f' width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
@@ -89,10 +87,10 @@ class Drawing:
 
 
 def height(svg: bytes) -> int:
-    """Of a `Drawing`, in pixels."""
-    found = re.search(rb' height="(\d+)"', svg)
-    assert found, "a drawing begins with its size"
-    return int(found[1])
+    """Return the height in pixels of a `Drawing` as SVG."""
+    match = re.search(rb' height="(\d+)"', svg)
+    assert match, "a drawing begins with its size"
+    return int(match[1])
 
 
 def _place(letter: Letter) -> str:
@@ -100,7 +98,7 @@ def _place(letter: Letter) -> str:
 
 
 def outline(segments: Iterable[Segment], decimals: int) -> str:
-    """The data of a path relative to the point before, rounded where that is, so that errors do not add up."""
+    """Return the data of a path, each point relative to the rounded one before, so that errors do not add up."""
     parts: list[str] = []
     before = ""
     start = at = (0.0, 0.0)
@@ -122,7 +120,7 @@ def outline(segments: Iterable[Segment], decimals: int) -> str:
 
 
 def _straight(moves: list[str]) -> tuple[str, list[str]]:
-    """A line, by its shortest name."""
+    """Return the shortest command for a line, and its arguments."""
     x, y = moves
     return ("h", [x]) if y == "0" else ("v", [y]) if x == "0" else ("l", moves)
 
@@ -135,5 +133,5 @@ def _text(number: float, decimals: int) -> str:
 
 
 def _joined(numbers: Iterable[str]) -> str:
-    """With a space only where the next number has no sign."""
+    """Join numbers, with a space only before those without a sign."""
     return " ".join(numbers).replace(" -", "-")

@@ -1,9 +1,4 @@
-"""How fast the guide is built, beside other builders, as a page of its own shows it.
-
-A `bench.records.build_times.BuildTimes` and the words of a language enter; tables leave.
-
-    python -m pytest tests/generator/pages/test_build_times.py
-"""
+"""Tables of how long the guide takes to build, compared with other builders, and to read its records."""
 
 from __future__ import annotations
 
@@ -16,8 +11,10 @@ ACTIONS = (*BUILDS, START, *EDITS)
 
 
 def builds(build_times: BuildTimes, words: Words, figure: Figure) -> str:
-    """A line for each size and action: one figure of each builder, and ours as a share of theirs. A server costs CPU
-    time and memory for longer than an edit takes, so that these are shown of builds alone."""
+    """Return a table with a line for each size and action: a figure of each builder, and the ratio of ours to it.
+
+    CPU time and memory are shown for builds only, since a server uses them for longer than an edit takes.
+    """
     gettext = words.language.gettext
     actions = ACTIONS if figure == "wall_s" else BUILDS
     headlines = {
@@ -31,7 +28,7 @@ def builds(build_times: BuildTimes, words: Words, figure: Figure) -> str:
         head += [_name(peer, words), gettext("Ratio (this guide ÷ the other)")]
     lines = [
         (
-            *_what(size, action, words),
+            *_heads(size, action, words),
             *_cells(build_times, action, size, figure, words),
         )
         for size in build_times.sizes(actions)
@@ -53,7 +50,7 @@ def _cells(build_times: BuildTimes, action: str, size: int, figure: Figure, word
 
 
 def loads(build_times: BuildTimes, words: Words) -> str:
-    """A line for each number of records, first and cached: time, CPU time and memory."""
+    """Return a table with a line for each number of records, first and cached: time, CPU time and memory."""
     gettext = words.language.gettext
     figures: tuple[Figure, ...] = ("wall_s", "cpu_s", "memory_gb")
     head = (
@@ -62,7 +59,7 @@ def loads(build_times: BuildTimes, words: Words) -> str:
     )
     lines = [
         (
-            *_what(size, action, words),
+            *_heads(size, action, words),
             *(_figure(build_times, OURS, action, size, figure, words) for figure in figures),
         )
         for size in build_times.sizes(LOADS)
@@ -71,7 +68,7 @@ def loads(build_times: BuildTimes, words: Words) -> str:
     return documents.table(gettext("Reading the records"), head, lines, build_times, words)
 
 
-def _what(size: int, action: str, words: Words) -> tuple[Cell, Cell]:
+def _heads(size: int, action: str, words: Words) -> tuple[Cell, Cell]:
     number = Cell(words.value(words.language.number(size)), str(size), "number")
     return number, Cell(words.say(_action(action, words)))
 
@@ -88,7 +85,7 @@ def _figure(build_times: BuildTimes, name: str, action: str, size: int, figure: 
 def _name(builder: str, words: Words) -> str:
     if builder == OURS:
         return str(words.language.gettext("This guide"))
-    names = {"static-i18n": "Material + static-\u2060i18n", "zensical": "Zensical"}  # no line ends at that hyphen
+    names = {"static-i18n": "Material + static-\u2060i18n", "zensical": "Zensical"}  # no line breaks at that hyphen
     return names.get(builder, builder)
 
 

@@ -1,22 +1,22 @@
-"""Should I compile? The records as a form that answers, and as the plain table that says the same without scripts.
+"""Should I compile? A form that answers from the records, and a plain table for readers without scripts.
 
-`Results` and the words of a language enter; HTML and the data of its script leave. The recommendation itself is
-computed in the browser, for the reader's number of calls: docs/assets/javascripts/recommend.js.
-
-    python -c "from generator import decision, load; print(decision.as_json(load.load()))"
+Takes `Results` and the words of a language. Returns HTML and the data of the script, which computes the recommendation
+for the reader's number of calls: docs/assets/javascripts/recommend.js.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import pandas as pd
+
 from bench.records.record import Status
 from generator.data.load import Results
-from generator.data.rows import Row, Rows, grouped
+from generator.data.selection import Row, records
 from generator.figures.markup import render
 from generator.figures.tables import Lines
 from generator.figures.words import Words, varying
@@ -32,11 +32,11 @@ model = %(auto_class)s.from_pretrained("%(checkpoint)s"%(dtype)s).to(device).eva
 with torch.inference_mode()%(autocast)s:
     outputs = model(**inputs)
 """
-"""What a reader pastes. `%(compile)s` is the line that compiles, with its newline, or nothing; `%(autocast)s` what the
-weights, then of float32, are cast by."""
+"""The code that readers paste. `%(compile)s` is the line that compiles, with its newline, or nothing; `%(autocast)s` is
+the autocast of float32 weights, or nothing."""
 
 CALLS = 1000
-"""What the form starts with."""
+"""The number of calls with which the form starts."""
 
 
 # ── Data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -44,19 +44,20 @@ CALLS = 1000
 
 @lru_cache(maxsize=2)
 def as_json(results: Results) -> str:
-    """The newest rows as the script reads them, one a line: what is unknown is null, never is the text "inf".
+    """Return the newest rows as the script reads them, one per line: unknown is null, and never is the text "inf".
 
     A figure with an interval is a list of value, low and high.
     """
-    rows = (json.dumps(_record(row, results), ensure_ascii=False, separators=(",", ":")) for row in results.newest_rows)
-    return "[\n" + ",\n".join(rows) + "\n]\n"
+    rows = (_record(row, is_doubtful=row["row"] in results.doubts) for row in records(results.newest))
+    texts = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    return "[\n" + ",\n".join(texts) + "\n]\n"
 
 
-def _record(row: Row, results: Results) -> dict[str, Any]:
+def _record(row: Row, *, is_doubtful: bool) -> dict[str, Any]:
     names = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "dynamic", "torch", "origin", "status")
     return {
         **{name: row[name] for name in names},
-        "doubtful": row["row"] in results.doubts,
+        "doubtful": is_doubtful,
         "processes": row["processes"],
         "eager_ms": _interval(row, "eager_ms", "eager_low_ms", "eager_high_ms"),
         "compiled_ms": _interval(row, "compiled_ms", "compiled_low_ms", "compiled_high_ms"),
@@ -67,7 +68,7 @@ def _record(row: Row, results: Results) -> dict[str, Any]:
 
 
 def _cost(row: Row, ready_s: str, calls: str) -> dict[str, Any]:
-    """Time to ready and break-even point, with an empty or with a filled cache."""
+    """Return the time to ready and the break-even point, with an empty or with a filled cache."""
     return {"ready_s": row[ready_s], "calls": _interval(row, calls, f"{calls}_low", f"{calls}_high")}
 
 
@@ -81,10 +82,9 @@ def _interval(row: Row, *names: str) -> list[float | str | None] | None:
 
 
 def form(atlas: Atlas, data: str) -> str:
-    """The form and the places for its answer. It stays hidden until its script has `data`, an address, at hand."""
-    words = Words(atlas.language, html=False)
-    sizes = sorted({row["batch_size"] for row in atlas.cells})
-    by_task = grouped([{"task": model.task, "model": model} for model in atlas.models], "task")
+    """Return the form and the places for its answer. It stays hidden until its script has read `data`, an address."""
+    words, cells = Words(atlas.language, html=False), atlas.results.newest
+    devices = _devices(atlas)
     return render(
         "decision.html.jinja",
         data=data,
@@ -92,21 +92,28 @@ def form(atlas: Atlas, data: str) -> str:
         texts=json.dumps(texts(words), ensure_ascii=False),
         snippet=json.dumps(SNIPPET),
         code=json.dumps({model.slug: _code(model) for model in atlas.models}),
-        devices=[(device.slug, words.value(device.label)) for device in _devices(atlas)],
-        first_model=next(row["model"] for row in atlas.cells if row["device"] == _devices(atlas)[0].slug),
-        tasks=[_task(task, [entry["model"] for entry in group], words) for (task,), group in by_task.items()],
-        batch_sizes=[(size, words.language.number(size)) for size in sizes],
+        devices=[(device.slug, words.value(device.label)) for device in devices],
+        first_model=cells.loc[cells["device"] == devices[0].slug, "model"].iloc[0],
+        tasks=[_task(task, models, words) for task, models in _by_task(atlas.models).items()],
+        batch_sizes=[(size, words.language.number(size)) for size in sorted(cells["batch_size"].unique())],
         calls=CALLS,
     )
 
 
 def _devices(atlas: Atlas) -> Sequence[Device]:
-    """Those that were measured before those that are only published: their answers know what compiling costs."""
+    """Return the devices, measured ones first: only their answers include what compiling costs."""
     return sorted(atlas.devices, key=lambda device: device.origins != ("measured",))
 
 
+def _by_task(models: Sequence[Model]) -> Mapping[str, Sequence[Model]]:
+    by_task: dict[str, list[Model]] = {}
+    for model in models:
+        by_task.setdefault(model.task, []).append(model)
+    return by_task
+
+
 def _task(task: str, models: Sequence[Model], words: Words) -> tuple[str, str, str, list[tuple[str, str]]]:
-    """A task: its slug, its name, what to call all of its models, and these."""
+    """Return the slug of a task, its name, the name of all its models together, and each model's slug and name."""
     name = words.task(task)
     every = words.say(words.language.gettext("All models for %(task)s"), task=name)
     return task, name, every, [(model.slug, words.value(model.label)) for model in models]
@@ -116,24 +123,21 @@ def _code(model: Model) -> dict[str, str]:
     return {"auto_class": model.auto_class, "checkpoint": model.checkpoint}
 
 
-def lines(rows: Rows) -> Lines:
-    """The table: both latencies, and when compiling has paid."""
+def lines(cells: pd.DataFrame) -> Lines:
+    """Return the lines of the table: both latencies, and when compiling has paid."""
     columns = [
-        *sorted(varying(rows) or ["model"], key=lambda column: column != "model"),
+        *sorted(varying(records(cells)) or ["model"], key=lambda column: column != "model"),
         *("eager_ms", "compiled_ms", "interval"),
         *("compile_cold_s", "break_even_calls", "compile_warm_s", "break_even_warm_calls"),
     ]
-    return [
-        {"row": row["row"]} | {column: row["speedup_low" if column == "interval" else column] for column in columns}
-        for row in rows
-    ]
+    return [dict(line) for line in records(cells.assign(interval=cells["speedup_low"])[columns])]
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _labels(words: Words) -> dict[str, str]:
-    """What stands at the controls."""
+    """Return the labels of the form."""
     gettext = words.language.gettext
     return {
         "form": gettext("Your case"),
@@ -149,7 +153,7 @@ def _labels(words: Words) -> dict[str, str]:
 
 
 def texts(words: Words) -> dict[str, Any]:
-    """What the script says: an outcome of recommend.js by its name is a headline and the reason for it."""
+    """Return the words of the script. Each outcome of recommend.js has a headline and a reason."""
     gettext = words.language.gettext
     too_close, no_mode = gettext("Too close to call"), gettext("Don't compile in this mode")
     return {

@@ -1,9 +1,6 @@
-"""What a document of the bench, made in one piece on one machine, looks like as a table.
+"""Tables of what `bench` records in one piece on one machine, such as a walkthrough or build times.
 
-Cells and the words of a language enter; HTML leaves, with a caption that says on what the document was made, and when.
-
-    python -m pytest tests/generator/pages/test_walkthrough_page.py tests/generator/pages/test_repeatability_table.py
-    tests/generator/pages/test_build_times.py
+Takes cells and the words of a language. Returns HTML whose caption names the machine and the day.
 """
 
 from __future__ import annotations
@@ -19,33 +16,33 @@ from generator.figures.markup import Cell, Line, Table
 from generator.figures.words import Words
 
 
-class Document(Protocol):
-    """Where and when something was recorded."""
+class Recorded(Protocol):
+    """Something that was recorded on one machine at one time."""
 
     @property
     def environment(self) -> Environment | BuildEnvironment:
-        """On what."""
+        """The machine and its software."""
 
     @property
     def taken_at(self) -> datetime:
-        """When, in UTC."""
+        """When it was recorded, in UTC."""
 
 
-def table(headline: str, head: Sequence[str], lines: Sequence[Sequence[Cell]], document: Document, words: Words) -> str:
-    """Lines below their heads; a column is numeric where its first cell is."""
+def table(headline: str, head: Sequence[str], lines: Sequence[Sequence[Cell]], recorded: Recorded, words: Words) -> str:
+    """Return a table. A column is numeric if its first cell is."""
     numeric = [cell.classes == "number" for cell in lines[0]] if lines else [False] * len(head)
     cells = tuple(
         Cell(words.say(text), scope="col", classes="number" if is_number else "")
         for text, is_number in zip(head, numeric, strict=True)
     )
-    caption = words.facts([words.say(headline), *facts(document, words)])
+    caption = words.facts([words.say(headline), *facts(recorded, words)])
     return Table(caption, cells, tuple(Line(tuple(line)) for line in lines), sortable=False).html()
 
 
-def facts(document: Document, words: Words) -> list[str]:
-    """What it was recorded with, for a caption."""
-    language, environment = words.language, document.environment
-    taken = words.say(language.gettext("recorded on %(date)s"), date=language.date(document.taken_at))
+def facts(recorded: Recorded, words: Words) -> list[str]:
+    """Return the device, the versions and the date, for a caption."""
+    language, environment = words.language, recorded.environment
+    taken = words.say(language.gettext("recorded on %(date)s"), date=language.date(recorded.taken_at))
     if isinstance(environment, Environment):
         versions = [f"PyTorch {environment.torch.partition('+')[0]}"]
     else:

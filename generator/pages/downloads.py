@@ -1,8 +1,6 @@
-"""Everything as files: `Results` enter, CSV and JSON leave. The same results give the same bytes.
+"""The table of results as CSV and JSON files, one row per cell and run, with the columns of the table.
 
-One row is one cell of one run, with the columns of `load.COLUMNS`.
-
-    python -c "from generator import downloads, load; print(downloads.as_csv(load.load()))"
+Takes `Results` and returns text: the same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -15,39 +13,53 @@ from io import StringIO
 from typing import Any
 
 import msgspec
+import pandas as pd
 
 from bench.records.tabular import FORMULA
-from generator.data.load import COLUMNS, Results
+from generator.data.load import Results
 
 
 @lru_cache(maxsize=2)
 def as_csv(results: Results) -> str:
-    """Every row of every run, no text of which is a formula. What is unknown is empty; a break-even point that is never
-    reached is inf."""
+    """Return every row of every run, with no text that a spreadsheet would run as a formula.
+
+    What is unknown is empty; a break-even point that is never reached is inf.
+    """
     content = StringIO()
     writer = csv.writer(content, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([_no_formula(_plain(row[name])) for name in COLUMNS] for row in results.rows)
+    writer.writerow(results.table.columns)
+    columns = (map(_no_formula, json_values(column)) for _, column in results.table.items())
+    writer.writerows(zip(*columns, strict=True))
     return content.getvalue()
 
 
 @lru_cache(maxsize=2)
 def as_json(results: Results) -> str:
-    """The same as a list of objects, one a line: what is unknown is null, never is the text "inf"."""
-    rows = ({name: _plain(row[name]) for name in COLUMNS} for row in results.rows)
+    """Return the same as a list of objects, one per line: unknown is null, and never is the text "inf"."""
+    names, columns = results.table.columns, (json_values(column) for _, column in results.table.items())
+    rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
     return (b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n").decode()
+
+
+def json_values(column: pd.Series) -> list[Any]:
+    """Return the values of a column as JSON has them: None for unknown, "inf" for infinity, dates in ISO 8601."""
+    values = column.to_numpy(object, na_value=None).tolist()  # type: ignore[call-overload]  # the stubs lack None
+    return [_json_value(value) for value in values]
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 _MARKED = FORMULA | {"'"}
 
 
 def _no_formula(value: Any) -> Any:
-    """A text that would be a formula gets an apostrophe before it, as spreadsheets themselves mark text; whoever reads
-    the file otherwise takes it off, or reads the JSON, where every text is as it is."""
+    """Put an apostrophe before a text that would be a formula, as spreadsheets themselves mark text.
+
+    A text that begins with an apostrophe gets one as well, so that readers can always remove the first. The JSON has
+    every text as it is.
+    """
     return f"'{value}" if isinstance(value, str) and value[:1] in _MARKED else value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    return value.isoformat() if isinstance(value, datetime) else value

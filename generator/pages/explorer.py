@@ -1,43 +1,58 @@
-"""The explorer: every row of the results in one table that is filtered, sorted, grouped and compared in the browser.
+"""The explorer: every row of the results in one table that readers filter, sort, group and compare in the browser.
 
-`Results` and the words of a language enter; its data as JSON and the place where its script builds it leave. What the
-script does is in docs/assets/javascripts/explorer/; all that it says comes from here.
-
-    python -m pytest tests/generator/pages/test_explorer.py
+Takes `Results` and a `Language`. Returns the data as JSON, and the HTML in which the script in
+docs/assets/javascripts/explorer/ builds the table. All words that the script shows come from here.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
 from bench.statistics.statistics import NOISE
-from generator.data.load import COLUMNS, Results
-from generator.data.rows import ORDERS
+from generator.data.load import Results
+from generator.data.selection import ORDERS, records
 from generator.figures import causes
 from generator.figures.markup import render
 from generator.figures.tables import cause_rows
 from generator.figures.words import Words
 from generator.languages.language import Language
 from generator.pages.atlas import Atlas
+from generator.pages.downloads import json_values
+
+# ── Columns: what the script shows of the table, all of which it gets ───────────────────────────────────────────────
 
 FILTERS = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "torch", "status", "origin")
-"""Columns that a reader filters by."""
+"""Columns that readers filter by."""
 
 COMPARED = ("device", "torch", "compile_mode")
-"""Columns of which two values can be set against each other."""
+"""Columns whose values readers compare in pairs."""
+
+SHOWN = (
+    *FILTERS,
+    *("eager_ms", "compiled_ms", "speedup", "break_even_calls", "change"),
+    *("compiled_images_s", "compile_cold_s", "compiled_peak_memory_gb", "compiled_matmul_share"),
+)
+"""Columns of the table."""
+
+OPENED = (
+    *("checkpoint", "weights", "dynamic", "input_size", "layout", "threads", "date", "verdict", "reason", "why"),
+    *("torch", "transformers", "python", "platform", "accelerator", "driver", "triton", "cores", "commit"),
+    *("memory_gb", "settings", "run", "contributor", "graphs", "graph_breaks", "recompiles"),
+    *("compile_warm_s", "break_even_warm_calls"),
+)
+"""Columns that an opened row shows under the headings of tables; `_details` names the others."""
 
 DIGITS = 7
-"""Significant digits of a figure: those of the published latencies, and more than any measurement has."""
+"""Significant digits of a figure: as many as the published latencies have, and more than any measurement."""
 
 ROUNDS = 120
-"""Most rounds of an variant in the strip of a row: more dots than that would cover each other."""
+"""Most rounds of a variant in the strip of a row: more dots would cover each other."""
 
 
 # ── Data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -45,59 +60,73 @@ ROUNDS = 120
 
 @lru_cache(maxsize=8)
 def as_json(results: Results, language: Language) -> str:
-    """All rows by column, for the script; a column of which nothing is known is left out.
+    """Return all rows by column, for the script. Columns in which nothing is known are left out.
 
     A column of text is ``{"of": values, "at": the position of each row's value}``, any other one a list. Unknown is
-    null, and a break-even point that is never reached the text "inf". ``why`` is told in `language`, ``doubtful`` marks
-    rows that the data lint doubts; the other columns are those of `load.COLUMNS`.
+    null, and a break-even point that is never reached the text "inf". Besides the columns of the table, ``doubtful``
+    marks rows that the data lint doubts, and ``why`` explains the verdict in `language`.
     """
-    rows = results.rows
+    explanations = _explanations(results, language)
+    why = {"why": [explanations.get(label) for label in results.table.index]}
+    return json.dumps({**_columns(results), **_known(why)}, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+@lru_cache(maxsize=2)
+def _columns(results: Results) -> Mapping[str, Any]:
+    """Return the columns that are the same in all languages."""
+    table = results.table
+    columns = {str(name): [_rounded(value) for value in json_values(column)] for name, column in table.items()}
+    columns["doubtful"] = [label in results.doubts for label in table.index]
+    return _known(columns)
+
+
+def _known(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return the columns in which something is known, packed."""
+    return {name: _packed(values) for name, values in columns.items() if any(value is not None for value in values)}
+
+
+def _explanations(results: Results, language: Language) -> Mapping[int, str]:
+    """Return why cells came out as they did, by the label of the row."""
     words = Words(language, html=False)
-    explained = {row["row"] for row in cause_rows(rows)}
-    columns = {name: [_plain(row[name]) for row in rows] for name in COLUMNS}
-    columns["doubtful"] = [row["row"] in results.doubts for row in rows]
-    columns["why"] = [
-        causes.why(row["causes"], row["verdict"], words) if row["row"] in explained else None for row in rows
-    ]
-    known = {name: _packed(values) for name, values in columns.items() if any(value is not None for value in values)}
-    return json.dumps(known, ensure_ascii=False, separators=(",", ":")) + "\n"
+    rows = cause_rows(records(results.table))
+    return {row["row"]: causes.why(row["causes"], row["verdict"], words) for row in rows}
 
 
 def devices_with_rounds(results: Results) -> list[str]:
-    """The devices that `rounds_as_json` knows something of."""
-    return list(
-        dict.fromkeys(row["device"] for row, variants in zip(results.rows, results.rounds_ms, strict=True) if variants)
-    )
+    """Return the devices for which `rounds_as_json` has rounds."""
+    has_rounds = list(map(bool, results.rounds_ms))
+    return results.table.loc[has_rounds, "device"].unique().tolist()
 
 
 def rounds_as_json(results: Results, device: str) -> str:
-    """The medians of the rounds of the rows of a device, by the position of the row in `as_json` and by variant.
+    """Return the medians of the rounds of a device's rows, by the position of the row in `as_json` and by variant.
 
-    At most `ROUNDS` of an variant, evenly spaced, in the order of time, one process after the other.
+    At most `ROUNDS` of a variant, evenly spaced, in the order of time, one process after the other.
     """
+    labels = results.table.index[results.table["device"] == device]
+    rounds = {label: results.rounds_ms[label] for label in labels.tolist()}
     rows = {
-        row["row"]: {variant: _thinned(rounds) for variant, rounds in variants.items()}
-        for row, variants in zip(results.rows, results.rounds_ms, strict=True)
-        if variants and row["device"] == device
+        label: {variant: _thinned(medians) for variant, medians in variants.items()}
+        for label, variants in rounds.items()
+        if variants
     }
     return json.dumps(rows, separators=(",", ":")) + "\n"
 
 
 def _thinned(rounds_ms: Sequence[float]) -> list[float]:
     step = max(1, math.ceil(len(rounds_ms) / ROUNDS))
-    return [_plain(ms) for ms in rounds_ms[::step]]
+    return [_rounded(ms) for ms in rounds_ms[::step]]
 
 
-def _plain(value: Any) -> Any:
+def _rounded(value: Any) -> Any:
+    """Return a figure with `DIGITS`, an empty text as None, and anything else unchanged."""
     if isinstance(value, float):
-        return "inf" if math.isinf(value) else float(f"{value:.{DIGITS}g}")
-    if isinstance(value, datetime):
-        return value.isoformat()
+        return float(f"{value:.{DIGITS}g}")
     return None if value == "" else value
 
 
 def _packed(values: Sequence[Any]) -> Any:
-    """A column; its texts once each."""
+    """Return a column; if it has texts, each of them once."""
     if not any(isinstance(value, str) and value != "inf" for value in values):
         return values
     positions = {value: position for position, value in enumerate(dict.fromkeys(values))}
@@ -108,10 +137,10 @@ def _packed(values: Sequence[Any]) -> Any:
 
 
 def place(atlas: Atlas, data: str, rounds: str, link: Callable[[str, str], str]) -> str:
-    """Where the script builds the explorer of `data`, an address; a plain list of links for who has no scripts.
+    """Return the HTML in which the script builds the explorer, with a list of links for readers without scripts.
 
-    `rounds` is the address of the folder of `rounds_as_json`; `link` gives the address of a page from its kind (device,
-    model) and slug.
+    `data` is the address of `as_json`, `rounds` the address of the folder of `rounds_as_json`. `link` returns the
+    address of a page from its kind (device, model) and slug.
     """
     words = Words(atlas.language, html=False)
     html = Words(atlas.language, html=True)
@@ -131,7 +160,7 @@ def place(atlas: Atlas, data: str, rounds: str, link: Callable[[str, str], str])
 
 
 def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[str, Any]:
-    """What the script says, and in which order it offers values."""
+    """Return the words of the script, with the values of filters in the order in which it offers them."""
     gettext = words.language.gettext
     return {
         "names": _names(atlas, words),
@@ -147,78 +176,85 @@ def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[s
         "details": _details(words),
         # Notes of other sources stay in English.
         "notes": {huggingface_2023.SOURCE.note: gettext("mean of 300 inferences on one image, after a warm-up")},
-        "says": {
-            "any": gettext("all"),
-            "none": gettext("none"),
-            "unknown": gettext("unknown"),
-            "never": gettext("never"),
-            "search": gettext("Search"),
-            "search_in": gettext("model, version…"),
-            "group": gettext("Group by"),
-            "measure": gettext("Chart"),
-            "compare": gettext("Compare two"),
-            "first": gettext("First"),
-            "second": gettext("Second"),
-            "superseded": gettext("older runs of the same cell as well"),
-            "filters": gettext("Filters and view"),
-            "reset": gettext("Reset"),
-            "previous": gettext("Previous"),
-            "next": gettext("Next"),
-            "pages": gettext("Pages of the table"),
-            "download_csv": gettext("What is shown, as CSV"),
-            "download_json": gettext("What is shown, as JSON"),
-            "link": gettext("Link to this view"),
-            "range": gettext("Rows %(first)s to %(last)s of %(count)s"),
-            "nothing": gettext("There is no record for this selection yet."),
-            "failed": gettext("The records could not be loaded. The pages below show them as tables."),
-            "caption": gettext("Records that fit the filters"),
-            "pairs": gettext("Cells that both have, apart from what is compared"),
-            "compiled_change": gettext("Compiled, second against first"),
-            "eager_change": gettext("Eager, second against first"),
-            "eager": gettext("Eager (ms)"),
-            "compiled": gettext("Compiled (ms)"),
-            "sort": gettext("Sort by this column"),
-            "log": gettext("%(axis)s, logarithmic scale"),
-            "chart": gettext("%(y)s over %(x)s. Points: %(count)s. The table has the same figures."),
-            "hollow": gettext("Hollow points are records that the data lint doubts."),
-            "no_chart": gettext("No row has both figures of the chart."),
-            "others": gettext("others"),
-            "with_interval": gettext("%(value)s (from %(low)s to %(high)s)"),
-            "doubtful": gettext("The data lint doubts this record, so it supports no recommendation."),
-            "no_command": gettext("The source gives no command. This one measures the same cell on your device:"),
-            "strip": gettext(
-                "Median of each round in the order of time, processes one after the other; from %(low)s to %(high)s"
-            ),
-            "samples": gettext("Timed calls: %(count)s. Processes: %(processes)s."),
-        },
+        "says": _phrases(words.language),
+    }
+
+
+def _phrases(language: Language) -> dict[str, str]:
+    """Return the labels and messages of the script."""
+    gettext = language.gettext
+    return {
+        "any": gettext("all"),
+        "none": gettext("none"),
+        "unknown": gettext("unknown"),
+        "never": gettext("never"),
+        "search": gettext("Search"),
+        "search_in": gettext("model, version…"),
+        "group": gettext("Group by"),
+        "measure": gettext("Chart"),
+        "compare": gettext("Compare two"),
+        "first": gettext("First"),
+        "second": gettext("Second"),
+        "superseded": gettext("older runs of the same cell as well"),
+        "filters": gettext("Filters and view"),
+        "reset": gettext("Reset"),
+        "previous": gettext("Previous"),
+        "next": gettext("Next"),
+        "pages": gettext("Pages of the table"),
+        "download_csv": gettext("What is shown, as CSV"),
+        "download_json": gettext("What is shown, as JSON"),
+        "link": gettext("Link to this view"),
+        "range": gettext("Rows %(first)s to %(last)s of %(count)s"),
+        "nothing": gettext("There is no record for this selection yet."),
+        "failed": gettext("The records could not be loaded. The pages below show them as tables."),
+        "caption": gettext("Records that fit the filters"),
+        "pairs": gettext("Cells that both have, apart from what is compared"),
+        "compiled_change": gettext("Compiled, second against first"),
+        "eager_change": gettext("Eager, second against first"),
+        "eager": gettext("Eager (ms)"),
+        "compiled": gettext("Compiled (ms)"),
+        "sort": gettext("Sort by this column"),
+        "log": gettext("%(axis)s, logarithmic scale"),
+        "chart": gettext("%(y)s over %(x)s. Points: %(count)s. The table has the same figures."),
+        "hollow": gettext("Hollow points are records that the data lint doubts."),
+        "no_chart": gettext("No row has both figures of the chart."),
+        "others": gettext("others"),
+        "with_interval": gettext("%(value)s (from %(low)s to %(high)s)"),
+        "doubtful": gettext("The data lint doubts this record, so it supports no recommendation."),
+        "no_command": gettext("The source gives no command. This one measures the same cell on your device:"),
+        "strip": gettext(
+            "Median of each round in the order of time, processes one after the other; from %(low)s to %(high)s"
+        ),
+        "samples": gettext("Timed calls: %(count)s. Processes: %(processes)s."),
     }
 
 
 def _names(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
-    """What to call the values of a column, in the order in which they are offered."""
-    cells = atlas.results.rows
-    found = {name: dict.fromkeys(str(row[name]) for row in sorted(cells, key=_order(name))) for name in FILTERS}
-    shown: dict[str, Callable[[str], str]] = {
+    """Return the names of the values of each filter, in the order in which they are offered."""
+    table = atlas.results.table
+    names: dict[str, Callable[[str], str]] = {
         "device": lambda slug: atlas.device[slug].label if slug in atlas.device else slug,
         "model": lambda slug: atlas.model[slug].label if slug in atlas.model else slug,
         "task": words.task,
         "status": lambda status: words.status_in_words(status) or words.language.gettext("passed"),
         "origin": words.origin,
     }
-    return {name: {value: str(shown.get(name, str)(value)) for value in found[name]} for name in FILTERS}
+    return {
+        column: {
+            str(value): str(names.get(column, str)(str(value))) for value in _in_order(column, table[column].unique())
+        }
+        for column in FILTERS
+    }
 
 
-def _order(name: str) -> Callable[[Any], Any]:
-    if name == "device":
-        return lambda _: 0  # in the order of the records: accelerators first
-    order: Callable[[Any], Any] = ORDERS.get(name, lambda value: value)
-    return lambda row: order(row[name])
+def _in_order(column: str, values: Iterable[Any]) -> Iterable[Any]:
+    """Return the values in the order in which the filter offers them. Devices keep theirs: accelerators come first."""
+    return values if column == "device" else sorted(values, key=ORDERS.get(column))
 
 
 def _headings(words: Words) -> dict[str, str]:
-    """Columns of the table. What it has of one column alone is in their name."""
+    """Return the headings of the table. Here a column that tables show in pairs needs a name of its own."""
     gettext = words.language.gettext
-    same = (*FILTERS, "eager_ms", "compiled_ms", "speedup", "break_even_calls", "change")
     own = {
         "status": gettext("Status"),
         "compiled_images_s": gettext("Throughput (images/s)"),
@@ -226,23 +262,19 @@ def _headings(words: Words) -> dict[str, str]:
         "compiled_peak_memory_gb": gettext("Peak memory (GB)"),
         "compiled_matmul_share": gettext("Share of the peak"),
     }
-    return {name: words.heading(name) for name in same if name not in own} | own
+    return {name: words.heading(name) for name in SHOWN if name not in own} | own
 
 
 def _details(words: Words) -> dict[str, str]:
-    """What an opened row tells besides its columns."""
+    """Return the names of what an opened row shows besides its columns."""
     gettext = words.language.gettext
-    same = ("checkpoint", "weights", "dynamic", "input_size", "layout", "threads", "date", "verdict", "reason", "why")
-    environment = ("torch", "transformers", "python", "platform", "accelerator", "driver", "triton", "cores", "commit")
     return {
         "figures": gettext("Figures with their intervals"),
         "graph": gettext("Graphs and causes"),
         "environment": gettext("Environment"),
         "command": gettext("The command that reproduces it"),
         "source": gettext("Source"),
-        **{name: words.heading(name) for name in (*same, *environment, "memory_gb", "settings", "run", "contributor")},
-        **{name: words.heading(name) for name in ("graphs", "graph_breaks", "recompiles", "compile_warm_s")},
-        "break_even_warm_calls": words.heading("break_even_warm_calls"),
+        **{name: words.heading(name) for name in OPENED},
         "eager_p90_ms": gettext("90th percentile, eager (ms)"),
         "compiled_p90_ms": gettext("90th percentile, compiled (ms)"),
         "eager_p99_ms": gettext("99th percentile, eager (ms)"),

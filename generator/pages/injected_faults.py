@@ -1,9 +1,4 @@
-"""What became of injected faults, as the page for contributors shows it.
-
-A `bench.records.injected_faults.Faults` and the words of a language enter; a table leaves.
-
-    python -m pytest tests/generator/pages/test_injected_faults.py
-"""
+"""The table of injected faults and their outcomes, for the page for contributors."""
 
 from __future__ import annotations
 
@@ -17,21 +12,21 @@ from generator.pages import documents
 
 
 def table(faults: Faults, words: Words) -> str:
-    """A line for each kind of fault and each outcome of it: where it was injected, and how often in all."""
+    """Return a table with a line for each kind of fault and outcome: where it was injected, and how often."""
     gettext = words.language.gettext
     head = gettext("Injected fault"), gettext("Where"), gettext("Outcome"), gettext("How often")
     order = list(kinds(words.language))
-    found: dict[tuple[FaultKind, FaultOutcome], list[Injected]] = {}
-    for each in sorted(faults.injected, key=lambda each: order.index(each.kind)):
-        found.setdefault((each.kind, each.outcome), []).append(each)
-    lines = [_line(group, words) for group in found.values()]
+    groups: dict[tuple[FaultKind, FaultOutcome], list[Injected]] = {}
+    for fault in sorted(faults.injected, key=lambda fault: order.index(fault.kind)):
+        groups.setdefault((fault.kind, fault.outcome), []).append(fault)
+    lines = [_line(group, words) for group in groups.values()]
     return documents.table(gettext("Faults that the tests inject"), head, lines, faults, words)
 
 
 def _line(group: Sequence[Injected], words: Words) -> tuple[Cell, ...]:
     language = words.language
-    where = words.names([words.phrase(places(language)[each.place]) for each in group])
-    times = sum(each.times for each in group)
+    where = words.names([words.phrase(places(language)[fault.place]) for fault in group])
+    times = sum(fault.times for fault in group)
     return (
         Cell(words.phrase(kinds(language)[group[0].kind])),
         Cell(where),
@@ -41,7 +36,7 @@ def _line(group: Sequence[Injected], words: Words) -> tuple[Cell, ...]:
 
 
 def kinds(language: Language) -> dict[FaultKind, str]:
-    """What was done, those first that can cost records."""
+    """Return the names of the kinds of faults, those that can cost records first."""
     gettext = language.gettext
     return {
         "power_cut": gettext("The power fails"),
@@ -69,7 +64,7 @@ def kinds(language: Language) -> dict[FaultKind, str]:
 
 
 def places(language: Language) -> dict[FaultPlace, str]:
-    """To what part of the atlas."""
+    """Return the names of the parts of the project into which faults are injected."""
     gettext = language.gettext
     return {
         "records": gettext("records"),
@@ -88,7 +83,7 @@ def places(language: Language) -> dict[FaultPlace, str]:
 
 
 def outcomes(language: Language) -> dict[FaultOutcome, str]:
-    """What came of it."""
+    """Return the names of the outcomes."""
     gettext = language.gettext
     return {
         "nothing_lost": gettext("Nothing that was recorded is lost"),

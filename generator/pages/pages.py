@@ -1,8 +1,8 @@
-"""Pages of one language: authored Markdown, its translation and the figures of the records become finished Markdown.
+"""Renders the pages of one language: authored Markdown, its translation and the records become finished Markdown.
 
-A `Language`, the loaded `Results` and the folder of authored pages enter; `SiteFile`s leave: pages, charts, downloads.
-Each page is split into blocks, each block replaced by its translation, and the whole rendered by Jinja. A block
-without a translation stays English, marked as such, and a notice on the page counts them.
+Takes a `Language`, the `Results` and the folder of authored pages, and yields `SiteFile`s: pages, charts and downloads.
+A page is split into blocks, each block is replaced by its translation, and Jinja renders the result. A block without a
+translation stays English and is marked as such; a notice on the page counts them.
 
     python -m generator stage
 """
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """What the expressions of a page know about it, as ``page``."""
+    """What expressions know about their page, as ``page``."""
 
     uri: str  # relative to the root of the language
     root: str  # from this page's folder to the root: "" or "../"
 
 
 def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[SiteFile]:
-    """Every page, chart and download of one language, each file once.
+    """Yield every page, chart and download of one language, each file once.
 
-    Raises `AtlasError` with the line of a page where it names something that does not exist.
+    Raises `AtlasError` with the line of a page that names something that does not exist.
     """
     pages = pages_of(language, results, docs)
     yield from pages
@@ -53,13 +53,13 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 
 
 def pages_of(language: Language, results: Results, docs: Path = DOCS) -> tuple[PageFile, ...]:
-    """Every page of one language, none of them rendered before somebody asks for its content."""
+    """Return every page of one language. A page is rendered when its content is first read."""
     emitted: list[SiteFile] = []
     return tuple(render_pages(language, vocabulary(results, language, emitted.append), docs, emitted))
 
 
 def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
-    """The charts and downloads that pages ask for, each once."""
+    """Return the charts and downloads that the pages use, each once."""
     emitted: dict[str, SiteFile] = {}
     for page in pages:
         for file in page.emitted:
@@ -70,9 +70,9 @@ def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
 def render_pages(
     language: Language, names: Mapping[str, Any], docs: Path = DOCS, emitted: list[SiteFile] | None = None
 ) -> Iterator[PageFile]:
-    """The pages alone, with `names` as what their expressions may use: objects, and functions that are also filters.
+    """Yield the pages alone. Their expressions may use `names`: objects, and functions, which are filters as well.
 
-    What these emit while a page is rendered is to be found in `emitted`.
+    What the functions emit while a page is rendered goes to `emitted`.
     """
     jinja = _jinja(names, [] if emitted is None else emitted)
     for source in read_pages(docs):
@@ -91,7 +91,7 @@ def render_pages(
 
 @dataclass(frozen=True)
 class Translated:
-    """A page as a Jinja template in one language. Its lines are those of the authored page, less the front matter."""
+    """A page as a Jinja template in one language, with the lines of the authored page after its front matter."""
 
     source: PageSource
     language: Language = field(compare=False)
@@ -99,11 +99,11 @@ class Translated:
     front: Mapping[str, Any]
     missing: int
     total: int
-    first_line: int = 1  # of the catalog: the first message without a translation
+    first_line: int = 1  # line in the catalog of the first message without a translation
 
 
 def translate(source: PageSource, language: Language) -> Translated:
-    """The page with every block replaced by its translation, or marked as untranslated."""
+    """Return the page with every block replaced by its translation, or marked as untranslated."""
     total = 0
     missing: list[str] = []
 
@@ -141,7 +141,7 @@ def _marked(block: Block) -> str:
 
 
 def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
-    """The translation with what its script needs; an `attribute` takes no elements."""
+    """Add to a translation what its script needs. An `attribute` can hold no elements."""
     if language.direction == "rtl" and not attribute:
         return typography.isolate_latin(translation)
     if language.locale.language in typography.CJK_LANGUAGES:
@@ -150,8 +150,8 @@ def _typeset(translation: str, language: Language, *, attribute: bool) -> str:
 
 
 def _padded(text: str, block: Block) -> str:
-    # A translation stands on one line where the English may have several: a Jinja comment holds the other lines, so
-    # that the lines in the errors of a template are those of the page.
+    # A translation is one line, while the English may have several. A Jinja comment adds the missing lines, so that
+    # errors name the lines of the authored page.
     lost = block.source.count("\n") - text.count("\n")
     return text + "{#" + "\n" * lost + "+#}" if lost > 0 else text
 
@@ -167,16 +167,16 @@ def _refuse_other_expressions(message: str, translation: str, language: Language
 
 
 def placeholders(message: str) -> list[str]:
-    """The Jinja expressions and statements of a message, sorted; their inner spaces do not count."""
-    found = [*EXPRESSION.findall(message), *STATEMENT.findall(ATTRIBUTES_WITH_ID.sub("", message))]
-    return sorted(re.sub(r"\s+", " ", expression) for expression in found)
+    """Return the Jinja expressions and statements of a message, sorted, with their white space normalized."""
+    code = [*EXPRESSION.findall(message), *STATEMENT.findall(ATTRIBUTES_WITH_ID.sub("", message))]
+    return sorted(re.sub(r"\s+", " ", expression) for expression in code)
 
 
 _INDENTED_EXPRESSION = re.compile(rf"(?m)^([ \t]+)({EXPRESSION.pattern})[ \t]*$", EXPRESSION.flags)
 
 
 def _template(body: str) -> str:
-    """Markdown that Jinja understands: ids are no comments, and tables within a list item stay in it."""
+    """Return Markdown that Jinja understands: ids aren't comments, and tables within a list item stay in it."""
     body = ATTRIBUTES_WITH_ID.sub(lambda attributes: "{: " + attributes[0][1:], body)
     return _INDENTED_EXPRESSION.sub(lambda line: f"{line[1]}{{{{ ({line[2][2:-2]}) | indent({line[1]!r}) }}}}", body)
 
@@ -185,7 +185,7 @@ def _template(body: str) -> str:
 
 
 class _Unknown(jinja2.StrictUndefined):
-    """A name that does not exist: its error knows the name and where it was looked for."""
+    """A name that does not exist. Its error has the name and the object that lacks it."""
 
     __slots__ = ()
 
@@ -198,7 +198,7 @@ class _Unknown(jinja2.StrictUndefined):
     ) -> None:
         unknown = exc is jinja2.UndefinedError
         raised = (lambda _: _UnknownNameError(str(name), obj)) if unknown else exc
-        super().__init__(hint, obj, name, raised)  # type: ignore[arg-type]  # it is called, nothing more
+        super().__init__(hint, obj, name, raised)  # type: ignore[arg-type]  # it is only called
 
 
 class _UnknownNameError(jinja2.UndefinedError):
@@ -210,11 +210,11 @@ class _UnknownNameError(jinja2.UndefinedError):
 
 @dataclass(frozen=True)
 class _Jinja:
-    """Jinja with the names that pages may use."""
+    """A Jinja environment with the names that pages may use."""
 
     environment: jinja2.Environment
-    filters: frozenset[str]  # those of the names that are filters: they decide whether compiled code can be used again
-    emitted: list[SiteFile]  # by the page that is being rendered
+    filters: frozenset[str]  # the names that are filters: compiled code can be reused if they are the same
+    emitted: list[SiteFile]  # files of the page that is being rendered
 
 
 def _jinja(names: Mapping[str, Any], emitted: list[SiteFile]) -> _Jinja:
@@ -232,8 +232,8 @@ def _bare_environment(filters: frozenset[str]) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # the output is Markdown; what needs escaping is escaped by the vocabulary
-        optimized=False,  # a constant may be formatted differently in each language, and the code is shared
+        autoescape=False,  # the output is Markdown, and the vocabulary escapes what it returns
+        optimized=False,  # languages share the code, and may format a constant differently
         finalize=lambda value: UNKNOWN if value is None else value,
     )
     environment.filters.update(dict.fromkeys(filters, _no_filter))
@@ -251,30 +251,30 @@ def _compile(template: str, where: str, filters: frozenset[str]) -> CodeType:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PageFile(SiteFile):
-    """A page with its figures, rendered when somebody first asks for its content; its title alone costs far less."""
+    """A page with its figures, rendered when its content is first read. Its title alone takes far less time."""
 
     translated: Translated
     jinja: _Jinja
-    item: Mapping[str, Any] = field(default_factory=dict)  # what it is rendered for: ``device`` or ``model``
+    item: Mapping[str, Any] = field(default_factory=dict)  # the ``device`` or ``model`` of the page
 
     @property
     def content(self) -> str:
-        """Finished Markdown with its front matter."""
+        """The finished Markdown with its front matter."""
         return self._rendered[0]
 
     @property
     def emitted(self) -> tuple[SiteFile, ...]:
-        """The charts and downloads that it asks for."""
+        """The charts and downloads that the page uses."""
         return self._rendered[1]
 
     @property
     def is_rendered(self) -> bool:
-        """Whether that has been done."""
+        """Whether the page has been rendered."""
         return "_rendered" in self.__dict__
 
     @cached_property
     def title(self) -> str | None:
-        """As its front matter gives it, if it does."""
+        """The title in its front matter, None without one."""
         return self._front("title") if "title" in self.translated.front else None
 
     @cached_property
@@ -300,12 +300,12 @@ class PageFile(SiteFile):
 
 _FAILURES = (
     *(jinja2.TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError),
-    *(SyntaxError, RecursionError, MemoryError),  # of brackets in brackets, more than Python can compile
+    *(SyntaxError, RecursionError, MemoryError),  # from more nested brackets than Python can compile
 )
 
 
 def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: str, first_line: int) -> str:
-    """`template` with its expressions replaced. Raises `AtlasError` with the line of the page."""
+    """Return `template` with its expressions evaluated. Raises `AtlasError` with the line of the page."""
     if "{" not in template:
         return template
     environment = jinja.environment
@@ -362,7 +362,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _line(error: BaseException, where: str, first_line: int) -> str:
-    """``file:line`` of the innermost template line that an error passed through."""
+    """Return ``file:line`` of the innermost template line that an error passed through."""
     line = 0
     trace = error.__traceback__
     while trace:
@@ -373,7 +373,7 @@ def _line(error: BaseException, where: str, first_line: int) -> str:
 
 
 def _origin(error: BaseException) -> str:
-    """Where the error was raised, for who mends the function behind an expression."""
+    """Return where the error was raised, for whoever fixes the function behind an expression."""
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
@@ -389,18 +389,18 @@ def _items(source: PageSource, names: Mapping[str, Any]) -> Iterable[Any]:
 # --- Untranslated -----------------------------------------------------------------------------------------------------
 
 HELP = "help-to-translate"
-"""The class of the one link that the source language has not."""
+"""The class of the link that only translated pages have."""
 
 _TITLE = re.compile(r"\A\s*# .*\n")
 
 
 def _shown(text: str) -> str:
-    """An interface string as a page shows it: marked where it is English."""
+    """Return an interface string for a page, marked if it is English."""
     return text.__html__() if isinstance(text, Untranslated) else text
 
 
 def _with_notice(body: str, page: Translated) -> str:
-    """The page with a notice below its title that counts what is not translated yet. None where nothing is missing."""
+    """Add a notice below the title that counts what is not translated yet, unless everything is."""
     if not page.missing:
         return body
     gettext = page.language.gettext

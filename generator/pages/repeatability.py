@@ -1,9 +1,4 @@
-"""How well ways of timing repeat, as the methodology page shows it.
-
-A `bench.records.repeatability.Repeatability` and the words of a language enter; a table leaves.
-
-    python -m pytest tests/generator/pages/test_repeatability_table.py
-"""
+"""The table of how well several ways of timing repeat, for the methodology page."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ from generator.pages import documents
 
 
 def table(repeatability: Repeatability, words: Words) -> str:
-    """A line for each model and way of timing: what it finds, how far its repeats lie apart, and what it costs."""
+    """Return a table with a line for each model and way of timing: its result, the spread of repeats and the cost."""
     gettext = words.language.gettext
     head = (
         *(gettext("Model"), gettext("Way of timing"), gettext("Speedup")),
@@ -34,14 +29,14 @@ def _line(repeatability: Repeatability, way: str, model: str, words: Words) -> t
     if not repeats:
         return (Cell(words.value(model)), _name(way, words), *[Cell("—", classes="number")] * 5)
     eager, compiled = (
-        statistics.median(getattr(each, f"{variant}_ms") for each in repeats) for variant in ("eager", "compiled")
+        statistics.median(getattr(repeat, f"{variant}_ms") for repeat in repeats) for variant in ("eager", "compiled")
     )
 
     def figure(text: str, value: float) -> Cell:
         return Cell(words.value(text), repr(value), "number")
 
     pooled, spread, seconds = (
-        of(way, model) for of in (repeatability.pooled, repeatability.spread, repeatability.seconds)
+        statistic(way, model) for statistic in (repeatability.pooled, repeatability.spread, repeatability.seconds)
     )
     return (
         Cell(words.value(model)),
@@ -59,7 +54,9 @@ def _name(way: str, words: Words) -> Cell:
     names = {
         OURS: gettext("the standard profile of this atlas"),
         "mean_of_300": gettext("the mean of 300 calls, one arm after the other"),
-        "alone": gettext("our rounds in one process, one arm after the other"),  # of records before turns
+        "alone": gettext(
+            "our rounds in one process, one arm after the other"
+        ),  # in records from before variants took turns
         "interleaved": gettext("our rounds in one process, both arms in turn"),
     }
     timer = Markup("<code>Timer.{}</code>").format(way)

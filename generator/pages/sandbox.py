@@ -1,10 +1,8 @@
-"""Jinja for text that is not code: expressions may ask our own values, and nothing that they lead to.
+"""A Jinja environment for expressions in pages, which are text and not trusted as code.
 
-Jinja's own sandbox keeps expressions from Python's inner parts, but lets them call any public method: of an array of
-numpy that writes a file (``tofile``, ``dump``). Here an expression may use the attributes of our own types and of plain
-values, and multiply texts only as far as a page is long.
-
-    python -m pytest tests/generator/pages/test_sandbox.py
+Jinja's own sandbox hides the internals of Python but allows every public method, among them those of NumPy arrays that
+write files (``tofile``, ``dump``). Here expressions may use the attributes of our own types and of plain values only,
+and multiply texts only up to a limit.
 """
 
 from __future__ import annotations
@@ -18,10 +16,10 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 FAMILIAR = frozenset({"builtins", "datetime", "types", "jinja2", "markupsafe"})
-"""Modules of other people whose values may be asked. Those of the standard library, or installed, else may not."""
+"""Modules of others whose values expressions may use. All other installed or standard modules are forbidden."""
 
 LONGEST = 1_000_000
-"""Characters or items of what an expression may make by multiplying."""
+"""Most characters or items that an expression may make by multiplying."""
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -30,18 +28,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"*", "**"})
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Whether an expression may see `attr` of `obj`."""
+        """Return whether an expression may read `attr` of `obj`."""
         return super().is_safe_attribute(obj, attr, value) and _is_known(obj)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Whether an expression may call `obj`."""
+        """Return whether an expression may call `obj`."""
         owner = getattr(obj, "__self__", None)
         return super().is_safe_callable(obj) and (owner is None or _is_known(owner) or isinstance(obj, type))
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """The value of ``left * right`` or ``left ** right``."""
-        sizes = [len(each) for each in (left, right) if isinstance(each, str | bytes | list | tuple)]
-        numbers = [each for each in (left, right) if isinstance(each, int)]
+        """Return ``left * right`` or ``left ** right``. Raises `SecurityError` if it is too large."""
+        sizes = [len(operand) for operand in (left, right) if isinstance(operand, str | bytes | list | tuple)]
+        numbers = [operand for operand in (left, right) if isinstance(operand, int)]
         too_long = bool(sizes and numbers) and sizes[0] * numbers[0] > LONGEST
         too_large = operator == "**" and len(numbers) == 2 and abs(numbers[0]) > 1 and numbers[1] > 1000
         if too_long or too_large:

@@ -1,9 +1,4 @@
-"""One file of the site of one language: a page as Markdown, a chart, a font, a download.
-
-In: its address, and its content or what makes that. Out: the content, made when somebody asks for it.
-
-    mkdocs build --strict
-"""
+"""A file of the site in one language: a page as Markdown, a chart, a font or a download."""
 
 from __future__ import annotations
 
@@ -12,18 +7,18 @@ from dataclasses import dataclass
 
 CHARTS = "assets/charts"
 DATA = "data"
-"""Where the files lie that pages ask for."""
+"""The folders of charts and downloads."""
 
 
 @dataclass(frozen=True, eq=False)
 class SiteFile:
-    """One file of the site of one language. `uri` is relative to that language's root, and ends in .md for a page."""
+    """A file of the site in one language. `uri` is relative to the root of the language; that of a page ends in .md."""
 
     uri: str
     made: str | bytes | Callable[[], str | bytes] = ""
-    """What it holds, or what makes that when somebody asks for it."""
+    """The content, or a function that makes it."""
 
     @property
     def content(self) -> str | bytes:
-        """What it holds. Made each time: who asks, writes it to disk."""
+        """The content. A function makes it on each access: callers write it to disk."""
         return self.made() if callable(self.made) else self.made

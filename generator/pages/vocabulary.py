@@ -19,12 +19,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
 import jinja2
+import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
@@ -64,7 +65,7 @@ FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
 
 Emit = Callable[[SiteFile], object]
-Draw = Callable[[Rows, Language, Collection[int]], Chart]
+Draw = Callable[[pd.DataFrame, Language, Collection[int]], Chart]
 
 
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
@@ -344,7 +345,7 @@ class _Functions:
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
-        table = self._limited(page, decision.lines(rows), rows, headline, {})
+        table = self._limited(page, decision.lines(self.atlas.results.newest), rows, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
         return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{every}"
@@ -504,7 +505,8 @@ class _Functions:
             return self._chart(page, "overview", charts.overview, selection) if is_shown else ""
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
         link = self._in_explorer(page, selection)
-        return self._figure(page, name, draw(rows, self.language, self.atlas.doubtful), link)
+        cells = _cells(self.atlas.results, tuple(row["row"] for row in rows))
+        return self._figure(page, name, draw(cells, self.language, self.atlas.doubtful), link)
 
     def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
         """The address of these records in the explorer, and what to call it. It knows no families."""
@@ -523,6 +525,12 @@ class _Functions:
 
     def _paragraph(self, text: str) -> str:
         return str(Markup('<p class="no-records">{}</p>').format(text))
+
+
+@lru_cache(maxsize=512)
+def _cells(results: Results, labels: tuple[int, ...]) -> pd.DataFrame:
+    """Return the rows with these labels: taken once for all languages, since it takes longer than drawing a chart."""
+    return results.table.take([*labels])  # labels are positions
 
 
 def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:

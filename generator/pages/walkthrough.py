@@ -1,9 +1,4 @@
-"""The tour through TorchDynamo as pages show it: listings, tables and the chart of the losses.
-
-A `bench.records.walkthrough.Walkthrough` and the words of a language enter; HTML and a chart leave.
-
-    python -m pytest tests/generator/pages/test_walkthrough_page.py
-"""
+"""The walkthrough of TorchDynamo on pages: listings, tables and the chart of the losses."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ from generator.pages import documents
 
 
 def listing(text: str, language: str = "python") -> str:
-    """Text as fenced code."""
+    """Return text as fenced code."""
     fence = "```"
     while fence in text:
         fence += "`"
@@ -32,7 +27,7 @@ def listing(text: str, language: str = "python") -> str:
 
 
 def graphs_table(walkthrough: Walkthrough, words: Words) -> str:
-    """The graphs of one step of training."""
+    """Return the table of the graphs of one training step."""
     gettext = words.language.gettext
     head = (gettext("Captured from"), gettext("Operations"))
     lines = [(_code(graph.function), _count(graph.operations, words)) for graph in walkthrough.example.step.graphs]
@@ -42,17 +37,17 @@ def graphs_table(walkthrough: Walkthrough, words: Words) -> str:
 
 
 def breaks_table(walkthrough: Walkthrough, words: Words, breaks: Iterable[ExplainedBreak]) -> str:
-    """Where graphs end, and why."""
+    """Return the table of graph breaks with their reasons."""
     gettext = words.language.gettext
     head = (gettext("Place in the code"), gettext("Reason"), gettext("Explanation"))
-    lines = [(_code(each.location), _verbatim(each.reason), _verbatim(each.explanation)) for each in breaks]
+    lines = [(_code(end.location), _verbatim(end.reason), _verbatim(end.explanation)) for end in breaks]
     return documents.table(
         gettext("Graph breaks, with their reasons as PyTorch words them"), head, lines, walkthrough, words
     )
 
 
 def scores_table(walkthrough: Walkthrough, words: Words) -> str:
-    """What both variants score on data that the network has not seen."""
+    """Return the table of what both variants score on data that the network has not seen."""
     gettext, number = words.language.gettext, words.language.number
     example = walkthrough.example
     names = [words.say(gettext("fold %(number)s"), number=number(fold)) for fold in range(1, example.folds + 1)]
@@ -86,7 +81,7 @@ def _verbatim(text: str) -> Cell:
 
 
 def _one_line(text: str) -> str:
-    """A blank line would end the HTML of the table."""
+    """Join the lines of a text: a blank line would end the HTML of the table."""
     return " ".join(text.split())
 
 
@@ -102,8 +97,8 @@ def _figure(value: float, words: Words) -> Cell:
 
 
 def loss_chart(walkthrough: Walkthrough, language_words: Words) -> CurvesChart:
-    """The losses of both variants by epoch: where they agree, the narrow line of compiled lies on the wide one of
-    eager."""
+    """Return the chart of both variants' losses by epoch. Where they agree, the narrow compiled line lies on the wide
+    eager one."""
     language = language_words.language
     gettext, words, example = language.gettext, Words(language, html=False), walkthrough.example
     curves = (
@@ -133,7 +128,7 @@ def loss_chart(walkthrough: Walkthrough, language_words: Words) -> CurvesChart:
         "compiled_first": example.compiled.held_out_losses[0],
         "compiled_last": example.compiled.held_out_losses[-1],
     }
-    told = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
-    alt = words.sentences([words.say(gettext("%(headline)s."), headline=headline), told])
+    changes = words.say(finding, **{name: language.number(value, 3) for name, value in ends.items()})
+    alt = words.sentences([words.say(gettext("%(headline)s."), headline=headline), changes])
     caption = language_words.facts([language_words.say(headline), *documents.facts(walkthrough, language_words)])
     return CurvesChart(drawn, alt, caption)

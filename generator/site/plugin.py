@@ -6,7 +6,7 @@ Pages stay in memory; nothing is written into `docs_dir`. While serving, pages a
 `generator.site.preview`.
 
 Templates below ``docs/theme`` may use `language`, `languages`, `newest`, `preloaded`, `policy`, `to_root`, `root_url`,
-`head_of(page)`, `sidebars`, gettext functions, and the filter `marked` for a text that may be untranslated: see
+`metadata_of(page)`, `sidebars`, gettext functions, and the filter `marked` for a text that may be untranslated: see
 `AtlasPlugin.on_env`.
 """
 
@@ -41,7 +41,7 @@ from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError, unusable
 from generator.checks.rendered_checks import differences, outlines
-from generator.figures.link_preview import Head, card_uri, head
+from generator.figures.link_preview import PageMetadata, card_uri, page_metadata
 from generator.figures.markup import framed, unbroken
 from generator.languages.language import SOURCE, published_languages
 from generator.languages.typography import plain
@@ -249,7 +249,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             preloaded=preloaded(edition.language.code),
             to_root="../" if edition.language.prefix else "",
             root_url=self._root_url(config),
-            head_of=partial(self._metadata, config=config),
+            metadata_of=partial(self._metadata, config=config),
             sidebars=SidebarCache(),
         )
         if not self.serving:
@@ -337,12 +337,12 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     # ── Pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _metadata(self, page: Page, config: MkDocsConfig) -> Head:
+    def _metadata(self, page: Page, config: MkDocsConfig) -> PageMetadata:
         section = page.parent.title if "/" in page.file.src_uri and page.parent and not page.is_index else ""
         title = page.meta.get("title") or unescape(page.title)
         words = title, section, page.meta.get("description") or config.site_description
         language, languages = self._edition.language, self.guide.languages
-        return head(page.file.src_uri, page.url, words, language, languages, self._root_url(config))
+        return page_metadata(page.file.src_uri, page.url, words, language, languages, self._root_url(config))
 
     def _card(self, page: Page, config: MkDocsConfig) -> File:
         from generator.figures import cards  # noqa: PLC0415  # takes a second to load, and is not needed while serving

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.kinds import PREFIXES, follow
 from browser.test_kinds import TOO_WIDE
-from generator.figures import plot
+from generator.figures import canvas
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +43,7 @@ def test_text_in_charts_is_large_enough_on_a_phone(page: Page, hosted_site: str)
     page.goto(f"{hosted_site}devices/a100/")
     widths = page.locator("figure.chart img:visible").evaluate_all("all => all.map(each => each.clientWidth)")
     assert widths
-    assert min(widths) / plot.WIDTH * plot.SMALL >= 10.5
+    assert min(widths) / canvas.WIDTH * canvas.SMALL >= 10.5
 
 
 def test_the_data_of_a_chart_are_one_click_away(page: Page, hosted_site: str) -> None:

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, rounds, write
 
 from bench.records.record import Measurement, Status, Variant
 from generator.cache import Cache
 from generator.data.load import load
-from generator.data.rows import Rows
-from generator.figures import charts, plot
-from generator.figures.plot import Line, Mark
+from generator.figures import canvas, charts, plot
+from generator.figures.plot import Mark, PlotRow
 from generator.figures.words import DOUBT
 from generator.languages.language import Language, load_language
 
@@ -24,18 +24,21 @@ EN = load_language("en")
 
 
 @cache
-def every() -> Rows:
-    return load(PUBLISHED).newest_rows
+def every() -> pd.DataFrame:
+    return load(PUBLISHED).newest
 
 
-def published(**chosen: object) -> Rows:
-    return [row for row in every() if all(row[name] == value for name, value in chosen.items())]
+def published(**chosen: object) -> pd.DataFrame:
+    cells = every()
+    for name, value in chosen.items():
+        cells = cells[cells[name] == value]
+    return cells
 
 
 A100 = {"device": "a100", "torch": "2.0.1"}
 
 
-def lines(chart: charts.Chart) -> list[Line]:
+def lines(chart: charts.Chart) -> list[PlotRow]:
     return [line for panel in chart.plot.panels for line in panel.rows]
 
 
@@ -88,7 +91,7 @@ def test_caption_states_selection_n_and_date() -> None:
 
 def test_caption_dates_published_and_measured_apart(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    caption = charts.overview(load(write(tmp_path, [measured()])).newest_rows, EN).caption
+    caption = charts.overview(load(write(tmp_path, [measured()])).newest, EN).caption
     assert "published\u00a0in\u00a02023" in caption
     assert "measured\u00a0on\u00a0July\u00a01,\u00a02026" in caption
 
@@ -101,12 +104,12 @@ def test_what_a_line_lacks_is_told_beside_its_dots() -> None:
 
 def test_doubtful_dots_are_hollow() -> None:
     results = load(PUBLISHED)
-    marks = [mark for line in lines(charts.overview(results.newest_rows, EN, results.doubts)) for mark in line.marks]
+    marks = [mark for line in lines(charts.overview(results.newest, EN, results.doubts)) for mark in line.marks]
     assert sum(mark.doubtful for mark in marks if mark) == 3
 
 
 def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
-    rows = load(write(tmp_path, [measured()])).newest_rows
+    rows = load(write(tmp_path, [measured()])).newest
     chart = charts.latency(rows, EN)
     mark = lines(chart)[0].marks[0]
     assert mark is not None
@@ -118,13 +121,13 @@ def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
 
 
 def test_a_loss_is_called_a_loss(tmp_path: Path) -> None:
-    rows = load(write(tmp_path, [measured(), measured(batch_size=4, figures=measurement(10.0, 14.0))])).newest_rows
+    rows = load(write(tmp_path, [measured(), measured(batch_size=4, figures=measurement(10.0, 14.0))])).newest
     assert "The largest loss: batch size 4 goes from" in charts.change(rows, EN).alt
 
 
 def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
     eager_only = Measurement(eager=Variant(rounds_ms=rounds(10.0)))
-    rows = load(write(tmp_path, [measured(status=Status.OOM, reason="x", figures=eager_only)])).newest_rows
+    rows = load(write(tmp_path, [measured(status=Status.OOM, reason="x", figures=eager_only)])).newest
     chart = charts.latency(rows, EN)
     (line,) = lines(chart)
     assert line.marks[0] is not None
@@ -135,7 +138,7 @@ def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
 
 
 def test_doubtful_statuses_stand_beside_the_figure(tmp_path: Path) -> None:
-    rows = load(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())])).newest_rows
+    rows = load(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())])).newest
     mark = lines(charts.change(rows, EN))[0].marks[0]
     assert mark is not None
     assert mark.text.endswith("(unstable)")
@@ -143,25 +146,25 @@ def test_doubtful_statuses_stand_beside_the_figure(tmp_path: Path) -> None:
 
 def test_doubtful_rows_are_marked_and_told_below() -> None:
     results = load(PUBLISHED)
-    rows = [row for row in results.newest_rows if row["device"] == "t4" and row["torch"] == "2.1.0.dev"]
+    rows = results.newest[results.newest["device"].eq("t4") & results.newest["torch"].eq("2.1.0.dev")]
     marked = [line.label for line in lines(charts.change(rows, EN, results.doubts)) if DOUBT in line.label]
     assert marked == [f"BeiT {DOUBT}"]
     for draw in (charts.latency, charts.batches):
         assert f"{DOUBT} The data lint doubts" in draw(rows, EN, results.doubts).caption
         assert DOUBT not in draw(rows, EN).caption
-    assert "doubts 3 of these comparisons" in charts.overview(results.newest_rows, EN, results.doubts).caption
+    assert "doubts 3 of these comparisons" in charts.overview(results.newest, EN, results.doubts).caption
 
 
 def test_the_finding_is_not_a_doubtful_one() -> None:
     results = load(PUBLISHED)
-    rows = [row for row in results.newest_rows if row["device"] == "a100"]
+    rows = results.newest[results.newest["device"] == "a100"]
     assert "largest gain: ResNet" in charts.change(rows, EN).alt
     assert "largest gain: Conditional-DETR" in charts.change(rows, EN, results.doubts).alt
 
 
 @pytest.mark.parametrize(("code", "text"), [("en", "(unstable)"), ("zh", "（"), ("ja", "（")])
 def test_notes_stand_in_the_parentheses_of_the_language(tmp_path: Path, code: str, text: str) -> None:
-    rows = load(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())])).newest_rows
+    rows = load(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())])).newest
     mark = lines(charts.change(rows, load_language(code)))[0].marks[0]
     assert mark is not None
     assert text in mark.text
@@ -172,7 +175,7 @@ def test_versions_stand_on_one_line_the_oldest_first(tmp_path: Path) -> None:
         measured(torch=torch, run=torch, figures=measurement(10.0, ms))
         for torch, ms in (("2.9.1", 9.0), ("2.13.0", 6.0))
     ]
-    chart = charts.versions(load(write(tmp_path, records)).newest_rows, EN)
+    chart = charts.versions(load(write(tmp_path, records)).newest, EN)
     assert [text for text, _ in chart.plot.legend] == ["PyTorch 2.9.1", "PyTorch 2.13.0"]
     (line,) = lines(chart)
     older, newer = (mark.value for mark in line.marks if mark)
@@ -192,7 +195,7 @@ def test_change_is_sorted_by_gain_within_each_batch_size() -> None:
     for panel in chart.plot.panels:
         values = [mark.value for line in panel.rows for mark in line.marks if mark]
         assert values == sorted(values)
-    assert lines(chart)[0] == Line("MobileNet", (Mark(3.974 / 8.583 - 1, "−53.7%"),), "")
+    assert lines(chart)[0] == PlotRow("MobileNet", (Mark(3.974 / 8.583 - 1, "−53.7%"),), "")
 
 
 def test_one_model_is_split_by_device_with_batch_sizes_side_by_side() -> None:
@@ -204,7 +207,7 @@ def test_one_model_is_split_by_device_with_batch_sizes_side_by_side() -> None:
 def test_legend_names_only_what_occurs(tmp_path: Path) -> None:
     legend = charts.change(published(**A100, model="resnet"), EN).plot.legend
     assert legend == (("compiled is faster", "compiled"),)
-    rows = load(write(tmp_path, [measured(figures=measurement(10.0, 10.01))])).newest_rows
+    rows = load(write(tmp_path, [measured(figures=measurement(10.0, 10.01))])).newest
     assert charts.change(rows, EN).plot.legend == (("no clear difference", "zero"),)
 
 
@@ -232,7 +235,7 @@ def test_overview_has_every_comparison_and_the_median() -> None:
 
 def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    rows = load(write(tmp_path, [measured(device_name="NVIDIA A100")])).newest_rows
+    rows = load(write(tmp_path, [measured(device_name="NVIDIA A100")])).newest
     labels = [line.label for line in lines(charts.overview(rows, EN))]
     assert labels == ["A100 · measured", "A100 · published", "T4", "V100"]
 
@@ -243,7 +246,7 @@ def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [charts.latency, charts.change, charts.batches, charts.overview])
 def test_no_english_is_left_in_other_languages(make: object) -> None:
     rows = published(device="v100", torch="2.0.1")
-    names = {row["model_label"] for row in rows} | {"V100", "PyTorch", "default", "ms", "OOM"}
+    names = {*rows["model_label"]} | {"V100", "PyTorch", "default", "ms", "OOM"}
     chart = make(rows, load_language("ar-XB"))  # type: ignore[operator]
     words = {word.strip("()·.,:\u200e") for text in texts(chart) for word in text.replace("<", " <").split()}
     english = {word for word in words - names if word.isascii() and word.isalpha() and len(word) > 1}
@@ -254,7 +257,7 @@ def test_arabic_is_mirrored_and_drawn() -> None:
     arabic = load_language("ar-XB")
     chart = charts.latency(published(**A100, batch_size=1), arabic)
     assert chart.plot.right_to_left
-    assert plot._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', chart.light))
+    assert canvas._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', chart.light))
 
 
 # ── Drawing once ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -263,16 +266,15 @@ def test_arabic_is_mirrored_and_drawn() -> None:
 def test_a_chart_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[plot.Plot] = []
     draw = plot.draw
-    monkeypatch.setattr(charts, "_SVG", Cache("charts", ".svg", tmp_path))
+    monkeypatch.setattr(canvas, "_SVG", Cache("charts", ".svg", tmp_path))
     monkeypatch.setattr(plot, "draw", lambda each: drawn.append(each) or draw(each))  # type: ignore[func-returns-value]
     rows = published(**A100, batch_size=4)
     first = charts.change(rows, EN).light
     assert charts.change(rows, EN).light == first
-    monkeypatch.setattr(charts, "_SVG", Cache("charts", ".svg", tmp_path))
+    monkeypatch.setattr(canvas, "_SVG", Cache("charts", ".svg", tmp_path))
     assert charts.change(rows, EN).light == first
     assert len(drawn) == 1
-    other = [dict(row, change=row["change"] + 0.01) for row in rows]
-    assert charts.change(other, EN).light != first
+    assert charts.change(rows.assign(change=rows["change"] + 0.01), EN).light != first
 
 
 def test_other_languages_get_their_own_drawing() -> None:

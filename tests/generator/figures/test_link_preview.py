@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import pytest
 from conftest import LANGUAGES, BuiltSite
 
-from generator.figures.link_preview import DEFAULT, head, open_graph_locale
+from generator.figures.link_preview import DEFAULT, open_graph_locale, page_metadata
 from generator.languages.language import load_language
 
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}
@@ -84,7 +84,7 @@ def test_titles_below_a_section_name_it(site: BuiltSite) -> None:
 
 def test_where_the_site_knows_no_address_there_are_no_addresses() -> None:
     english = load_language("en")
-    found = head("data.md", "data/", ("The data", "", "Download it."), english, [english], "")
+    found = page_metadata("data.md", "data/", ("The data", "", "Download it."), english, [english], "")
     assert (found.address, found.image, found.alternates) == ("", "", ())
 
 

@@ -18,16 +18,17 @@ from matplotlib.ft2font import LoadFlags
 from matplotlib.transforms import Bbox
 
 from bench.errors import AtlasError
-from generator.figures import fonts, plot
-from generator.figures.plot import BACKGROUNDS, DARK, LIGHT, WIDTH, Line, Mark, Panel, Plot
+from generator.figures import canvas, fonts, plot
+from generator.figures.canvas import BACKGROUNDS, DARK, LIGHT, WIDTH
+from generator.figures.plot import Mark, Panel, Plot, PlotRow
 
-LEGEND: tuple[tuple[str, plot.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
+LEGEND: tuple[tuple[str, canvas.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
 
 
-def lines(count: int, label: str = "Model {}") -> tuple[Line, ...]:
+def lines(count: int, label: str = "Model {}") -> tuple[PlotRow, ...]:
     """Bars from tiny to long, with and without intervals, and one without figures."""
     made = [
-        Line(
+        PlotRow(
             label.format(n),
             (
                 Mark(3.0 + n**1.5, f"{3 + n**1.5:.1f}", 2.5 + n**1.5, 3.9 + n**1.5 * 1.1),
@@ -36,7 +37,7 @@ def lines(count: int, label: str = "Model {}") -> tuple[Line, ...]:
         )
         for n in range(count - 1)
     ]
-    return (*made, Line("DETR", (None, None), "out of memory"))
+    return (*made, PlotRow("DETR", (None, None), "out of memory"))
 
 
 def bars(count: int = 12, **changes: Any) -> Plot:
@@ -58,10 +59,15 @@ def dots(count: int = 12, **changes: Any) -> Plot:
 
 def change(count: int = 12, **changes: Any) -> Plot:
     rows = tuple(
-        Line(f"Model {n}", (Mark((n - count * 0.7) / count, f"{n / 10:.1f}%", (n - count * 0.7) / count - 0.05, 0.4),))
+        PlotRow(
+            f"Model {n}", (Mark((n - count * 0.7) / count, f"{n / 10:.1f}%", (n - count * 0.7) / count - 0.05, 0.4),)
+        )
         for n in range(count)
     )
-    panels = (Panel((*rows, Line("DETR", (None,), "out of memory")), "batch size 1"), Panel(rows[:3], "batch size 4"))
+    panels = (
+        Panel((*rows, PlotRow("DETR", (None,), "out of memory")), "batch size 1"),
+        Panel(rows[:3], "batch size 4"),
+    )
     ticks = ((-0.5, "-50%"), (0.0, "0%"))
     legend = (("compiled is faster", "compiled"), ("eager is faster", "eager"), ("no clear difference", "zero"))
     return bars(kind="change", panels=panels, ticks=ticks, legend=legend, **changes)
@@ -69,7 +75,9 @@ def change(count: int = 12, **changes: Any) -> Plot:
 
 def strip(count: int = 60, **changes: Any) -> Plot:
     marks = tuple(Mark(-0.6 + 0.5 * (n * 7 % count) / count) for n in range(count))
-    rows = tuple(Line(name, (Mark(-0.1, "median −10.0%"), *marks), "60 comparisons") for name in ("A100", "Intel Xeon"))
+    rows = tuple(
+        PlotRow(name, (Mark(-0.1, "median −10.0%"), *marks), "60 comparisons") for name in ("A100", "Intel Xeon")
+    )
     return bars(kind="strip", panels=(Panel(rows),), ticks=((-0.5, "-50%"), (0.0, "0%")), **changes)
 
 
@@ -103,7 +111,7 @@ DRAWINGS = {
     "long dots": dots(40, panels=(Panel(lines(40, LONG)),)),
     "change": change(12),
     "40 changes": change(40),
-    "some missing": dots(3, panels=(Panel((Line("DETR", (Mark(3.0), None), "16: OOM"), *lines(2))),)),
+    "some missing": dots(3, panels=(Panel((PlotRow("DETR", (Mark(3.0), None), "16: OOM"), *lines(2))),)),
     "strip": strip(),
     "one model": bars(2),
     "long title": bars(panels=(Panel(lines(3), " · ".join(f"Intel Xeon 2.50 GHz, {n} cores" for n in range(4))),)),
@@ -147,7 +155,7 @@ def test_same_plot_same_bytes_in_another_process() -> None:
 def test_text_is_drawn_as_paths_with_own_fonts() -> None:
     svg = plot.draw(bars(right_to_left=True, language="ar", axis="زمن الاستجابة بوحدة ms"))
     assert b"<text" not in svg
-    assert plot._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', svg))
+    assert canvas._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', svg))
     assert svg.startswith(b"<svg ")
     assert re.match(rb'<svg [^>]*width="480" height="(\d+)" viewBox="0 0 480 \1"', svg)
 
@@ -160,7 +168,7 @@ def test_background_is_transparent() -> None:
 
 def test_dark_is_the_same_drawing_in_other_colours() -> None:
     light = plot.draw(change())
-    dark = plot.darken(light)
+    dark = canvas.darken(light)
     assert not {colour.encode() for colour in LIGHT.values()} & set(re.findall(rb"#[0-9a-f]{6}", dark))
     strip_colours = re.compile(rb"#[0-9a-f]{6}")
     assert strip_colours.sub(b"", light) == strip_colours.sub(b"", dark)
@@ -172,11 +180,11 @@ def test_only_palette_colours_are_drawn() -> None:
 
 
 @pytest.mark.parametrize(("palette", "background"), [(LIGHT, "light"), (DARK, "dark")])
-def test_contrast(palette: dict[plot.Role, str], background: str) -> None:
+def test_contrast(palette: dict[canvas.Role, str], background: str) -> None:
     for role, colour in palette.items():
         if role != "grid":
             least = 4.5 if role in {"text", "muted"} else 3
-            assert plot.contrast(colour, BACKGROUNDS[background]) >= least, role
+            assert canvas.contrast(colour, BACKGROUNDS[background]) >= least, role
 
 
 def test_palettes_do_not_collide() -> None:
@@ -196,12 +204,12 @@ WORDS = st.lists(st.text("AVTWYfijlo中文、パー·(–).,'“", min_size=1, m
 
 @given(NUMERALS | WORDS, st.sampled_from(sorted(fonts.FACES)), st.booleans())
 def test_what_is_set_in_parts_looks_as_if_set_at_once(text: str, language: str, bold: bool) -> None:
-    quick, whole = list(plot._placed(text, language, bold)), plot._set(text, language, bold)
+    quick, whole = list(canvas._placed(text, language, bold)), canvas._set(text, language, bold)
     assert [(name, y) for name, _, y in quick] == [(name, y) for name, _, y in whole]
     assert [x for _, x, _ in quick] == pytest.approx([x for _, x, _ in whole], abs=0.05)
-    font = fonts.drawing_font(language, plot._EM, bold=bold)
+    font = fonts.drawing_font(language, canvas._EM, bold=bold)
     font.set_text(text, flags=LoadFlags.NO_HINTING)
-    assert plot._width(text, language, bold) == pytest.approx(font.get_width_height()[0] / 64, abs=0.05)
+    assert canvas._width(text, language, bold) == pytest.approx(font.get_width_height()[0] / 64, abs=0.05)
 
 
 ARABIC = ["زمن", "الدفعة", "(نفاد", "الذاكرة)", "لديك؟", "و", "\u200f·", "†", "—", "4", "16", "(45%)", "−45%"]
@@ -211,16 +219,16 @@ LATIN = ["A100", "ViT-B/16", "(PyTorch", "2.0.1)", "default،", "é"]
 @given(st.lists(st.sampled_from([*ARABIC, *LATIN]), min_size=1, max_size=6).map(" ".join), st.booleans())
 def test_what_runs_from_the_right_looks_as_if_set_at_once(text: str, bold: bool) -> None:
     def shown(letters: Iterable[tuple[str, float, float]]) -> list[tuple[int, str, float]]:
-        return sorted((round(x), name, y) for name, x, y in letters if plot._SHAPES[name])
+        return sorted((round(x), name, y) for name, x, y in letters if canvas._SHAPES[name])
 
     text = f"\u200f{text}"
-    parts, whole = shown(plot._placed(text, "ar", bold)), shown(plot._set(text, "ar", bold))
+    parts, whole = shown(canvas._placed(text, "ar", bold)), shown(canvas._set(text, "ar", bold))
     assert [(name, y) for _, name, y in parts] == [(name, y) for _, name, y in whole]
     assert [x for x, *_ in parts] == pytest.approx([x for x, *_ in whole], abs=1)
-    font = fonts.drawing_font("ar", plot._EM, bold=bold)
+    font = fonts.drawing_font("ar", canvas._EM, bold=bold)
     font.set_text(text, flags=LoadFlags.NO_HINTING)
     width = font.get_width_height()[0] / 64
-    assert plot._width(text, "ar", bold) == pytest.approx(width, abs=0.05)
+    assert canvas._width(text, "ar", bold) == pytest.approx(width, abs=0.05)
 
 
 def test_formulas_in_names_are_not_read() -> None:
@@ -228,15 +236,15 @@ def test_formulas_in_names_are_not_read() -> None:
 
 
 def test_intervals_are_drawn_only_where_known() -> None:
-    unknown = bars(panels=(Panel((Line("ViT", (Mark(2.0, "2"), Mark(1.0, "1", 0.9, math.inf))),)),))
-    known = bars(panels=(Panel((Line("ViT", (Mark(2.0, "2", 1.9, 2.1), Mark(1.0, "1", 0.9, 1.1))),)),))
+    unknown = bars(panels=(Panel((PlotRow("ViT", (Mark(2.0, "2"), Mark(1.0, "1", 0.9, math.inf))),)),))
+    known = bars(panels=(Panel((PlotRow("ViT", (Mark(2.0, "2", 1.9, 2.1), Mark(1.0, "1", 0.9, 1.1))),)),))
     count = {drawing: plot.draw(drawing).count(b'stroke-width="1.6"') for drawing in (unknown, known)}
     assert count == {unknown: 0, known: 6}
 
 
 def test_a_doubtful_dot_is_hollow() -> None:
     sound, doubtful = (
-        plot.draw(dots(panels=(Panel((Line("BeiT", (Mark(2.0, doubtful=doubtful), Mark(1.0))),)),)))
+        plot.draw(dots(panels=(Panel((PlotRow("BeiT", (Mark(2.0, doubtful=doubtful), Mark(1.0))),)),)))
         for doubtful in (False, True)
     )
     assert doubtful.count(b'fill="none"') > sound.count(b'fill="none"')

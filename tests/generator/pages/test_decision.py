@@ -30,7 +30,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 def test_the_data_hold_every_newest_row_with_its_intervals(results: Results) -> None:
     rows = json.loads(decision.as_json(results))
-    assert len(rows) == len(results.newest_rows)
+    assert len(rows) == len(results.newest)
     mine = {row["batch_size"]: row for row in rows if row["origin"] == "measured"}
     assert mine[1]["speedup"][1] < mine[1]["speedup"][0] < mine[1]["speedup"][2]
     assert mine[1]["cold"]["ready_s"] == 20.0
@@ -68,8 +68,8 @@ def test_the_snippet_is_python() -> None:
 
 
 def test_the_table_has_a_line_for_every_row(results: Results) -> None:
-    lines = decision.lines(results.newest_rows)
-    assert len(lines) == len(results.newest_rows)
+    lines = decision.lines(results.newest)
+    assert len(lines) == len(results.newest)
     assert list(lines[0])[:2] == ["row", "model"]
     assert {"break_even_calls", "break_even_warm_calls", "interval"} <= set(lines[0])
 

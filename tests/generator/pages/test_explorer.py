@@ -14,6 +14,7 @@ from conftest import LANGUAGES
 
 from bench.records.record import Status
 from generator.data.load import COLUMNS, Results, load
+from generator.data.selection import records
 from generator.figures.words import Words
 from generator.languages.language import UNKNOWN, Untranslated, load_language
 from generator.pages import explorer
@@ -45,8 +46,8 @@ def texts(results: Results, code: str) -> dict[str, Any]:
 
 def test_every_row_and_figure_is_there() -> None:
     rows = unpacked(published())
-    assert len(rows) == len(published().rows)
-    for row, cell in zip(rows, published().rows, strict=True):
+    assert len(rows) == len(published().table)
+    for row, cell in zip(rows, records(published().table), strict=True):
         assert row["model"] == cell["model"]
         assert row["eager_ms"] == cell["eager_ms"]
         assert row["doubtful"] == (cell["row"] in published().doubts)
@@ -54,17 +55,17 @@ def test_every_row_and_figure_is_there() -> None:
 
 def test_a_column_of_which_nothing_is_known_is_left_out_and_no_other() -> None:
     rows = unpacked(published())
-    unknown = {name for name in COLUMNS if all(row[name] in {None, ""} for row in published().rows)}
+    unknown = {name for name in COLUMNS if all(row[name] in {None, ""} for row in records(published().table))}
     assert rows[0].keys() == COLUMNS.keys() - unknown | {"doubtful"}
 
 
 def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
-    records = [
+    written = [
         measured(run="old", day=1),
         measured(run="new", day=2),
         measured(run="new", batch_size=64, status=Status.OOM, reason="CUDA out of memory", day=2),
     ]
-    rows = unpacked(load(write(tmp_path, records)))
+    rows = unpacked(load(write(tmp_path, written)))
     assert sorted((row["run"], row["newest"]) for row in rows) == [("new", True), ("new", True), ("old", False)]
     failed = next(row for row in rows if row["status"] == "oom")
     assert (failed["compiled_ms"], failed["reason"]) == (None, "CUDA out of memory")
@@ -72,21 +73,20 @@ def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
 
 def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     results = load(write(tmp_path, [measured()]))
-    explained = [{**row, "causes": '[["graph_breaks", 2]]'} for row in results.rows]
-    results.__dict__["rows"] = explained
+    results.__dict__["table"] = results.table.assign(causes='[["graph_breaks", 2]]')
     why = {code: unpacked(results, code)[0]["why"] for code in LANGUAGES}
     assert "2" in why["en"]
     assert len(set(why.values())) == len(LANGUAGES)
 
 
 def test_the_rounds_of_a_row_are_those_of_its_records_thinned_evenly(tmp_path: Path) -> None:
-    records = [measured(run=run, process=process, model=run) for run in ("b", "a") for process in range(4)]
-    records.append(measured(run="b", batch_size=64, status=Status.OOM))
-    results = load(write(tmp_path, records))
+    written = [measured(run=run, process=process, model=run) for run in ("b", "a") for process in range(4)]
+    written.append(measured(run="b", batch_size=64, status=Status.OOM))
+    results = load(write(tmp_path, written))
     (device,) = explorer.devices_with_rounds(results)
     rounds = json.loads(explorer.rounds_as_json(results, device))
-    assert rounds.keys() == {str(row["row"]) for row in results.rows if row["eager_ms"]}
-    for row in results.rows:
+    assert rounds.keys() == {str(row["row"]) for row in records(results.table) if row["eager_ms"]}
+    for row in records(results.table):
         if row["eager_ms"]:
             variants = rounds[str(row["row"])]
             assert len(variants["eager"]) == len(variants["compiled"]) == 80  # 160 rounds, every second one
@@ -109,7 +109,7 @@ def test_all_words_are_translated(code: str) -> None:
 
 def test_every_value_of_a_filter_has_a_name() -> None:
     names = texts(published(), "ar")["names"]
-    for row in published().rows:
+    for row in records(published().table):
         for column in explorer.FILTERS:
             assert names[column][str(row[column])] not in {"", UNKNOWN}
 
