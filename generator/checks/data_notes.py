@@ -27,8 +27,8 @@ def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str
     """One line for each finding, the gravest first, then the runs to measure again."""
     words = Words(load_language("en"), html=False)
     for finding in results.problems:
-        yield f"{words.fault(finding)}: {words.finding(finding, results.rows)}"
-    for finding in stale(results.newest_rows, today, pinned_torch(root)):
+        yield f"{words.fault(finding)}: {words.finding(finding, results.by_label)}"
+    for finding in stale(results.newest, today, pinned_torch(root)):
         run, figures = results.rows[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {figures['days']} days old, with torch {figures['torch']}. Measure again."
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from statistics import median
@@ -24,7 +24,6 @@ from generator.cache import Cache
 from generator.data.rows import Row, Rows, comparisons, grouped, version_order
 from generator.figures import fonts, plot, svg
 from generator.figures.plot import Line, Mark, Panel, Plot, Role
-from generator.figures.tables import trusted, version_cells, version_change
 from generator.figures.words import DOUBT, Words, is_same, row_coordinate, varying
 from generator.languages.language import Language
 
@@ -411,6 +410,31 @@ def _alt(rows: Rows, language: Language, headline: str, doubtful: Collection[int
             message = gettext("The largest loss: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
         sentences.append(_told(words, message, worst, columns))
     return words.sentences(sentences)
+
+
+def trusted(rows: Rows, doubtful: Collection[int] = ()) -> list[Row]:
+    """The comparisons among `rows`, doubtful ones only where there are no others."""
+    compared = comparisons(rows)
+    return [row for row in compared if row["row"] not in doubtful] or compared
+
+
+def version_cells(rows: Rows) -> list[dict[str, Row]]:
+    """The cells that several versions of torch have in common: version → row, a measured one before a published one."""
+    in_order = sorted(rows, key=lambda row: (row["model"], row["origin"], row["dynamic"] != "auto", row["weights"]))
+    found = []
+    for group in grouped(in_order, "device", "model", "compile_mode", "batch_size", "dtype").values():
+        by_version: dict[str, Row] = {}
+        for row in comparisons(group):
+            by_version.setdefault(row["torch"], row)
+        if len(by_version) > 1:
+            found.append({version: by_version[version] for version in sorted(by_version, key=version_order)})
+    return found
+
+
+def version_change(cell: Mapping[str, Row], variant: str) -> float:
+    """Change of the latency of an variant from the oldest to the newest version."""
+    oldest, newest = (cell[choose(cell, key=version_order)][f"{variant}_ms"] for choose in (min, max))
+    return float(newest / oldest - 1)
 
 
 def _described(words: Words, rows: Rows, headline: str, skip: Sequence[str] = ()) -> str:

@@ -1,9 +1,7 @@
-"""The words around the figures: headings, statuses, names, captions and findings, in one language.
+"""The words around the figures in one language: headings, statuses, names, captions and anomalies.
 
-Values enter, text leaves: HTML for tables and captions, plain text for charts and their text alternatives. Every
-sentence is one message with placeholders, so that a translator can turn it round.
-
-    python -m generator messages
+Takes rows as plain values and returns text: HTML for tables and captions, plain text for charts and their text
+alternatives. Every sentence is one message with placeholders, so that translators can reorder it.
 """
 
 from __future__ import annotations
@@ -11,25 +9,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from bench.records.record import Status
-from generator.data.lint import Finding
-from generator.data.rows import Row, Rows
+from generator.data.lint import Anomaly
+from generator.data.registry import VERSION, Message, column
+from generator.data.selection import Row, Rows
 from generator.languages import typography
 from generator.languages.language import UNKNOWN, Language, Untranslated
 
 PRIMARY = ("device", "model", "torch", "compile_mode", "batch_size", "origin")
-"""Coordinates that a reader chooses by: told in the caption where a table has one value, else a column."""
+"""Coordinates that a reader chooses by: in the caption where a table has one value, else a column."""
 
 DOUBT = "†"
 """Marks a row that the data lint doubts; a note says why."""
-
-VERSION = "torch "
-"""Begins the columns of a table that has one for each version of PyTorch."""
 
 SECONDARY = ("dtype", "weights", "dynamic", "input_size", "layout", "threads")
 """Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
@@ -63,7 +58,7 @@ def row_coordinate(columns: Sequence[str]) -> str:
 
 
 class Words:
-    """What to call things in `language`; `html` says what kind of text leaves."""
+    """The words of a language, as HTML or as plain text."""
 
     def __init__(self, language: Language, *, html: bool) -> None:
         self.language = language
@@ -190,96 +185,19 @@ class Words:
         """An ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
         return self.language.iso_date(text)
 
-    def heading(self, column: str) -> str:
+    def heading(self, name: str) -> str:
         """The heading of a column."""
-        if column.startswith(VERSION):
-            version = f"PyTorch {column.removeprefix(VERSION)}"
+        if name.startswith(VERSION):
+            version = f"PyTorch {name.removeprefix(VERSION)}"
             return self.say(self.language.gettext("%(version)s (ms)"), version=version)
-        return self.phrase(self._headings[column])
+        return self.title(column(name).heading)
 
-    @cached_property
-    def _headings(self) -> dict[str, str]:
-        gettext = self.language.gettext
-        return {
-            "model": gettext("Model"),
-            "device": gettext("Device"),
-            "family": gettext("Family"),
-            "torch": "PyTorch",
-            "transformers": "Transformers",
-            "compile_mode": gettext("Mode"),
-            "batch_size": gettext("Batch size"),
-            "origin": gettext("Source"),
-            "dtype": gettext("Data type"),
-            "weights": gettext("Weights"),
-            "dynamic": gettext("Dynamic shapes"),
-            "input_size": gettext("Input (pixels)"),
-            "layout": gettext("Memory layout"),
-            "threads": gettext("Threads"),
-            "eager_ms": gettext("Eager (ms)"),
-            "compiled_ms": gettext("Compiled (ms)"),
-            "speedup": gettext("Speedup"),
-            "interval": gettext("Interval (95%)"),
-            "change": gettext("Change in latency"),
-            "models": self.language.pgettext("column of counts", "Models"),
-            "devices": self.language.pgettext("column of counts", "Devices"),
-            "device_names": gettext("Devices"),
-            "comparisons": gettext("Comparisons"),
-            "median_change": gettext("Median change"),
-            "best_model": gettext("Largest gain"),
-            "best_device": gettext("Largest gain"),
-            "slower": gettext("Slower when compiled"),
-            "kind": gettext("Kind"),
-            "modes": gettext("Modes"),
-            "batch_sizes": gettext("Batch sizes"),
-            "task": gettext("Task"),
-            "checkpoint": gettext("Checkpoint"),
-            "compile_cold_s": gettext("Cold cache (s)"),
-            "compile_warm_s": gettext("Warm cache (s)"),
-            "break_even_calls": gettext("Break-even (calls)"),
-            "break_even_warm_calls": gettext("Break-even with a warm cache (calls)"),
-            "eager_peak_memory_gb": gettext("Eager (GB)"),
-            "compiled_peak_memory_gb": gettext("Compiled (GB)"),
-            "memory_change": gettext("Change in peak memory"),
-            "flop": gettext("GFLOP per image"),
-            "eager_flop_s": gettext("Eager (TFLOP/s)"),
-            "compiled_flop_s": gettext("Compiled (TFLOP/s)"),
-            "eager_copy_share": gettext("Eager, share of the copy bandwidth"),
-            "compiled_copy_share": gettext("Compiled, share of the copy bandwidth"),
-            "eager_image_j": gettext("Eager (J per image)"),
-            "compiled_image_j": gettext("Compiled (J per image)"),
-            "verdict": gettext("Verdict"),
-            "why": gettext("Why"),
-            "reason": gettext("Reason"),
-            "location": gettext("Place in the code"),
-            "recompiles": gettext("Recompiles while measuring"),
-            "batch_size_recompiles": gettext("Recompiles for other batch sizes"),
-            "version_change": gettext("Change from oldest to newest"),
-            "graphs": gettext("Graphs"),
-            "graph_breaks": gettext("Graph breaks"),
-            "run": gettext("Run"),
-            "date": gettext("Date"),
-            "records": gettext("Records"),
-            "commit": gettext("Commit"),
-            "licence": gettext("Licence"),
-            "contributor": gettext("Brought by"),
-            "fault": gettext("Fault"),
-            "finding": gettext("What was found"),
-            "property": gettext("Property"),
-            "python": "Python",
-            "platform": gettext("Platform"),
-            "accelerator": gettext("Accelerator library"),
-            "driver": gettext("Driver"),
-            "triton": "Triton",
-            "eager_ms:default": gettext("Eager (ms), by default"),
-            "eager_ms:keep": gettext("Eager (ms), memory kept"),
-            "compiled_ms:default": gettext("Compiled (ms), by default"),
-            "compiled_ms:keep": gettext("Compiled (ms), memory kept"),
-            "speedup:default": gettext("Speedup, by default"),
-            "speedup:keep": gettext("Speedup, memory kept"),
-            "cores": gettext("CPU cores"),
-            "memory_gb": gettext("Memory (GB)"),
-            "settings": gettext("Settings"),
-        }
+    def title(self, heading: str) -> str:
+        """A heading of the registry of columns."""
+        if not isinstance(heading, Message):
+            return self.phrase(heading)
+        language, context = self.language, heading.context
+        return self.phrase(language.pgettext(context, heading) if context else language.gettext(heading))
 
     def coordinate(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
         """The value of a coordinate as a cell of a table."""
@@ -409,10 +327,10 @@ class Words:
             Status.SKIPPED: gettext("The cell was left out on purpose."),
         }.get(Status(status), "")
 
-    # ── Findings of the data lint ─────────────────────────────────────────────────────────────────────────────────────
+    # ── Anomalies of the data lint ────────────────────────────────────────────────────────────────────────────────────
 
-    def fault(self, finding: Finding) -> str:
-        """What kind of fault a finding is."""
+    def fault(self, anomaly: Anomaly) -> str:
+        """What kind of fault an anomaly is."""
         gettext = self.language.gettext
         return {
             "repeated": gettext("Repeated row"),
@@ -426,12 +344,12 @@ class Words:
             "gap": gettext("Missing rows"),
             "flag": gettext("Not stated"),
             "complaint": gettext("Disturbed measurement"),
-        }[finding.kind]
+        }[anomaly.kind]
 
-    def finding(self, finding: Finding, rows: Rows) -> str:
-        """A finding as sentences, told with its figures. `rows` are all rows, by label."""
-        tell: Callable[[Any, Rows], str] = getattr(self, f"_{finding.kind}")
-        return tell(finding.figures, [rows[row] for row in finding.rows])
+    def finding(self, anomaly: Anomaly, rows: Rows) -> str:
+        """An anomaly as sentences with its figures. `rows` are all rows by label."""
+        describe: Callable[[Any, Rows], str] = getattr(self, f"_{anomaly.kind}")
+        return describe(anomaly.figures, [rows[row] for row in anomaly.rows])
 
     def _place(self, row: Row) -> dict[str, str]:
         return {

@@ -45,8 +45,9 @@ KEYWORDS = {
     "ngettext": (1, 2),
     "N_n": (1, 2),
     "pgettext": ((1, "c"), 2),
+    "N_p": ((1, "c"), 2),
 }
-"""Functions whose literal arguments are messages. ``N_`` and ``N_n`` only mark a text for later."""
+"""Functions whose literal arguments are messages. ``N_``, ``N_n`` and ``N_p`` only mark a text for later."""
 
 SIMILAR = 0.7
 """How alike (0 to 1) a new text and a vanished one are for the old translation to be offered as fuzzy."""

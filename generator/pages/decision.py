@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import pandas as pd
+
 from bench.records.record import Status
 from generator.data.load import Results
-from generator.data.rows import Row, Rows, grouped
+from generator.data.selection import Row, records
 from generator.figures.markup import render
-from generator.figures.tables import Lines
-from generator.figures.words import Words, varying
+from generator.figures.words import PRIMARY, SECONDARY, Words, varying
 from generator.pages.atlas import Atlas, Device, Model
 
 SNIPPET = """\
@@ -48,7 +49,9 @@ def as_json(results: Results) -> str:
 
     A figure with an interval is a list of value, low and high.
     """
-    rows = (json.dumps(_record(row, results), ensure_ascii=False, separators=(",", ":")) for row in results.newest_rows)
+    rows = (
+        json.dumps(_record(row, results), ensure_ascii=False, separators=(",", ":")) for row in records(results.newest)
+    )
     return "[\n" + ",\n".join(rows) + "\n]\n"
 
 
@@ -83,8 +86,10 @@ def _interval(row: Row, *names: str) -> list[float | str | None] | None:
 def form(atlas: Atlas, data: str) -> str:
     """The form and the places for its answer. It stays hidden until its script has `data`, an address, at hand."""
     words = Words(atlas.language, html=False)
-    sizes = sorted({row["batch_size"] for row in atlas.cells})
-    by_task = grouped([{"task": model.task, "model": model} for model in atlas.models], "task")
+    sizes = sorted(set(atlas.cells["batch_size"].tolist()))
+    by_task: dict[str, list[Model]] = {}
+    for model in atlas.models:
+        by_task.setdefault(model.task, []).append(model)
     return render(
         "decision.html.jinja",
         data=data,
@@ -93,8 +98,8 @@ def form(atlas: Atlas, data: str) -> str:
         snippet=json.dumps(SNIPPET),
         code=json.dumps({model.slug: _code(model) for model in atlas.models}),
         devices=[(device.slug, words.value(device.label)) for device in _devices(atlas)],
-        first_model=next(row["model"] for row in atlas.cells if row["device"] == _devices(atlas)[0].slug),
-        tasks=[_task(task, [entry["model"] for entry in group], words) for (task,), group in by_task.items()],
+        first_model=_devices(atlas)[0].cells["model"].iloc[0],
+        tasks=[_task(task, models, words) for task, models in by_task.items()],
         batch_sizes=[(size, words.language.number(size)) for size in sizes],
         calls=CALLS,
     )
@@ -116,17 +121,15 @@ def _code(model: Model) -> dict[str, str]:
     return {"auto_class": model.auto_class, "checkpoint": model.checkpoint}
 
 
-def lines(rows: Rows) -> Lines:
+def lines(cells: pd.DataFrame) -> pd.DataFrame:
     """The table: both latencies, and when compiling has paid."""
+    coordinates = varying(records(cells[[*PRIMARY, *SECONDARY]])) or ["model"]
     columns = [
-        *sorted(varying(rows) or ["model"], key=lambda column: column != "model"),
-        *("eager_ms", "compiled_ms", "interval"),
+        *sorted(coordinates, key=lambda column: column != "model"),
+        *("eager_ms", "compiled_ms", "speedup_low"),
         *("compile_cold_s", "break_even_calls", "compile_warm_s", "break_even_warm_calls"),
     ]
-    return [
-        {"row": row["row"]} | {column: row["speedup_low" if column == "interval" else column] for column in columns}
-        for row in rows
-    ]
+    return cells[columns].rename(columns={"speedup_low": "interval"})
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────

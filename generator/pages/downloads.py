@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 
 from bench.records.tabular import FORMULA
-from generator.data.load import COLUMNS, Results
+from generator.data.load import Results
+from generator.data.registry import COLUMNS
 
 
 @lru_cache(maxsize=2)

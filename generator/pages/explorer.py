@@ -18,8 +18,9 @@ from typing import Any
 from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
 from bench.statistics.statistics import NOISE
-from generator.data.load import COLUMNS, Results
-from generator.data.rows import ORDERS
+from generator.data.load import Results
+from generator.data.registry import COLUMNS
+from generator.data.selection import ORDERS
 from generator.figures import causes
 from generator.figures.markup import render
 from generator.figures.tables import cause_rows
@@ -53,7 +54,7 @@ def as_json(results: Results, language: Language) -> str:
     """
     rows = results.rows
     words = Words(language, html=False)
-    explained = {row["row"] for row in cause_rows(rows)}
+    explained = set(cause_rows(results.table).index)
     columns = {name: [_plain(row[name]) for row in rows] for name in COLUMNS}
     columns["doubtful"] = [row["row"] in results.doubts for row in rows]
     columns["why"] = [

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from generator.data.load import Results, load
-from generator.data.rows import Row
+from generator.data.selection import Row
 from generator.languages.language import LANGUAGES, Language, load_language
 from generator.pages import atlas
 from generator.pages.pages import PageFile, emitted_by, pages_of

@@ -19,12 +19,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
-from functools import cache, partial
-from itertools import chain
+from functools import cache, lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
 import jinja2
+import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
@@ -33,13 +33,13 @@ from bench.records.build_times import BUILD_TIMES, BuildTimes, Figure
 from bench.records.build_times import COMMAND as TIME_BUILDS
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
-from generator.data.load import COORDINATES, Results, slugify
-from generator.data.rows import MODES, Row, Rows, comparisons
+from generator.data.load import Results, slugify
+from generator.data.registry import COORDINATES
+from generator.data.selection import MODES, Rows, is_comparison, labels_by
 from generator.figures import causes, charts, tables
 from generator.figures.charts import Chart
 from generator.figures.curves import CurvesChart
 from generator.figures.markup import Tables, figure, status_notes
-from generator.figures.tables import Lines
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
@@ -158,6 +158,7 @@ class _Functions:
         self.words = Words(atlas.language, html=True)
         self.emit = emit
         self._index = cache(self._indexed)  # goes with this edition
+        self._selected = lru_cache(maxsize=8)(self._select_once)  # a page asks for the same rows several times
 
     def names(self) -> dict[str, Callable[..., str]]:
         """Each public method as Jinja calls it: without its context on pages' side."""
@@ -187,17 +188,17 @@ class _Functions:
 
     def latency_table(self, page: str, **selection: Any) -> str:
         """Eager and compiled latency of the selected cells."""
-        rows = self._select(selection)
-        if not rows:
+        cells = self._select(selection)
+        if cells.empty:
             return self._nothing()
         headline = self.language.gettext("Latency, eager and compiled")
-        return self._limited(page, tables.latency(rows), rows, headline, selection)
+        return self._limited(page, tables.latency(cells), cells, headline, selection)
 
     def slower_table(self, page: str) -> str:
         """The clearest cases in which compiling costs time."""
         lines = tables.slower(self.atlas.cells)
         headline = self.language.gettext("Where the compiled model is slower")
-        return self._tables(page).latency(lines, headline) if lines else self._nothing()
+        return self._tables(page).rows(lines, self._rows(lines), headline) if len(lines) else self._nothing()
 
     def summary_table(self, page: str) -> str:
         """One row per device."""
@@ -217,8 +218,7 @@ class _Functions:
 
     def families_table(self, page: str, **selection: Any) -> str:
         """The families of many models, with what compiling does to them."""
-        rows = self._select(selection)
-        lines = tables.families(rows, self._family_of, self.atlas.doubtful)
+        lines = tables.families(self._select(selection), family_of, self.atlas.doubtful)
         return self._table(page, lines, self.language.gettext("Models by family"))
 
     def compile_cost_table(self, page: str, **selection: Any) -> str:
@@ -269,11 +269,12 @@ class _Functions:
     def malloc_table(self, page: str, *, device: str) -> str:
         """What it changes on a CPU that freed memory is kept."""
         slug = _known("device", device, self.atlas.device)
-        pairs = [pair for pair in self.atlas.malloc_pairs if pair[1]["device"] == slug]
-        if not pairs:
+        default, keep = self.atlas.device[slug].malloc_pairs
+        if keep.empty:
             return self._nothing()
         headline = self.language.gettext("Latency and speedup by default and with freed memory kept")
-        return self._limited(page, tables.malloc(pairs), list(chain(*pairs)), headline, {"device": slug})
+        cells = pd.concat([default, keep])
+        return self._limited(page, tables.malloc(default, keep), cells, headline, {"device": slug})
 
     def cause_table(self, page: str, **selection: Any) -> str:
         """The verdict on each cell, and its causes."""
@@ -284,12 +285,12 @@ class _Functions:
         """What the figures were measured on."""
         lines = tables.environment(self._select(selection))
         caption = escape(self.language.gettext("Environment of the records"))
-        return self._tables(page).environment(lines, caption) if lines else self._nothing()
+        return self._tables(page).environment(lines, caption) if len(lines) else self._nothing()
 
     def runs_table(self, page: str) -> str:
         """Where the figures come from."""
         results = self.atlas.results
-        table = self._table(page, tables.runs(results.rows), self.language.gettext("Runs"))
+        table = self._table(page, tables.runs(results.table), self.language.gettext("Runs"))
         if not results.superseded:
             return table
         message = self.language.gettext(
@@ -299,14 +300,14 @@ class _Functions:
 
     def problems_table(self, page: str) -> str:
         """What the data lint found."""
-        findings = self.atlas.results.problems
-        if not findings:
+        anomalies = self.atlas.results.problems
+        if not anomalies:
             return self._paragraph(self.language.gettext("The lint finds nothing that does not fit together."))
-        return self._table(page, tables.problems(findings), self.language.gettext("Findings of the data lint"))
+        return self._table(page, tables.problems(anomalies), self.language.gettext("Findings of the data lint"))
 
     def status_legend(self, _page: str, **selection: Any) -> str:
         """What the statuses of the selected cells mean."""
-        notes = status_notes(self._select(selection), self.words)
+        notes = status_notes(self._rows(self._select(selection)), self.words)
         return str(_list("status-legend", notes)) if notes else ""
 
     # Charts
@@ -329,7 +330,7 @@ class _Functions:
 
     def versions_chart(self, page: str, **selection: Any) -> str:
         """Compiled latency by version of PyTorch."""
-        if not tables.version_cells(self._select(selection)):
+        if tables.version_rows(self._select(selection)).empty:
             return self._nothing()
         return self._chart(page, "versions", charts.versions, selection)
 
@@ -337,14 +338,14 @@ class _Functions:
 
     def decision_helper(self, page: str) -> str:
         """A form that answers, whose records go to `emit`, and the table of all records for who has no scripts."""
-        rows = self.atlas.cells
-        if not rows:
+        cells = self.atlas.cells
+        if cells.empty:
             return self._nothing()
         self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
-        table = self._limited(page, decision.lines(rows), rows, headline, {})
+        table = self._limited(page, decision.lines(cells), cells, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
         return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{every}"
@@ -425,7 +426,7 @@ class _Functions:
 
     def downloads(self, page: str) -> str:
         """Links to all cells as CSV and JSON, which go to `emit`."""
-        n = len(self.atlas.results.rows)
+        n = len(self.atlas.results.table)
         counted = self.words.say(_counted(self.language, "row", n), count=self.language.number(n))
         items = []
         for kind, content in (("csv", downloads.as_csv), ("json", downloads.as_json)):
@@ -437,25 +438,28 @@ class _Functions:
 
     # Parts
 
-    def _select(self, selection: Mapping[str, Any]) -> Rows:
-        """The newest rows with the given values of coordinates."""
+    def _select(self, selection: Mapping[str, Any]) -> pd.DataFrame:
+        """Return the newest rows with the given values of coordinates."""
+        return self._selected(tuple(_chosen(selection)))
+
+    def _select_once(self, chosen: tuple[tuple[str, str], ...]) -> pd.DataFrame:
         labels: set[int] | None = None
-        for coordinate, value in selection.items():
+        for coordinate, value in chosen:
             by_value = self._index(_known("selection", coordinate, (*COORDINATES, "family")))
-            name = _known(coordinate.replace("_", " "), str(getattr(value, "slug", value)), by_value)
+            name = _known(coordinate.replace("_", " "), value, by_value)
             labels = by_value[name] if labels is None else labels & by_value[name]
-        return self.atlas.cells if labels is None else [self.atlas.results.rows[label] for label in sorted(labels)]
+        return self.atlas.cells if labels is None else self.atlas.cells.loc[sorted(labels)]
 
     def _indexed(self, coordinate: str) -> Mapping[str, set[int]]:
-        """Labels of the newest rows by the value of a coordinate."""
-        labels: dict[str, set[int]] = {value: set() for value in FORESEEN.get(coordinate, ())}
-        for row in self.atlas.cells:
-            value = self._family_of(row) if coordinate == "family" else str(row[coordinate])
-            labels.setdefault(value, set()).add(row["row"])
-        return labels
+        """Return the labels of the newest rows by the value of a coordinate."""
+        cells = self.atlas.cells
+        values = cells["model_label"].map(family_of) if coordinate == "family" else cells[coordinate]
+        labels = {str(value): set(rows) for value, rows in labels_by(values).items()}
+        return {value: set() for value in FORESEEN.get(coordinate, ())} | labels
 
-    def _family_of(self, row: Row) -> str:
-        return family_of(row["model_label"])
+    def _rows(self, cells: pd.DataFrame) -> Rows:
+        """Return cells or lines as the plain values of their rows."""
+        return [self.atlas.results.by_label[label] for label in cells.index]
 
     def _tables(self, page: str) -> Tables:
         return Tables(self.words, self.atlas.results, lambda kind, slug: _address(page, _page_of(kind, slug)))
@@ -465,19 +469,20 @@ class _Functions:
         page: str,
         selection: Mapping[str, Any],
         headline: str,
-        choose: Callable[[Rows], Rows],
-        lines: Callable[[Rows], Lines],
+        choose: Callable[[pd.DataFrame], pd.DataFrame],
+        lines: Callable[[pd.DataFrame], pd.DataFrame],
     ) -> str:
-        """A table of those of the selected rows that `choose` leaves."""
-        rows = choose(self._select(selection))
-        return self._limited(page, lines(rows), rows, headline, selection) if rows else self._nothing()
+        """Return a table of those of the selected rows that `choose` returns."""
+        cells = choose(self._select(selection))
+        return self._nothing() if cells.empty else self._limited(page, lines(cells), cells, headline, selection)
 
-    def _limited(self, page: str, lines: Lines, rows: Rows, headline: str, selection: Mapping[str, Any]) -> str:
-        """A table of the first lines, which says so where there are more."""
-        first = lines[:MOST_LINES]
-        shown = {line["row"] for line in first}
-        about = rows if len(first) == len(lines) else [row for row in rows if row["row"] in shown]
-        return self._tables(page).rows(first, about, headline) + self._rest(page, len(lines), selection)
+    def _limited(
+        self, page: str, lines: pd.DataFrame, cells: pd.DataFrame, headline: str, selection: Mapping[str, Any]
+    ) -> str:
+        """Return a table of the first lines, which says so where there are more."""
+        first = lines.iloc[:MOST_LINES]
+        about = cells if len(first) == len(lines) else cells[cells.index.isin(first.index)]
+        return self._tables(page).rows(first, self._rows(about), headline) + self._rest(page, len(lines), selection)
 
     def _rest(self, page: str, count: int, selection: Mapping[str, Any]) -> str:
         """What a table leaves out, "" where it has all its lines."""
@@ -489,22 +494,22 @@ class _Functions:
         told = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
         return f"\n{told.format(self.words.say(message, **numbers), address, label)}"
 
-    def _table(self, page: str, lines: Lines, caption: str) -> str:
-        if not lines:
+    def _table(self, page: str, lines: pd.DataFrame, caption: str) -> str:
+        if lines.empty:
             return self._nothing()
-        return self._tables(page).table(lines[:MOST_LINES], escape(caption)) + self._rest(page, len(lines), {})
+        return self._tables(page).table(lines.iloc[:MOST_LINES], escape(caption)) + self._rest(page, len(lines), {})
 
     def _chart(self, page: str, kind: str, draw: Draw, selection: Mapping[str, Any]) -> str:
-        rows = self._select(selection)
-        if not rows:
+        cells = self._select(selection)
+        if cells.empty:
             return self._nothing()
-        if len(rows) > MOST_BARS and draw is not charts.overview:
-            # A bar for each would be a wall. The distribution says it once, in place of the changes.
-            is_shown = draw is charts.change and comparisons(rows)
+        if len(cells) > MOST_BARS and draw is not charts.overview:
+            # A bar for each would be a wall. The distribution shows them once, in place of the changes.
+            is_shown = draw is charts.change and is_comparison(cells).any()
             return self._chart(page, "overview", charts.overview, selection) if is_shown else ""
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
         link = self._in_explorer(page, selection)
-        return self._figure(page, name, draw(rows, self.language, self.atlas.doubtful), link)
+        return self._figure(page, name, draw(self._rows(cells), self.language, self.atlas.doubtful), link)
 
     def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
         """The address of these records in the explorer, and what to call it. It knows no families."""
