@@ -127,7 +127,7 @@ class Results:
     def last_measured(self) -> Row | None:
         """The row that was measured last; None where there are only published figures."""
         measured = self.newest.loc[self.newest["origin"] == "measured", "measured_at"].dropna()
-        return None if measured.empty else records(self.newest.loc[[measured.idxmax()]])[0]
+        return None if measured.empty else self.by_label[measured.index[int(measured.argmax())]]
 
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:

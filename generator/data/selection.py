@@ -49,8 +49,13 @@ def grouped(cells: pd.DataFrame, *columns: str) -> Iterator[tuple[tuple[Any, ...
 
 
 def numbered(cells: pd.DataFrame, columns: Iterable[str]) -> pd.Series:
-    """Return for each row the number of its group: rows that agree in `columns` share one, from 0 on as they occur."""
-    return cells.groupby(list(columns), sort=False, dropna=False).ngroup()
+    """Return for each row the number of its group: rows that agree in `columns` share one, from 0 on as they occur.
+
+    Does what `groupby(…).ngroup()` does, in a tenth of its time for a few rows and many columns.
+    """
+    numbers: dict[tuple[Any, ...], int] = {}
+    keys = zip(*(plain(cells[name]) for name in columns), strict=True)
+    return pd.Series([numbers.setdefault(key, len(numbers)) for key in keys], cells.index, dtype=int)
 
 
 def labels_by(values: pd.Series) -> dict[Any, list[int]]:
@@ -70,9 +75,10 @@ def records(cells: pd.DataFrame) -> list[Row]:
 
 def plain(values: pd.Series) -> list[Any]:
     """Return the values of a column as plain Python values, with None for unknown."""
-    known = values.notna().to_numpy()
-    found = values.dt.to_pydatetime() if isinstance(values.dtype, pd.DatetimeTZDtype) else values.tolist()
-    return [value if is_known else None for value, is_known in zip(found, known, strict=True)]
+    if isinstance(values.dtype, pd.DatetimeTZDtype):
+        return [None if value is pd.NaT else value.to_pydatetime() for value in values]
+    # `notna` takes a tenth of a millisecond: too long for the few rows of most tables.
+    return [None if value is pd.NA or value != value else value for value in values.tolist()]  # noqa: PLR0124  # NaN
 
 
 class Groups:

@@ -23,11 +23,10 @@ from generator.data.selection import (
     labels_by,
     mode_order,
     numbered,
-    records,
     version_order,
     where,
 )
-from generator.figures.words import PRIMARY, SECONDARY, varying
+from generator.figures.words import PRIMARY, SECONDARY, differing
 
 ENVIRONMENT = (
     *("torch", "transformers", "python", "platform", "accelerator", "driver", "triton"),
@@ -147,7 +146,7 @@ def _known(cells: pd.DataFrame, columns: Iterable[str]) -> list[str]:
 
 def _coordinates(cells: pd.DataFrame) -> list[str]:
     """Return the columns that tell the rows apart, the one that names them first: the model, else the device."""
-    columns = varying(records(cells[[*PRIMARY, *SECONDARY]]))
+    columns = differing({name: cells[name].tolist() for name in (*PRIMARY, *SECONDARY)})
     return sorted(columns, key=lambda name: name != "model") or ["model"]
 
 
@@ -218,13 +217,15 @@ def versions(cells: pd.DataFrame) -> pd.DataFrame:
     known = version_rows(cells)
     number = numbered(known, _ACROSS_VERSIONS)
     newest = known[~number.duplicated(keep="last")]
-    rows = pd.DataFrame({"cell": number, "torch": known["torch"], "row": known.index})
-    rows = rows.pivot_table(index="cell", columns="torch", values="row", aggfunc="last").astype("Int64")
+    by_version = _labels_of(known["torch"], number)
     columns = [name for name in _coordinates(newest) if name not in {"torch", "origin"}] or ["model"]
     by_variant = {variant: version_changes(known, variant).tolist() for variant in ("eager", "compiled")}
     changes = (zip(by_variant, each, strict=True) for each in zip(*by_variant.values(), strict=True))
     return newest[columns].assign(
-        **{f"{VERSION}{name}": rows[name].array for name in sorted(rows.columns, key=version_order)},
+        **{
+            f"{VERSION}{name}": pd.array([by_version[name].get(cell) for cell in range(len(newest))], dtype="Int64")
+            for name in sorted(by_version, key=version_order)
+        },
         version_change=pd.Series(list(map(dict, changes)), newest.index),
     )
 
@@ -270,11 +271,8 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     keys = cells[[*COORDINATES, "device_type", "malloc", "measured_at", "change", "status"]]
     keys = comparisons(where(keys, (keys["device_type"] == "cpu") & (keys["origin"] == "measured")))
     keys = keys.sort_values("measured_at", kind="stable", na_position="first")
-    keys = keys.assign(cell=numbered(keys, COORDINATES), row=keys.index)
-    labels = keys.pivot_table(index="cell", columns="malloc", values="row", aggfunc="last")
-    labels = labels.reindex(columns=["default", "keep"]).dropna()
-    labels = labels.astype(int).sort_values("keep")
-    return cells.loc[labels["default"]], cells.loc[labels["keep"]]
+    by_malloc = _labels_of(keys["malloc"], numbered(keys, COORDINATES))
+    return _pairs(cells, by_malloc.get("default", {}), by_malloc.get("keep", {}))
 
 
 # ── One line per group ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -349,7 +347,7 @@ def environment(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per distinct environment, the newest first, with the columns of `ENVIRONMENT` that are known for any,
     and who brought its records if anybody said so."""
     distinct = ("device", "origin", *(name for name in ENVIRONMENT if name != "commit"))
-    groups = Groups(_newest_first(cells), *distinct)
+    groups = Groups(_newest_first(cells[[*distinct, "commit", "contributor", "measured_at"]]), *distinct)
     first = groups.first[[*ENVIRONMENT]]
     known = [name for name in ENVIRONMENT if (first[name].notna() & ~first[name].isin(["", "{}"])).any()]
     return _lines(groups, **{name: first[name] for name in known}, **_contributors(groups))
@@ -400,18 +398,34 @@ def batch_pairs(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> tuple[pd
     alike = [name for name in COORDINATES if name != "batch_size"]
     for origin in ("measured", "published"):
         rows = compared.loc[compared["origin"] == origin, [*COORDINATES]]
-        small, large = rows["batch_size"].min(), rows["batch_size"].max()
-        rows = rows.assign(cell=numbered(rows, alike), row=rows.index)
-        labels = rows.pivot_table(index="cell", columns="batch_size", values="row", aggfunc="last")
-        if len(rows) and small < large and len(pairs := labels[[small, large]].dropna().astype(int)):
-            return cells.loc[pairs[small]], cells.loc[pairs[large]]
-    return cells.iloc[:0], cells.iloc[:0]
+        by_size = _labels_of(rows["batch_size"], numbered(rows, alike))
+        small, large = _pairs(cells, by_size[min(by_size)], by_size[max(by_size)]) if len(by_size) > 1 else _NONE
+        if len(small):
+            return small, large
+    return _NONE
+
+
+_NONE = pd.DataFrame(), pd.DataFrame()
+
+
+def _labels_of(values: pd.Series, number: pd.Series) -> dict[Any, dict[int, int]]:
+    """Return the label of the last row with a value in each group, by value and number of the group."""
+    labels: dict[Any, dict[int, int]] = {}
+    for value, group, label in zip(values.tolist(), number.tolist(), values.index.tolist(), strict=True):
+        labels.setdefault(value, {})[group] = label
+    return labels
+
+
+def _pairs(cells: pd.DataFrame, first: dict[int, int], second: dict[int, int]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of the groups that have a label in both, side by side, in the order of the second."""
+    pairs = sorted((second[group], first[group]) for group in first.keys() & second.keys())
+    return cells.loc[[label for _, label in pairs]], cells.loc[[label for label, _ in pairs]]
 
 
 def best_row(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> int | None:
     """Return the label of the row with the largest gain: a doubtful one only where there is no other."""
-    rows = _best_first(cells, doubtful)
-    return None if rows.empty else int(rows.index[0])
+    changes = trusted(cells, doubtful)["change"]
+    return None if changes.empty else int(changes.index[int(changes.argmin())])
 
 
 def worst_row(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> int | None:

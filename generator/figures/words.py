@@ -38,17 +38,22 @@ def is_same(values: Iterable[Any]) -> bool:
 
 
 def varying(rows: Rows) -> list[str]:
-    """The coordinates that tell `rows` apart."""
-    columns = [column for column in PRIMARY if not is_same(row[column] for row in rows)]
-    return columns + [column for column in SECONDARY if _splits(rows, column)]
+    """Return the coordinates that tell `rows` apart."""
+    return differing({name: [row[name] for row in rows] for name in (*PRIMARY, *SECONDARY)})
 
 
-def _splits(rows: Rows, column: str) -> bool:
-    """Whether rows with the same primary coordinates have different values of `column`."""
-    if is_same(row[column] for row in rows):
-        return False
-    primary = {tuple(row[name] for name in PRIMARY) for row in rows}
-    return len({tuple(row[name] for name in (*PRIMARY, column)) for row in rows}) > len(primary)
+def differing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the coordinates that tell rows apart, from the values of each coordinate.
+
+    A secondary one is among them only where it differs between rows with the same primary ones.
+    """
+    primary = [columns[name] for name in PRIMARY]
+    groups = len(set(zip(*primary, strict=True)))
+
+    def splits(name: str) -> bool:
+        return not is_same(columns[name]) and len(set(zip(*primary, columns[name], strict=True))) > groups
+
+    return [*(name for name in PRIMARY if not is_same(columns[name])), *(name for name in SECONDARY if splits(name))]
 
 
 def row_coordinate(columns: Sequence[str]) -> str:

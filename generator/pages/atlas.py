@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import pandas as pd
@@ -19,7 +19,7 @@ import pandas as pd
 from bench.plans.models import MODELS
 from generator.data.load import Results, slugify
 from generator.data.selection import Row as PlainRow
-from generator.data.selection import comparisons, grouped, is_comparison, labels_by, mode_order, where
+from generator.data.selection import comparisons, grouped, labels_by, mode_order, where
 from generator.figures import tables
 from generator.figures.words import Words
 from generator.languages.language import Language
@@ -105,28 +105,88 @@ class Malloc:
         return (self.default.verdict, self.keep.verdict) == ("slower", "faster")
 
 
-def _chosen(choose: Callable[[pd.DataFrame], pd.DataFrame]) -> cached_property[tuple[Row, ...]]:
-    return cached_property(lambda known: known.rows_of(choose(known.cells)))
+_CHOICES = (
+    tables.compile_rows,
+    tables.mode_rows,
+    tables.memory_rows,
+    tables.efficiency_rows,
+    tables.cause_rows,
+    tables.break_rows,
+    tables.skip_rows,
+    tables.recompile_rows,
+    tables.version_rows,
+)
+
+Choose = Callable[[pd.DataFrame], pd.DataFrame]
+"""A function that returns some of the cells, such as those that know the cost of compiling."""
+
+
+@lru_cache(maxsize=2)
+def page_cells(results: Results) -> pd.DataFrame:
+    """Return the newest rows with texts and whole numbers as Python objects, which pandas keeps in one block.
+
+    Pages take a few rows thousands of times: each time 0.3 ms, and 1.7 ms from a block for each column.
+    """
+    columns = results.newest.select_dtypes(["str", "Int64"]).columns
+    return results.newest.astype(dict.fromkeys(columns, "object")).copy()
+
+
+@lru_cache(maxsize=64)
+def chosen(results: Results, choose: Choose) -> Sequence[int]:
+    """Return the labels of what `choose` returns of the newest rows, in its order.
+
+    Pages ask for the chosen rows of one device or model, thousands of times: those are the same rows as of all devices.
+    """
+    labels: list[int] = choose(page_cells(results)).index.tolist()
+    return labels
+
+
+@lru_cache(maxsize=2)
+def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return tables.malloc_pairs(results.table)
+
+
+def prepare(results: Results) -> None:
+    """Choose the rows of all tables at once: the processes that build a language each then have them already."""
+    for choose in (*_CHOICES, comparisons, tables.slower_rows):
+        chosen(results, choose)
+
+
+def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
+    return cached_property(lambda known: known.rows_of(known.among(choose)))
 
 
 class _Known:
     """Some cells with the rows that the table of each name shows, none where it would be empty."""
 
     atlas: Atlas
-    cells: pd.DataFrame
-    compile_rows = _chosen(tables.compile_rows)  # of compile_cost_table and break_even_table
-    mode_rows = _chosen(tables.mode_rows)
-    memory_rows = _chosen(tables.memory_rows)
-    efficiency_rows = _chosen(tables.efficiency_rows)
-    cause_rows = _chosen(tables.cause_rows)
-    break_rows = _chosen(tables.break_rows)
-    skip_rows = _chosen(tables.skip_rows)
-    recompile_rows = _chosen(tables.recompile_rows)
-    version_rows = _chosen(tables.version_rows)
+    labels: Sequence[int]
+    compile_rows = _rows_by(tables.compile_rows)  # of compile_cost_table and break_even_table
+    mode_rows = _rows_by(tables.mode_rows)
+    memory_rows = _rows_by(tables.memory_rows)
+    efficiency_rows = _rows_by(tables.efficiency_rows)
+    cause_rows = _rows_by(tables.cause_rows)
+    break_rows = _rows_by(tables.break_rows)
+    skip_rows = _rows_by(tables.skip_rows)
+    recompile_rows = _rows_by(tables.recompile_rows)
+    version_rows = _rows_by(tables.version_rows)
 
-    def rows_of(self, cells: pd.DataFrame) -> tuple[Row, ...]:
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """The cells."""
+        return page_cells(self.atlas.results).loc[[*self.labels]]
+
+    def among(self, choose: Choose) -> list[int]:
+        """Return the labels of the cells that `choose` returns."""
+        return [label for label in chosen(self.atlas.results, choose) if label in self._own]
+
+    @cached_property
+    def _own(self) -> frozenset[int]:
+        return frozenset(self.labels)
+
+    def rows_of(self, labels: Iterable[int]) -> tuple[Row, ...]:
         """Return some cells as pages see them."""
-        return tuple(self.atlas.row_of(label) for label in cells.index)
+        return tuple(self.atlas.row_of(label) for label in labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,16 +197,17 @@ class _Selection(_Known):
     labels: list[int]
 
     @cached_property
-    def cells(self) -> pd.DataFrame:  # type: ignore[override]
-        """The cells."""
-        return self.atlas.cells.loc[self.labels]
+    def compared(self) -> list[int]:
+        """Labels of the comparisons, of one origin only: measured ones where there are any. Origins are never mixed."""
+        compared = self.among(comparisons)
+        rows = self.atlas.results.by_label
+        return [label for label in compared if rows[label]["origin"] == "measured"] or compared
 
     @cached_property
-    def compared(self) -> pd.DataFrame:
-        """The comparisons, of one origin only: measured ones where there are any. Origins are never mixed."""
-        compared = comparisons(self.cells)
-        measured = where(compared, compared["origin"] == "measured")
-        return compared if measured.empty else measured
+    def _changes(self) -> pd.DataFrame:
+        """What ranks the comparisons."""
+        columns = ["change", "change_low", "change_high", "status", "verdict"]
+        return page_cells(self.atlas.results).loc[self.compared, columns]
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -156,22 +217,28 @@ class _Selection(_Known):
     @cached_property
     def slower(self) -> tuple[Row, ...]:
         """Those in which the compiled model is slower."""
-        return self.rows_of(tables.slower_rows(self.compared))
+        compared = frozenset(self.compared)
+        return self.rows_of(label for label in self.among(tables.slower_rows) if label in compared)
 
     @cached_property
     def median_change(self) -> float | None:
         """Median change of the latency over the comparisons."""
-        return tables.median_change(self.compared)
+        return tables.median_change(self._changes)
 
     @cached_property
     def best(self) -> Row | None:
         """The largest gain, doubtful rows left out."""
-        return self.atlas.row(tables.best_row(self.compared, self.atlas.doubtful))
+        return self.atlas.row(tables.best_row(self._changes, self.atlas.doubtful))
 
     @cached_property
     def worst(self) -> Row | None:
         """Of those that are slower, or else of all, the largest loss or smallest gain; doubtful rows left out."""
-        return self.atlas.row(tables.worst_row(self.compared, self.atlas.doubtful))
+        return self.atlas.row(tables.worst_row(self._changes, self.atlas.doubtful))
+
+    def _distinct(self, column: str) -> list[Any]:
+        """Return the values of a column, in the order in which they first occur."""
+        rows = self.atlas.results.by_label
+        return list(dict.fromkeys(rows[label][column] for label in self.labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +254,7 @@ class Device(_Selection):
     @cached_property
     def malloc(self) -> tuple[Malloc, ...]:
         """Its cells that were measured with glibc's default and with freed memory kept."""
-        pairs = zip(*map(self.rows_of, self.malloc_pairs), strict=True)
+        pairs = zip(*(self.rows_of(cells.index) for cells in self.malloc_pairs), strict=True)
         return tuple(
             Malloc(default, keep, keep.eager_ms / default.eager_ms - 1, keep.compiled_ms / default.compiled_ms - 1)
             for default, keep in pairs
@@ -203,7 +270,7 @@ class Device(_Selection):
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """Models with rows on this device."""
-        return tuple(self.atlas.model[slug] for slug in _distinct(self.cells, "model"))
+        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
@@ -214,17 +281,17 @@ class Device(_Selection):
     @cached_property
     def origins(self) -> tuple[str, ...]:
         """measured, published, or both."""
-        return tuple(sorted(_distinct(self.cells, "origin")))
+        return tuple(sorted(self._distinct("origin")))
 
     @cached_property
     def modes(self) -> tuple[str, ...]:
         """Compile modes on this device."""
-        return tuple(sorted(_distinct(self.cells, "compile_mode"), key=mode_order))
+        return tuple(sorted(self._distinct("compile_mode"), key=mode_order))
 
     @cached_property
     def batch_sizes(self) -> tuple[int, ...]:
         """Batch sizes on this device."""
-        return tuple(sorted(_distinct(self.cells, "batch_size")))
+        return tuple(sorted(self._distinct("batch_size")))
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -265,14 +332,14 @@ class Model(_Selection):
     task_name: str
 
     @cached_property
-    def compared(self) -> pd.DataFrame:
+    def compared(self) -> list[int]:
         """All comparisons: those of several devices are ranked, and never averaged."""
-        return comparisons(self.cells)
+        return self.among(comparisons)
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
         """Devices with rows of this model."""
-        return tuple(self.atlas.device[slug] for slug in _distinct(self.cells, "device"))
+        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
 
     @cached_property
     def family(self) -> Family | None:
@@ -317,19 +384,19 @@ class Family(_Selection):
     label: str
 
     @cached_property
-    def compared(self) -> pd.DataFrame:
+    def compared(self) -> list[int]:
         """All comparisons: those of several devices are ranked, and never averaged."""
-        return comparisons(self.cells)
+        return self.among(comparisons)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """Its models."""
-        return tuple(self.atlas.model[slug] for slug in _distinct(self.cells, "model"))
+        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
         """Devices with rows of this family."""
-        return tuple(self.atlas.device[slug] for slug in _distinct(self.cells, "device"))
+        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
 
 
 _FAMILY = re.compile(r"[^\W\d_]+?(?=v?\d|[\W_]|$)")
@@ -345,16 +412,12 @@ class Atlas(_Known):
     """All results, in the language of the page."""
 
     def __init__(self, results: Results, language: Language) -> None:
+        self.atlas = self
         self.results = results
+        self.labels = results.newest.index.tolist()
         self.language = language
         self.words = Words(language, html=False)
-        self.cells = results.newest
         self.row_of = cache(self._row_of)  # many pages show the same rows
-
-    @property
-    def atlas(self) -> Atlas:  # type: ignore[override]
-        """Itself."""
-        return self
 
     def _row_of(self, label: int) -> Row:
         return Row(self, self.results.by_label[label])
@@ -367,8 +430,8 @@ class Atlas(_Known):
     @cached_property
     def has_measured_gpu(self) -> bool:
         """Whether this project compared anything on another device than a CPU."""
-        is_gpu = (self.cells["origin"] == "measured") & (self.cells["device_type"] != "cpu")
-        return bool((is_gpu & is_comparison(self.cells)).any())
+        compared = comparisons(self.cells)
+        return bool(((compared["origin"] == "measured") & (compared["device_type"] != "cpu")).any())
 
     @cached_property
     def device(self) -> Mapping[str, Device]:
@@ -438,12 +501,12 @@ class Atlas(_Known):
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """All comparisons, of both origins: to be counted and ranked, never averaged."""
-        return self.rows_of(comparisons(self.cells))
+        return self.rows_of(self.among(comparisons))
 
     @cached_property
     def slower(self) -> tuple[Row, ...]:
         """Comparisons in which the compiled model is slower."""
-        return self.rows_of(tables.slower_rows(self.cells))
+        return self.rows_of(self.among(tables.slower_rows))
 
     @cached_property
     def best(self) -> Row | None:
@@ -473,7 +536,7 @@ class Atlas(_Known):
     @cached_property
     def malloc_pairs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """See `tables.malloc_pairs`: from all runs, because the newest one of a cell was measured one way only."""
-        return tables.malloc_pairs(self.results.table)
+        return _malloc_pairs(self.results)
 
     @cached_property
     def published_best(self) -> Row | None:

@@ -98,7 +98,7 @@ def form(atlas: Atlas, data: str) -> str:
         snippet=json.dumps(SNIPPET),
         code=json.dumps({model.slug: _code(model) for model in atlas.models}),
         devices=[(device.slug, words.value(device.label)) for device in _devices(atlas)],
-        first_model=_devices(atlas)[0].cells["model"].iloc[0],
+        first_model=_devices(atlas)[0].models[0].slug,
         tasks=[_task(task, models, words) for task, models in by_task.items()],
         batch_sizes=[(size, words.language.number(size)) for size in sizes],
         calls=CALLS,

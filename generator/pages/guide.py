@@ -110,7 +110,7 @@ class Guide:
         """Bring results and languages up to date with their files; `AtlasError` when one of them cannot be."""
         self.settings = tuple(mark(self.root / each) for each in SETTINGS)
         folder = self.root / "bench" / "results"
-        results = self._keep("results", (mark(folder),), lambda: load(folder))
+        results = self._keep("results", (mark(folder),), lambda: _prepared(load(folder)))
         languages = tuple(self._language(code) for code in self._codes)
         templates = mark(self.root / "generator" / "templates")
         self._sources = results, templates, mark(self._docs, "*.md"), mark(self._locales)
@@ -149,6 +149,13 @@ class Guide:
             known = self._made[name] = (sources, make())
         made: Made = known[1]
         return made
+
+
+def _prepared(results: Results) -> Results:
+    """Compute what every language shows, before there is a process for each."""
+    results.by_label, results.doubts  # noqa: B018  # cached
+    atlas.prepare(results)
+    return results
 
 
 def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:

@@ -44,7 +44,7 @@ from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
-from generator.pages.atlas import Atlas, family_of
+from generator.pages.atlas import Atlas, Choose, chosen, family_of
 from generator.pages.site_file import CHARTS, DATA, SiteFile
 from generator.pages.translators import translators
 
@@ -62,6 +62,10 @@ MOST_BARS = 120
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
 """Values of coordinates that a page may name before there is any record of them."""
+
+OVERLAID = {"origin", "dynamic", "weights"}
+"""Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
+depends on what is selected of them."""
 
 Emit = Callable[[SiteFile], object]
 Draw = Callable[[Rows, Language, Collection[int]], Chart]
@@ -158,7 +162,7 @@ class _Functions:
         self.words = Words(atlas.language, html=True)
         self.emit = emit
         self._index = cache(self._indexed)  # goes with this edition
-        self._selected = lru_cache(maxsize=8)(self._select_once)  # a page asks for the same rows several times
+        self._cells_of = lru_cache(maxsize=8)(self._cells_once)  # a page asks for the same rows several times
 
     def names(self) -> dict[str, Callable[..., str]]:
         """Each public method as Jinja calls it: without its context on pages' side."""
@@ -440,15 +444,19 @@ class _Functions:
 
     def _select(self, selection: Mapping[str, Any]) -> pd.DataFrame:
         """Return the newest rows with the given values of coordinates."""
-        return self._selected(tuple(_chosen(selection)))
+        return self._cells_of(tuple(_chosen(selection)))
 
-    def _select_once(self, chosen: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    def _cells_once(self, values: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+        return self.atlas.cells.loc[sorted(self._labels(values))] if values else self.atlas.cells
+
+    def _labels(self, values: tuple[tuple[str, str], ...]) -> Collection[int]:
+        """Return the labels of the newest rows with these values of coordinates."""
         labels: set[int] | None = None
-        for coordinate, value in chosen:
+        for coordinate, value in values:
             by_value = self._index(_known("selection", coordinate, (*COORDINATES, "family")))
             name = _known(coordinate.replace("_", " "), value, by_value)
             labels = by_value[name] if labels is None else labels & by_value[name]
-        return self.atlas.cells if labels is None else self.atlas.cells.loc[sorted(labels)]
+        return self.atlas.results.newest.index if labels is None else labels
 
     def _indexed(self, coordinate: str) -> Mapping[str, set[int]]:
         """Return the labels of the newest rows by the value of a coordinate."""
@@ -469,12 +477,18 @@ class _Functions:
         page: str,
         selection: Mapping[str, Any],
         headline: str,
-        choose: Callable[[pd.DataFrame], pd.DataFrame],
+        choose: Choose,
         lines: Callable[[pd.DataFrame], pd.DataFrame],
     ) -> str:
         """Return a table of those of the selected rows that `choose` returns."""
-        cells = choose(self._select(selection))
+        cells = choose(self._select(selection)) if selection.keys() & OVERLAID else self._among(choose, selection)
         return self._nothing() if cells.empty else self._limited(page, lines(cells), cells, headline, selection)
+
+    def _among(self, choose: Choose, selection: Mapping[str, Any]) -> pd.DataFrame:
+        """Return those of the selected rows that `choose` returns of all rows."""
+        selected = self._labels(tuple(_chosen(selection)))
+        labels = [label for label in chosen(self.atlas.results, choose) if label in selected]
+        return self.atlas.cells.loc[labels] if labels else self.atlas.cells.iloc[:0]
 
     def _limited(
         self, page: str, lines: pd.DataFrame, cells: pd.DataFrame, headline: str, selection: Mapping[str, Any]
