@@ -119,6 +119,11 @@ class Results:
         return self.table[self.table["newest"]]
 
     @cached_property
+    def newest_rows(self) -> Rows:
+        """The rows that pages show, as dictionaries."""
+        return [row for row in self.rows if row["newest"]]
+
+    @cached_property
     def by_label(self) -> Rows:
         """The rows of the table as plain values, each at the position that is its label: for what becomes text."""
         return records(self.table)

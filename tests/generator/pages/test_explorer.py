@@ -12,7 +12,8 @@ import pytest
 from atlas_data import PUBLISHED, measured, write
 
 from bench.records.record import Status
-from generator.data.load import COLUMNS, Results, load
+from generator.data.load import Results, load
+from generator.data.registry import COLUMNS
 from generator.figures.words import Words
 from generator.languages.language import LANGUAGES, UNKNOWN, Untranslated, load_language
 from generator.pages import explorer
