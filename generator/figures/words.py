@@ -33,7 +33,7 @@ _RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
 
 
 def is_same(values: Iterable[Any]) -> bool:
-    """Whether there is one value, or the same several times."""
+    """Return whether there is one value, or the same several times."""
     return len(set(values)) == 1
 
 
@@ -57,7 +57,7 @@ def differing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
 
 
 def row_coordinate(columns: Sequence[str]) -> str:
-    """Which of the coordinates that vary names a row of a chart: the model, else what is compared side by side."""
+    """Return the coordinate that names a row of a chart: the model, else what is compared side by side."""
     preferred = ("model", "batch_size", "device", "compile_mode", "torch", "origin", *SECONDARY)
     return next((column for column in preferred if column in columns), "model")
 
@@ -72,7 +72,7 @@ class Words:
     # ── Text ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def value(self, text: str) -> str:
-        """A name, number or version that keeps its own order inside right-to-left text."""
+        """Return a name, number or version that keeps its own order inside right-to-left text."""
         if isinstance(text, Markup):
             return text
         is_isolated = text.startswith(typography.LEFT_TO_RIGHT_MARK)  # as plain text, which isn't markup yet
@@ -82,12 +82,12 @@ class Words:
         return Markup(self.language.isolate(text)) if self.html else self.language.embed(text)  # noqa: S704  # escaped
 
     def say(self, message: str, **values: str) -> str:
-        """`message`, already translated, with its placeholders filled. Values are isolated, and escaped in HTML."""
+        """Fill the placeholders of a translated message. Values are isolated, and escaped in HTML."""
         text = self.phrase(message) % {name: self.value(value) for name, value in values.items()}
         return self._spaced(text)
 
     def phrase(self, message: str) -> str:
-        """A translated message without placeholders, with the Latin words in it isolated where HTML can be."""
+        """Return a translated message without placeholders, with its Latin words isolated in HTML."""
         if not self.html:
             return str(message)
         if isinstance(message, Untranslated):
@@ -96,12 +96,12 @@ class Words:
         return Markup(typography.isolate_latin(message) if rtl else message)  # noqa: S704  # messages may hold markup
 
     def sentences(self, parts: Iterable[str]) -> str:
-        """Whole sentences in a row. Where one ends with a full-width stop, as in Chinese, no space follows."""
+        """Join whole sentences. No space follows a full-width stop, as in Chinese."""
         spaced = [part if part.endswith(("。", "！", "？")) else f"{part} " for part in parts if part]
         return self._join("", spaced).strip()
 
     def facts(self, parts: Iterable[str]) -> str:
-        """Short facts in a row."""
+        """Join short facts."""
         if self.html:  # no line begins with a dot; a full-width parenthesis has its space within
             whole = (typography.together(str(part)) for part in parts)
             return Markup(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))  # noqa: S704  # was before
@@ -110,19 +110,19 @@ class Words:
         return self._join(f" {mark}· ", parts).replace("） ·", "）·")
 
     def noted(self, text: str, note: str) -> str:
-        """Text with a note in parentheses."""
+        """Return text with a note in parentheses."""
         return self.say(self.language.gettext("%(text)s (%(note)s)"), text=text, note=note)
 
     def percent(self, x: float | None, digits: int = 1) -> str:
-        """A signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
+        """Format a signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
         return self.language.percent(x, digits, signed=True).replace("-", "−")
 
     def lines(self, parts: Iterable[str]) -> str:
-        """HTML below each other."""
+        """Join lines of HTML."""
         return self._join("<br>", parts)
 
     def names(self, names: Sequence[str]) -> str:
-        """A list as the language joins it."""
+        """Join names as the language does."""
         marked = [str(self.value(name)) for name in names]
         text = self.language.names(marked)
         return Markup(text) if self.html else text  # noqa: S704  # escaped
@@ -140,7 +140,7 @@ class Words:
     # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def device(self, row: Row) -> str:
-        """A device by its name; a CPU with its number of cores."""
+        """Return the name of a device, with the number of cores of a CPU."""
         cores = row["cores"]
         if row["device_type"] != "cpu" or cores is None:
             return self.value(row["device_name"])
@@ -149,7 +149,7 @@ class Words:
         return Markup(text) if self.html else text  # noqa: S704  # was markup before
 
     def task(self, task: str) -> str:
-        """What a model does."""
+        """Name what a model does."""
         gettext = self.language.gettext
         return {
             "image-classification": gettext("image classification"),
@@ -158,22 +158,22 @@ class Words:
         }.get(task, task)
 
     def origin(self, origin: str) -> str:
-        """Who measured."""
+        """Name who measured."""
         gettext = self.language.gettext
         return {"measured": gettext("measured"), "published": gettext("published")}.get(origin, origin)
 
     def weights(self, weights: str) -> str:
-        """What the parameters of a model were."""
+        """Name the kind of a model's parameters."""
         gettext = self.language.gettext
         return {"random": gettext("random weights"), "pretrained": gettext("pretrained weights")}.get(weights, weights)
 
     def dynamic(self, dynamic: str) -> str:
-        """The `dynamic` argument of torch.compile."""
+        """Name a value of the `dynamic` argument of torch.compile."""
         gettext = self.language.gettext
         return {"auto": gettext("automatic"), "true": gettext("on"), "false": gettext("off")}.get(dynamic, dynamic)
 
     def verdict(self, verdict: str) -> str:
-        """What the interval of a speedup says of the compiled model."""
+        """Name a verdict on the compiled model."""
         gettext = self.language.gettext
         return {
             "faster": gettext("faster"),
@@ -183,29 +183,29 @@ class Words:
         }.get(verdict, UNKNOWN)
 
     def device_type(self, kind: str) -> str:
-        """What a torch device type is."""
+        """Name a torch device type."""
         return {"cuda": "GPU", "xpu": "GPU (XPU)", "mps": "GPU (MPS)", "cpu": "CPU"}.get(kind, kind)
 
     def date(self, text: str) -> str:
-        """An ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
+        """Format an ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
         return self.language.iso_date(text)
 
     def heading(self, name: str) -> str:
-        """The heading of a column."""
+        """Return the heading of a column."""
         if name.startswith(VERSION):
             version = f"PyTorch {name.removeprefix(VERSION)}"
             return self.say(self.language.gettext("%(version)s (ms)"), version=version)
         return self.title(column(name).heading)
 
     def title(self, heading: str) -> str:
-        """A heading of the registry of columns."""
+        """Return a heading of the registry of columns, translated unless it is a name."""
         if not isinstance(heading, Message):
             return self.phrase(heading)
         language, context = self.language, heading.context
         return self.phrase(language.pgettext(context, heading) if context else language.gettext(heading))
 
     def coordinate(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
-        """The value of a coordinate as a cell of a table."""
+        """Return the value of a coordinate for a cell of a table."""
         match column:
             case "device":
                 return self.device(row)
@@ -225,7 +225,7 @@ class Words:
                 return self.value(str(row[column]))
 
     def fact(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
-        """The value of a coordinate where it stands alone, such as in a caption: "batch size 4"."""
+        """Return the value of a coordinate that stands alone, such as in a caption: "batch size 4"."""
         gettext = self.language.gettext
         match column:
             case "batch_size":
@@ -248,7 +248,7 @@ class Words:
     # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def selection(self, rows: Rows, skip: Sequence[str] = ()) -> str:
-        """What all `rows` have in common, with the number of processes and the date: facts for a caption."""
+        """Return what all `rows` have in common, the number of processes and the date: facts for a caption."""
         common = [column for column in PRIMARY if is_same(row[column] for row in rows)]
         facts = [self.fact(column, rows[0]) for column in common if column != "origin" and column not in skip]
         if is_same(row["dtype"] for row in rows) and not any("dtype-not-stated" in row["flags"] for row in rows):
@@ -258,7 +258,7 @@ class Words:
         return self.facts(facts)
 
     def when(self, rows: Rows) -> str:
-        """When the rows, all of one origin, were published or measured."""
+        """Return when the rows, all of one origin, were published or measured."""
         gettext = self.language.gettext
         if rows[0]["origin"] == "published":
             date = max(row["source_date"] for row in rows)
@@ -267,7 +267,7 @@ class Words:
         return self.say(gettext("measured on %(date)s"), date=self.language.date(max(moments))) if moments else ""
 
     def processes(self, rows: Rows) -> list[str]:
-        """How many processes stand behind each measured row."""
+        """Return how many processes stand behind each measured row."""
         counts = [row["processes"] for row in rows if row["origin"] == "measured" and row["processes"]]
         if not counts:
             return []
@@ -281,11 +281,11 @@ class Words:
         return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
 
     def doubted(self) -> str:
-        """What the mark of doubt means, where there is no room for what was found."""
+        """Explain the mark of doubt where there is no room for the anomaly itself."""
         return self.say(self.language.gettext("%(mark)s The data lint doubts these figures."), mark=DOUBT)
 
     def one_process(self) -> str:
-        """A warning below figures from a single process."""
+        """Return a warning to show below figures from a single process."""
         return self.language.gettext(
             "With one process a cell, the intervals describe that process, and are too narrow for the machine."
         )
@@ -293,7 +293,7 @@ class Words:
     # ── Statuses ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def status(self, status: str) -> str:
-        """A status in a table: short. OOM is a term of its own."""
+        """Return a status for a table: short. OOM is a term of its own."""
         gettext = self.language.gettext
         return {
             Status.OOM: self.value("OOM"),
@@ -309,13 +309,13 @@ class Words:
         }.get(Status(status), "")
 
     def status_in_words(self, status: str) -> str:
-        """A status where there is room, such as in a chart."""
+        """Return a status where there is room, such as in a chart."""
         if status in {Status.OOM, Status.EAGER_OOM}:
             return self.language.gettext("out of memory")
         return self.status(status)
 
     def status_explained(self, status: str) -> str:
-        """A status as a sentence."""
+        """Explain a status in a sentence."""
         gettext = self.language.gettext
         return {
             Status.OOM: gettext("Out of memory: the compiled model needed more than the device has."),
@@ -335,7 +335,7 @@ class Words:
     # ── Anomalies of the data lint ────────────────────────────────────────────────────────────────────────────────────
 
     def fault(self, anomaly: Anomaly) -> str:
-        """What kind of fault an anomaly is."""
+        """Name the kind of an anomaly."""
         gettext = self.language.gettext
         return {
             "repeated": gettext("Repeated row"),
@@ -352,7 +352,7 @@ class Words:
         }[anomaly.kind]
 
     def finding(self, anomaly: Anomaly, rows: Rows) -> str:
-        """An anomaly as sentences with its figures. `rows` are all rows by label."""
+        """Describe an anomaly with its figures. `rows` are all rows by label."""
         describe: Callable[[Any, Rows], str] = getattr(self, f"_{anomaly.kind}")
         return describe(anomaly.figures, [rows[row] for row in anomaly.rows])
 
@@ -515,7 +515,7 @@ class Words:
 
     @property
     def flags(self) -> Mapping[str, str]:
-        """What importers mark, in words, but for what has a sentence of its own."""
+        """The flags of importers in words, except those that have a sentence of their own."""
         gettext = self.language.gettext
         return {
             "input-size-not-stated": gettext("the size of the images is not stated"),
@@ -543,12 +543,12 @@ class Words:
         return self.say(message, count=self.language.number(len(rows)), check=check)
 
     def _named(self, name: str, words: Mapping[str, str]) -> str:
-        """In words; a name that a record has from elsewhere stands for itself."""
+        """Return a name in words; one that a record brings from elsewhere stays as it is."""
         return self.phrase(words[name]) if name in words else self.value(name)
 
     @property
     def checks(self) -> Mapping[str, str]:
-        """What the doctor complains of, in words."""
+        """The complaints of the doctor in words."""
         gettext = self.language.gettext
         return {
             "load": gettext("other programs were computing"),

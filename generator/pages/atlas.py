@@ -142,6 +142,12 @@ def chosen(results: Results, choose: Choose) -> Sequence[int]:
 
 
 @lru_cache(maxsize=2)
+def _changes(results: Results) -> pd.DataFrame:
+    """Return the columns that rank comparisons."""
+    return page_cells(results)[["change", "change_low", "change_high", "status", "verdict"]]
+
+
+@lru_cache(maxsize=2)
 def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     return tables.malloc_pairs(results.table)
 
@@ -205,9 +211,7 @@ class _Selection(_Known):
 
     @cached_property
     def _changes(self) -> pd.DataFrame:
-        """What ranks the comparisons."""
-        columns = ["change", "change_low", "change_high", "status", "verdict"]
-        return page_cells(self.atlas.results).loc[self.compared, columns]
+        return _changes(self.atlas.results).loc[self.compared]
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -260,7 +264,7 @@ class Device(_Selection):
             for default, keep in pairs
         )
 
-    @property
+    @cached_property
     def malloc_pairs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """See `tables.malloc_pairs`."""
         default, keep = self.atlas.malloc_pairs

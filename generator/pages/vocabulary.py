@@ -1,17 +1,15 @@
-"""What pages may say: the figures, tables and charts of `Results`, in one language, as names for their expressions.
+"""The names that page expressions may use: figures, tables and charts of `Results` in one language.
 
-`Results` and a `Language` enter; a dictionary leaves, of objects (``atlas``) and of functions, which are filters as
+Takes `Results` and a `Language` and returns a dictionary of objects (``atlas``) and of functions, which are filters as
 well (``{{ row.eager_ms | ms }}``). Functions return HTML blocks without blank lines, which Markdown passes through;
-charts and downloads are handed to `emit` as files. The values of keywords are slugs and names from the records; one
-that does not exist is an `AtlasError` with the nearest ones.
+charts and downloads go to `emit` as files. Keyword arguments are slugs and names from the records; an unknown one is an
+`AtlasError` with the nearest ones.
 
-Where no record knows what a table or chart shows, a sentence says so in its place. A page that would rather leave its
-section out asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for what
-``mode_table`` shows, and likewise ``memory_rows``, ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``,
-``recompile_rows``, ``version_rows`` (table and chart) and ``compile_rows`` (``compile_cost_table``,
-``break_even_table``). ``{{ row | why }}`` tells the causes of one row.
-
-    python -m generator stage
+Where no record has what a table or chart shows, a sentence says so in its place. A page that leaves its section out
+asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
+likewise ``memory_rows``, ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``recompile_rows``,
+``version_rows`` (table and chart) and ``compile_rows`` (``compile_cost_table``, ``break_even_table``).
+``{{ row | why }}`` explains one row.
 """
 
 from __future__ import annotations
@@ -61,7 +59,7 @@ MOST_BARS = 120
 """Rows of a chart. More are shown as a distribution."""
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
-"""Values of coordinates that a page may name before there is any record of them."""
+"""Values of coordinates that a page may name before any record has them."""
 
 OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
@@ -72,7 +70,7 @@ Draw = Callable[[Rows, Language, Collection[int]], Chart]
 
 
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
-    """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
+    """Return the names that pages of one language may use. Charts and downloads go to `emit`."""
     atlas = Atlas(results, language)
     documents = {name: getattr(results, name) for name in ("walkthrough", "repeatability", "faults", "build_times")}
     return {
@@ -94,7 +92,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         return str(words.value(text))
 
     def name(text: object) -> str:
-        """A label may be isolated for plain text, such as a title: here it is HTML."""
+        """Return a label, which may be isolated for plain text such as a title, as HTML."""
         plain = str(text)
         isolated = typography.LEFT_TO_RIGHT_MARK in plain
         return typography.unmarked(typography.isolated(str(escape(plain))) if isolated else shown(plain))
@@ -123,7 +121,7 @@ def _date(day: date | datetime | str, language: Language) -> str:
 
 
 def _counted(language: Language, noun: str, n: float) -> str:
-    """The message "n things" for a noun that pages may count."""
+    """Return the message "n things" for a noun that pages may count."""
     ngettext = language.ngettext
     messages: dict[str, Callable[[], str]] = {
         "model": lambda: ngettext("%(count)s model", "%(count)s models", n),
@@ -154,7 +152,7 @@ def _counted(language: Language, noun: str, n: float) -> str:
 
 
 class _Functions:
-    """The functions of the vocabulary. Those that link get the page that they stand on from the context."""
+    """The functions of the vocabulary. Those that link read the page from the context."""
 
     def __init__(self, atlas: Atlas, emit: Emit) -> None:
         self.atlas = atlas
@@ -165,7 +163,7 @@ class _Functions:
         self._cells_of = lru_cache(maxsize=8)(self._cells_once)  # a page asks for the same rows several times
 
     def names(self) -> dict[str, Callable[..., str]]:
-        """Each public method as Jinja calls it: without its context on pages' side."""
+        """Return each public method as Jinja calls it, with the context passed in."""
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
             "families_table",
@@ -271,7 +269,7 @@ class _Functions:
         return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
 
     def malloc_table(self, page: str, *, device: str) -> str:
-        """What it changes on a CPU that freed memory is kept."""
+        """What keeping freed memory changes on a CPU."""
         slug = _known("device", device, self.atlas.device)
         default, keep = self.atlas.device[slug].malloc_pairs
         if keep.empty:
@@ -341,7 +339,7 @@ class _Functions:
     # Should I compile?
 
     def decision_helper(self, page: str) -> str:
-        """A form that answers, whose records go to `emit`, and the table of all records for who has no scripts."""
+        """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts."""
         cells = self.atlas.cells
         if cells.empty:
             return self._nothing()
@@ -412,7 +410,7 @@ class _Functions:
     # Contributors
 
     def faults_table(self, _page: str) -> str:
-        """What the tests did to the program, and what came of it."""
+        """The faults that the tests inject, and their outcomes."""
         if self.atlas.results.faults is None:
             where, remedy = str(fault_documents.FAULTS), fault_documents.COMMAND
             raise AtlasError("there is no record of injected faults yet", where=where, remedy=remedy)
@@ -499,14 +497,14 @@ class _Functions:
         return self._tables(page).rows(first, self._rows(about), headline) + self._rest(page, len(lines), selection)
 
     def _rest(self, page: str, count: int, selection: Mapping[str, Any]) -> str:
-        """What a table leaves out, "" where it has all its lines."""
+        """Say what a table leaves out; "" where it has all its lines."""
         if count <= MOST_LINES:
             return ""
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
         numbers = {"shown": self.language.number(MOST_LINES), "count": self.language.number(count)}
         address, label = self._in_explorer(page, selection)
-        told = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
-        return f"\n{told.format(self.words.say(message, **numbers), address, label)}"
+        rest = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
+        return f"\n{rest.format(self.words.say(message, **numbers), address, label)}"
 
     def _table(self, page: str, lines: pd.DataFrame, caption: str) -> str:
         if lines.empty:
@@ -526,7 +524,7 @@ class _Functions:
         return self._figure(page, name, draw(self._rows(cells), self.language, self.atlas.doubtful), link)
 
     def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
-        """The address of these records in the explorer, and what to call it. It knows no families."""
+        """Return the address of these records in the explorer, which has no families, and its label."""
         chosen = [each for each in _chosen(selection) if each[0] != "family"]
         address = f"{_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
         return address, self.language.gettext("Open these records in the explorer")
@@ -549,7 +547,7 @@ def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _page_of(kind: str, slug: str) -> str:
-    """The page of a device, model or family."""
+    """Return the page of a device, model or family."""
     return f"models/families/{slug}.md" if kind == "family" else f"{kind}s/{slug}.md"
 
 
@@ -563,7 +561,7 @@ def _with_page(function: Callable[..., str]) -> Callable[..., str]:
 
 
 def _address(page: str, target: str) -> str:
-    """The address of a file relative to a page, both by their uri. A page ``a/b.md`` is served as ``a/b/``."""
+    """Return the address of a file relative to a page, both by their URI. A page ``a/b.md`` is served as ``a/b/``."""
     folder, _, file = page.rpartition("/")
     depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
     if target.endswith(".md"):
@@ -572,7 +570,7 @@ def _address(page: str, target: str) -> str:
 
 
 def _known(kind: str, name: str, known: Any) -> str:
-    """`name`, if it is known. Raises `AtlasError` with the nearest names."""
+    """Return `name` if it is known. Raises `AtlasError` with the nearest names."""
     if name in known:
         return name
     names = sorted(str(each) for each in known)
