@@ -147,23 +147,23 @@ def _repeated(cells: pd.DataFrame) -> Iterator[Anomaly]:
     repeated = _shared(known, "model", *_VARIANTS)
     if repeated.empty:
         return
-    # Eager does not depend on the compile mode.
-    number = numbered(known, ("model", "device", "batch_size", "dtype"))
-    alike = known[number.isin(number[repeated.index])]
-    by_cell = dict(iter(alike.groupby(number[alike.index])))
+    cell = numbered(known, ("model", "device", "batch_size", "dtype"))  # eager does not depend on the compile mode
+    by_cell: defaultdict[int, list[tuple[str, float]]] = defaultdict(list)
+    for number, torch, ms in zip(cell.tolist(), known["torch"].tolist(), known["eager_ms"].tolist(), strict=True):
+        by_cell[number].append((torch, ms))
+    rows = dict(zip(repeated.index.tolist(), records(repeated.assign(cell=cell)), strict=True))
 
     def other_version_ms(row: Row) -> float:
-        same = by_cell[number[row["row"]]]
-        return float(same.loc[same["torch"] != row["torch"], "eager_ms"].median())
+        return median([ms for torch, ms in by_cell[row["cell"]] if torch != row["torch"]] or [math.nan])
 
     def misfit(row: Row) -> float:
         distance = abs(math.log(row["eager_ms"] / other_version_ms(row)))
         return 1.0 if math.isnan(distance) else -distance  # a row that can't be compared is doubted last
 
-    for _, group in grouped(repeated, "model", *_VARIANTS):
-        rows = sorted(records(group), key=misfit)
-        figures = {variant: rows[0][variant] for variant in _VARIANTS}
-        yield Anomaly("repeated", _labels(rows), {**figures, "expected_ms": other_version_ms(rows[0])})
+    for labels in labels_by(numbered(repeated, ("model", *_VARIANTS))).values():
+        group = sorted((rows[label] for label in labels), key=misfit)
+        figures = {variant: group[0][variant] for variant in _VARIANTS}
+        yield Anomaly("repeated", _labels(group), {**figures, "expected_ms": other_version_ms(group[0])})
 
 
 def _labels(rows: Rows) -> tuple[int, ...]:

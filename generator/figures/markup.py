@@ -35,7 +35,7 @@ from generator.languages.language import UNKNOWN
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 Link = Callable[[str, str], str | None]
-"""From a kind of page (device, model) and a slug to its address, None for no link."""
+"""Returns the address of a page from its kind (device, model) and slug, None for no link."""
 
 
 class Cell(NamedTuple):
@@ -67,7 +67,7 @@ class Table:
 
     @property
     def label(self) -> str:
-        """The caption without markup, for who hears the page."""
+        """The caption without markup, for screen readers."""
         return Markup(self.caption.replace("<br>", " · ")).striptags()  # noqa: S704  # made by Words
 
     def html(self) -> str:
@@ -76,12 +76,12 @@ class Table:
 
 
 def figure(chart: Chart | CurvesChart, light: str, dark: str, data: tuple[str, str]) -> str:
-    """A chart in its two colourings, at the addresses `light` and `dark`; `data` is where its data are, and a name."""
+    """Return a chart in its two colourings, at the addresses `light` and `dark`; `data` is an address and a label."""
     return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=data[0], label=data[1])
 
 
 def framed(html: str) -> str:
-    """The tables that Markdown made, in the frame of ours and with header cells that say what they head."""
+    """Return HTML with the tables that Markdown made in the frame of ours, with scopes for their header cells."""
     return _AUTHORED.sub(_framed, html)
 
 
@@ -91,14 +91,14 @@ _HEADING = re.compile(r"<th>(.*?)</th>", re.DOTALL)
 
 
 WHOLE = 28
-"""Letters of the longest command or word of code that stays in one piece: the narrowest phone has room for as many."""
+"""Letters of the longest command or word of code that is not broken: the narrowest phone has room for as many."""
 
 NAME = 18
-"""Letters of the longest name of a row that stays in one piece, beside a column of figures."""
+"""Letters of the longest name of a row that is not broken, beside a column of figures."""
 
 _CODE = re.compile(r"<pre\b.*?</pre>|<code>([^<]*)</code>", re.DOTALL)
 _AFTER_PUNCTUATION = re.compile('(?<=[、。，：；！？）」])(?=<code class="whole">-)')
-"""Where a line may end, but browsers think that a hyphen belongs to what stands before it."""
+"""Where a line may end although browsers keep a hyphen with what precedes it."""
 
 _WORD = re.compile(r"\S+")
 _BREAKABLE = re.compile(r"[-/]")
@@ -106,7 +106,7 @@ _PART = re.compile(r"(?<=[a-z0-9][._])(?=[a-z])")
 
 
 def unbroken(html: str) -> str:
-    """The inline code that Markdown made; no line breaks within a short one, nor in an option of a long one."""
+    """Keep lines from breaking within short inline code, and within the options of a long one."""
     return _AFTER_PUNCTUATION.sub("<wbr>", _CODE.sub(_unbroken, html))
 
 
@@ -119,7 +119,7 @@ def _unbroken(code: re.Match[str]) -> str:
 
 
 def _unbroken_word(word: re.Match[str]) -> str:
-    """A word of code: an option whole, a long name with its parts to break between."""
+    """Return a word of code: an option whole, a long name with places to break."""
     if not _is_short(word[0]):
         return _PART.sub("<wbr>", word[0])
     return f'<span class="whole">{word[0]}</span>' if _BREAKABLE.search(word[0]) else word[0]
@@ -139,7 +139,7 @@ def _framed(table: re.Match[str]) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of this package, filled."""
+    """Render a template of this package."""
     return _environment().get_template(template).render(values).strip()
 
 
@@ -153,7 +153,7 @@ def _environment() -> jinja2.Environment:
 
 @dataclass(frozen=True)
 class Tables:
-    """Turns lines of `tables` into HTML, looking up what they tell about in `results`."""
+    """Turns lines of `tables` into HTML, with the rows that they describe from `results`."""
 
     words: Words
     results: Results
@@ -477,7 +477,7 @@ class Tables:
 
 
 def status_notes(rows: Rows, words: Words) -> list[str]:
-    """A sentence for each status that occurs, but pass."""
+    """Return a sentence for each status that occurs, except pass."""
     found = {row["status"] for row in rows} - {Status.PASS}
     return [
         words.say(
@@ -491,7 +491,7 @@ def status_notes(rows: Rows, words: Words) -> list[str]:
 
 
 def _above(html: str, below: str) -> Markup:
-    """Two lines of a cell, the second in small letters."""
+    """Return two lines of a cell, the second in small letters."""
     return Markup("{}<br><small>{}</small>").format(html, below)
 
 
