@@ -44,7 +44,7 @@ class Row:
     def __getattr__(self, column: str) -> Any:
         """Return the value of a column."""
         try:
-            return self._values[column]
+            return self.__dict__["_values"][column]
         except KeyError:
             raise AttributeError(column, name=column, obj=self) from None
 
