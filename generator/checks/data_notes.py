@@ -14,7 +14,6 @@ from pathlib import Path
 from bench.errors import AtlasError
 from generator.data.lint import stale
 from generator.data.load import Results
-from generator.data.selection import records
 from generator.figures.words import Words
 from generator.languages.catalogs import ROOT
 from generator.languages.language import load_language
@@ -24,11 +23,11 @@ PINNED = Path("requirements/torch.txt")
 
 def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str]:
     """Yield a line for each finding, the gravest first, then the runs to measure again."""
-    words, rows = Words(load_language("en"), html=False), records(results.table)
+    words = Words(load_language("en"), html=False)
     for finding in results.problems:
-        yield f"{words.fault(finding)}: {words.finding(finding, rows)}"
-    for finding in stale(records(results.newest), today, pinned_torch(root)):
-        run, figures = rows[finding.rows[0]]["run"], finding.figures
+        yield f"{words.fault(finding)}: {words.finding(finding, results.by_label)}"
+    for finding in stale(results.newest, today, pinned_torch(root)):
+        run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {figures['days']} days old, with torch {figures['torch']}. Measure again."
 
 

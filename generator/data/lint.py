@@ -1,26 +1,24 @@
-"""The data lint: what in the results does not fit together, found by rule.
+"""The data lint: finds by rule what does not fit together in the results.
 
-Rows of the table enter, `Finding`s leave. They hold figures and labels of rows, never text, so that each language can
-tell them in its own words; nothing is corrected or dropped. A finding is a doubt, not a proof.
-
-    python -m generator check
+Takes a DataFrame of cells and returns `Anomaly`s, which hold figures and labels of rows, never text: each language has
+its own words. Nothing is corrected or dropped. An anomaly is a doubt, not a proof.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from itertools import pairwise, permutations
 from statistics import median
 from typing import Any, Literal, get_args
 
+import pandas as pd
 from packaging.version import InvalidVersion, Version
 
 from bench.records.record import DOCTOR, UNEQUAL_BATCHES
-from generator.data.rows import Row, Rows, grouped
+from generator.data.selection import Groups, Row, Rows, grouped, labels_by, numbered, records
 
 Kind = Literal[
     "repeated",
@@ -39,31 +37,31 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
-"""Kinds that make a figure doubtful; the others tell that something is missing, open or old."""
+"""Kinds that make a figure doubtful; the others say that something is missing, open or old."""
 
 MIN_COMMON_CELLS = 8
-"""Cells that two devices must share before one of them can be called the faster one."""
+"""Cells that two devices must share before one of them counts as the faster one."""
 
 FASTER_SHARE = 0.75
-"""Share of common cells in which the faster device wins. With small batches, where the host decides, any may win."""
+"""Share of common cells in which the faster device wins. With small batches the host decides, and any may win."""
 
 INVERSION = 0.75
-"""Latency of what ought to be slower over what ought to be faster, below which the order is doubtful: noise between
-runs and hosts moves a latency by a tenth or two, seldom by a quarter."""
+"""Latency of the expectedly slower over the expectedly faster one, below which the order is doubtful: noise between
+runs and hosts changes a latency by a tenth or two, seldom by a quarter."""
 
 VERSION_FACTOR = 2.0
-"""From one torch version to another, eager latency on the same device seldom moves by more."""
+"""From one torch version to another, eager latency on the same device seldom changes by more."""
 
 IMPLAUSIBLE_SPEEDUP = 5.0
-"""What compiling removes is host time and memory traffic. Five times faster than eager asks for a second look."""
+"""Compiling removes host time and memory traffic. Five times faster than eager needs a second look."""
 
 FASTEST, SLOWEST = 10.0, 1e-3
-"""Arithmetic that a latency means, as a share of the matmul peak measured beside it. Above: no algorithm saves so much
+"""Arithmetic that a latency implies, as a share of the measured matmul peak. Above: no algorithm saves that much
 (Winograd's saves half, and convolutions may use TF32 where the product did not, at eight times the rate). Below: no
-device waits so long, and a unit was taken for another."""
+device waits that long, and a unit was mistaken for another."""
 
 STALE_DAYS = 270
-"""Three minor releases of torch: after that, a figure tells about the past."""
+"""Three minor releases of torch: after that, a figure describes the past."""
 
 GAP_SHARE = 0.75
 """Share of the models of a table that have a row at a batch size, from which a model without one is a gap."""
@@ -75,8 +73,8 @@ _SETTING = ("dtype", "dynamic", "weights", "input_size", "layout", "threads", "o
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that does not fit. `rows` are labels of rows, the most doubtful first."""
+class Anomaly:
+    """Something that does not fit. `rows` are labels of rows, the most doubtful first."""
 
     kind: Kind
     rows: tuple[int, ...]
@@ -88,10 +86,12 @@ class Finding:
         return self.rows[:1] if self.kind in DOUBTING else ()
 
 
-def lint(rows: Rows) -> tuple[Finding, ...]:
-    """Everything that does not fit together in `rows`, by kind and then by row. Linear in rows, where few devices have
-    the same cell."""
-    rules: tuple[Callable[[Rows], Iterator[Finding]], ...] = (
+def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
+    """Return everything that does not fit together in `cells`, by kind and then by row.
+
+    Takes time in proportion to the rows, unless many devices have the same cell.
+    """
+    rules: tuple[Callable[[pd.DataFrame], Iterator[Anomaly]], ...] = (
         _repeated,
         _unequal_batches,
         _device_order,
@@ -104,201 +104,206 @@ def lint(rows: Rows) -> tuple[Finding, ...]:
         _flags,
         _complaints,
     )
-    found = [finding for rule in rules for finding in rule(rows)]
-    repeated = {row for finding in found if finding.kind == "repeated" for row in finding.doubtful}
-    # A row that was copied from elsewhere cannot fit its neighbours: once told is enough.
-    kept = (each for each in found if each.kind == "repeated" or not repeated.intersection(each.doubtful))
+    anomalies = [anomaly for rule in rules for anomaly in rule(cells)]
+    repeated = {row for anomaly in anomalies if anomaly.kind == "repeated" for row in anomaly.doubtful}
+    # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
+    kept = (each for each in anomalies if each.kind == "repeated" or not repeated.intersection(each.doubtful))
     return tuple(sorted(kept, key=lambda each: (KINDS.index(each.kind), each.rows)))
 
 
-def stale(rows: Rows, today: date, pinned: str) -> Iterator[Finding]:
-    """Runs of our own that are older than `STALE_DAYS`, or than the torch version `pinned`: what to measure again.
+def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
+    """Yield our own runs that are older than `STALE_DAYS`, or than the torch version `pinned`: what to measure again.
 
-    Apart from `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
+    Not part of `lint`, because a page must not change with the day on which it is built. Figures: days, torch.
     """
-    runs = grouped([row for row in rows if row["origin"] == "measured"], "run")
-    for _, group in sorted(runs.items()):
-        age = today - max(row["measured_at"] for row in group).date()
-        torch = max((row["torch"] for row in group), key=_release)
+    measured = cells.loc[cells["origin"] == "measured", ["run", "measured_at", "torch"]]
+    for (_, *_), group in sorted(grouped(measured, "run"), key=lambda named: named[0]):
+        age = today - group["measured_at"].max().date()
+        torch = max(group["torch"], key=_release)
         if age > timedelta(days=STALE_DAYS) or _release(torch) < _release(pinned):
-            yield Finding("stale", _labels(group), {"days": age.days, "torch": torch})
+            yield Anomaly("stale", tuple(group.index.tolist()), {"days": age.days, "torch": torch})
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Major and minor: patch releases hardly move a latency."""
+    """Return major and minor: patch releases hardly change a latency."""
     try:
         return Version(version).release[:2]
     except InvalidVersion:
         return ()
 
 
+def _shared(cells: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return the rows that agree in `columns` with another row."""
+    return cells[cells.duplicated(list(columns), keep=False)]
+
+
+def _repeated(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find rows of one model with the same two latencies to the digit. The one that fits its device worse is doubted.
+
+    Figures: eager_ms and compiled_ms as repeated; expected_ms, eager latency of the doubtful row's cell with another
+    torch version, NaN where there is none.
+    """
+    known = cells[["model", "device", "batch_size", "dtype", "torch", *_VARIANTS]].dropna(subset=list(_VARIANTS))
+    repeated = _shared(known, "model", *_VARIANTS)
+    if repeated.empty:
+        return
+    cell = numbered(known, ("model", "device", "batch_size", "dtype"))  # eager does not depend on the compile mode
+    by_cell: defaultdict[int, list[tuple[str, float]]] = defaultdict(list)
+    for number, torch, ms in zip(cell.tolist(), known["torch"].tolist(), known["eager_ms"].tolist(), strict=True):
+        by_cell[number].append((torch, ms))
+    rows = dict(zip(repeated.index.tolist(), records(repeated.assign(cell=cell)), strict=True))
+
+    def other_version_ms(row: Row) -> float:
+        return median([ms for torch, ms in by_cell[row["cell"]] if torch != row["torch"]] or [math.nan])
+
+    def misfit(row: Row) -> float:
+        distance = abs(math.log(row["eager_ms"] / other_version_ms(row)))
+        return 1.0 if math.isnan(distance) else -distance  # a row that can't be compared is doubted last
+
+    for labels in labels_by(numbered(repeated, ("model", *_VARIANTS))).values():
+        group = sorted((rows[label] for label in labels), key=misfit)
+        figures = {variant: group[0][variant] for variant in _VARIANTS}
+        yield Anomaly("repeated", _labels(group), {**figures, "expected_ms": other_version_ms(group[0])})
+
+
 def _labels(rows: Rows) -> tuple[int, ...]:
     return tuple(row["row"] for row in rows)
 
 
-def _known(rows: Rows, *figures: str) -> Rows:
-    for figure in figures:
-        rows = [row for row in rows if row[figure] is not None]
-    return rows
-
-
-def _several(rows: Rows, *columns: str) -> list[list[Row]]:
-    """Rows that agree in `columns` with others: those with each other."""
-    return [group for group in grouped(rows, *columns).values() if len(group) > 1]
-
-
-def _repeated(rows: Rows) -> Iterator[Finding]:
-    """Rows of one model with the same two latencies to the digit. The one that fits its device worse is doubted.
-
-    Figures: eager_ms and compiled_ms as repeated; expected_ms, eager latency of the doubtful row's cell with another
-    torch version, nan where there is none.
-    """
-    known = _known(rows, *_VARIANTS)
-    repeated = _several(known, "model", *_VARIANTS)
-    by_cell = grouped(known, "model", "device", "batch_size", "dtype") if repeated else {}
-
-    def other_version_ms(row: Row) -> float:
-        """Eager does not depend on the compile mode."""
-        same = by_cell[row["model"], row["device"], row["batch_size"], row["dtype"]]
-        found: float = median([other["eager_ms"] for other in same if other["torch"] != row["torch"]] or [math.nan])
-        return found
-
-    def fit(row: Row) -> float:
-        distance = abs(math.log(row["eager_ms"] / other_version_ms(row)))
-        return 1.0 if math.isnan(distance) else -distance  # what has nothing to be compared with is doubted last
-
-    for group in repeated:
-        worst, *others = sorted(group, key=fit)
-        figures = {**{variant: worst[variant] for variant in _VARIANTS}, "expected_ms": other_version_ms(worst)}
-        yield Finding("repeated", _labels([worst, *others]), figures)
-
-
-def _device_order(rows: Rows) -> Iterator[Finding]:
-    """Cells in which the slower of two devices is clearly faster.
+def _device_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find cells in which the slower of two devices is clearly faster.
 
     Rows: that of the slower device, that of the faster. Figures: variant, ms and other_ms of the two rows, share and
     common: in which share of how many common cells the other device is faster.
     """
+    cell = ("model", "torch", "compile_mode", "batch_size", *_SETTING)
     for variant in _VARIANTS:
-        common: defaultdict[tuple[str, str], list[tuple[Row, Row]]] = defaultdict(list)
-        for cell in _several(_known(rows, variant), "model", "torch", "compile_mode", "batch_size", *_SETTING):
-            of_device = {row["device"]: row for row in reversed(cell)}  # its first row
-            for fast, slow in permutations(of_device.values(), 2):
-                common[fast["device"], slow["device"]].append((fast, slow))
-        for pairs in common.values():
-            yield from _inversions(variant, pairs)
+        known = cells.loc[cells[variant].notna(), ["device", variant, *cell]]
+        rows = pd.DataFrame({"cell": numbered(known, cell), "device": known["device"], "ms": known[variant]})
+        rows = rows.assign(row=rows.index).drop_duplicates(["cell", "device"])
+        rows = _shared(rows, "cell")
+        pairs = rows.merge(rows, on="cell", suffixes=("_fast", "_slow"))
+        pairs = pairs[pairs["device_fast"] != pairs["device_slow"]]
+        by_devices = (pairs["ms_slow"] > pairs["ms_fast"]).groupby([pairs["device_fast"], pairs["device_slow"]])
+        pairs = pairs.assign(share=by_devices.transform("mean"), common=by_devices.transform("size"))
+        is_ordered = (pairs["common"] >= MIN_COMMON_CELLS) & (pairs["share"] >= FASTER_SHARE)
+        for pair in pairs[is_ordered & (pairs["ms_slow"] / pairs["ms_fast"] < INVERSION)].to_dict("records"):
+            figures = _two(variant, pair["ms_slow"], pair["ms_fast"])
+            figures |= {"share": pair["share"], "common": pair["common"]}
+            yield Anomaly("device_order", (pair["row_slow"], pair["row_fast"]), figures)
 
 
-def _inversions(variant: str, pairs: Collection[tuple[Row, Row]]) -> Iterator[Finding]:
-    if len(pairs) < MIN_COMMON_CELLS:
-        return
-    share = sum(slow[variant] > fast[variant] for fast, slow in pairs) / len(pairs)
-    if share < FASTER_SHARE:
-        return
-    for fast, slow in pairs:
-        if slow[variant] / fast[variant] < INVERSION:
-            figures = {**_two(variant, slow, fast), "share": share, "common": len(pairs)}
-            yield Finding("device_order", _labels([slow, fast]), figures)
+def _two(variant: str, ms: float, other_ms: float) -> dict[str, Any]:
+    return {"variant": variant.removesuffix("_ms"), "ms": ms, "other_ms": other_ms}
 
 
-def _two(variant: str, row: Row, other: Row) -> dict[str, Any]:
-    return {"variant": variant.removesuffix("_ms"), "ms": row[variant], "other_ms": other[variant]}
-
-
-def _batch_order(rows: Rows) -> Iterator[Finding]:
-    """A batch that takes clearly less time than a smaller batch of the same model.
+def _batch_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find batches that take clearly less time than a smaller batch of the same model.
 
     Rows: the larger batch, the smaller. Figures: variant, ms and other_ms of the two rows.
     """
+    series = ("device", "model", "torch", "compile_mode", *_SETTING)
     for variant in _VARIANTS:
-        for series in grouped(_known(rows, variant), "device", "model", "torch", "compile_mode", *_SETTING).values():
-            for smaller, larger in pairwise(sorted(series, key=lambda row: row["batch_size"])):
-                if larger[variant] / smaller[variant] < INVERSION:
-                    yield Finding("batch_order", _labels([larger, smaller]), _two(variant, larger, smaller))
+        known = cells.loc[cells[variant].notna(), ["batch_size", variant, *series]]
+        rows = pd.DataFrame({"series": numbered(known, series), "size": known["batch_size"], "ms": known[variant]})
+        rows = rows.assign(row=rows.index).sort_values(["series", "size"], kind="stable")
+        smaller = rows.shift()
+        is_inverted = (rows["series"] == smaller["series"]) & (rows["ms"] / smaller["ms"] < INVERSION)
+        pairs = zip(rows[is_inverted].to_dict("records"), smaller[is_inverted].to_dict("records"), strict=True)
+        for larger, other in pairs:
+            figures = _two(variant, larger["ms"], other["ms"])
+            yield Anomaly("batch_order", (larger["row"], int(other["row"])), figures)
 
 
-def _version_jump(rows: Rows) -> Iterator[Finding]:
-    """Eager latency that differs by a factor from that of the same cell with other torch versions on the same device.
+def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find eager latencies that differ by a factor from the same cell with other torch versions on the same device.
 
     Rows: the doubtful one. Figures: ms, and other_ms, the median with the other versions.
     """
-    for cell in _several(_known(rows, "eager_ms"), "device", "model", "batch_size", "dtype"):
-        versions = grouped(cell, "torch")
-        medians = {torch: median(row["eager_ms"] for row in group) for (torch,), group in versions.items()}
-        for (torch,), group in versions.items():
+    cell = ["device", "model", "batch_size", "dtype"]
+    known = cells.loc[cells["eager_ms"].notna(), [*cell, "torch", "eager_ms"]]
+    known = known.assign(cell=numbered(known, cell))
+    latencies = known.groupby("cell")["eager_ms"]
+    spread = latencies.transform("max") / latencies.transform("min")
+    for _, group in grouped(known[spread > VERSION_FACTOR], "cell"):
+        medians = {torch: median(rows["eager_ms"].tolist()) for (torch,), rows in grouped(group, "torch")}
+        for torch, labels in labels_by(group["torch"]).items():
             # The fast one is doubted: a slow run has many innocent causes.
             slower = (other for other, ms in medians.items() if ms / medians[torch] > VERSION_FACTOR)
             if other := next(slower, None):
                 figures = {"ms": medians[torch], "other_ms": medians[other], "other_torch": other}
-                yield Finding("version_jump", _labels(group), figures)
+                yield Anomaly("version_jump", tuple(labels), figures)
 
 
-def _implausible(rows: Rows) -> Iterator[Finding]:
-    """A speedup that is too good. Figures: speedup."""
-    for row in _known(rows, "speedup"):
-        if row["speedup"] > IMPLAUSIBLE_SPEEDUP:
-            yield Finding("implausible", _labels([row]), {"speedup": row["speedup"]})
+def _implausible(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find speedups that are too good. Figures: speedup."""
+    for row in records(cells.loc[cells["speedup"] > IMPLAUSIBLE_SPEEDUP, ["speedup"]]):
+        yield Anomaly("implausible", _labels([row]), {"speedup": row["speedup"]})
 
 
-def _impossible(rows: Rows) -> Iterator[Finding]:
-    """A latency that means far more arithmetic than the device can do, or next to none. Figures: variant, ms, share."""
+def _impossible(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find latencies that mean far more arithmetic than the device can do, or next to none.
+
+    Figures: variant, ms, share.
+    """
     for variant in _VARIANTS:
-        for row in _known(rows, variant, "flop", "matmul_flop_s"):
-            share = row["flop"] / row[variant] * 1e3 / row["matmul_flop_s"]
-            if not SLOWEST <= share <= FASTEST:
-                figures = {"variant": variant.removesuffix("_ms"), "ms": row[variant], "share": share}
-                yield Finding("impossible", _labels([row]), figures)
+        share = (cells["flop"] / cells[variant] * 1e3 / cells["matmul_flop_s"]).dropna()
+        outside = share[~share.between(SLOWEST, FASTEST)]
+        for row in records(pd.DataFrame({"ms": cells.loc[outside.index, variant], "share": outside})):
+            figures = {"variant": variant.removesuffix("_ms"), "ms": row["ms"], "share": row["share"]}
+            yield Anomaly("impossible", _labels([row]), figures)
 
 
-def _without_reason(rows: Rows) -> Iterator[Finding]:
-    """A failure that does not say why. Figures: status."""
-    for row in rows:
-        if row["status"] != "pass" and not row["reason"].strip():
-            yield Finding("no_reason", _labels([row]), {"status": row["status"]})
+def _without_reason(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find failures that do not say why. Figures: status."""
+    has_no_reason = (cells["status"] != "pass") & (cells["reason"].str.strip() == "")
+    for row in records(cells.loc[has_no_reason, ["status"]]):
+        yield Anomaly("no_reason", _labels([row]), {"status": row["status"]})
 
 
-def _unequal_batches(rows: Rows) -> Iterator[Finding]:
-    """A row whose two variants were measured with different batches, as its importer says."""
-    for row in rows:
-        if UNEQUAL_BATCHES in row["flags"].split():
-            yield Finding("unequal_batches", _labels([row]))
+def _unequal_batches(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find rows whose two variants were measured with different batches, as their importer says."""
+    for label in _by_flag(cells).get(UNEQUAL_BATCHES, ()):
+        yield Anomaly("unequal_batches", (label,))
 
 
-def _gaps(rows: Rows) -> Iterator[Finding]:
-    """A model without a row at a batch size at which nearly all models of its table have one.
+def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find models without a row at a batch size at which nearly all models of their table have one.
 
     Rows: those the model has in that table. Figures: batch_sizes, siblings (the number of models that have rows there).
     """
     table = ("device", "torch", "compile_mode", *(name for name in _SETTING if name != "input_size"))
-    for group in grouped(rows, *table).values():
-        models = grouped(group, "model")
-        sizes = {model: {row["batch_size"] for row in own} for model, own in models.items()}
-        having = {size: sum(size in own for own in sizes.values()) for size in set().union(*sizes.values())}
-        usual = {size for size, n in having.items() if n >= max(MIN_SIBLINGS, GAP_SHARE * len(sizes))}
-        for model, own in sizes.items():
-            if missing := usual - own:
-                siblings = sum(missing <= other for other in sizes.values())
+    models = Groups(cells, *table, "model")
+    number = numbered(models.first, table)
+    sizes, labels = models.values("batch_size"), list(labels_by(models.number).values())
+    for positions in labels_by(number.reset_index(drop=True)).values():
+        own = {position: set(sizes[position]) for position in positions}
+        having: defaultdict[int, int] = defaultdict(int)
+        for size in (size for each in own.values() for size in each):
+            having[size] += 1
+        usual = {size for size, count in having.items() if count >= max(MIN_SIBLINGS, GAP_SHARE * len(own))}
+        for position, known in own.items():
+            if missing := usual - known:
+                siblings = sum(missing <= other for other in own.values())
                 figures = {"batch_sizes": tuple(sorted(missing)), "siblings": siblings}
-                yield Finding("gap", _labels(models[model]), figures)
+                yield Anomaly("gap", tuple(labels[position]), figures)
 
 
-def _flags(rows: Rows) -> Iterator[Finding]:
-    """What an importer could not know or found wrong. Figures: flag, its identifier."""
-    for flag, flagged in _by_flag(rows):
+def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Report what an importer could not know or found wrong. Figures: flag, its identifier."""
+    for flag, labels in _by_flag(cells).items():
         if flag != UNEQUAL_BATCHES and not flag.startswith(DOCTOR):
-            yield Finding("flag", flagged, {"flag": flag})
+            yield Anomaly("flag", tuple(labels), {"flag": flag})
 
 
-def _complaints(rows: Rows) -> Iterator[Finding]:
-    """What the doctor found on the machine while it was measured. Figures: check, its name."""
-    for flag, flagged in _by_flag(rows):
+def _complaints(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Report what the doctor found on the machine during the measurement. Figures: check, its name."""
+    for flag, labels in _by_flag(cells).items():
         if flag.startswith(DOCTOR):
-            yield Finding("complaint", flagged, {"check": flag.removeprefix(DOCTOR)})
+            yield Anomaly("complaint", tuple(labels), {"check": flag.removeprefix(DOCTOR)})
 
 
-def _by_flag(rows: Rows) -> Iterator[tuple[str, tuple[int, ...]]]:
-    flagged: defaultdict[str, list[int]] = defaultdict(list)
-    for row in rows:
-        for flag in row["flags"].split():
-            flagged[flag].append(row["row"])
-    return ((flag, tuple(flagged[flag])) for flag in sorted(flagged))
+def _by_flag(cells: pd.DataFrame) -> Mapping[str, list[int]]:
+    """Return the labels of the rows by flag, sorted by flag."""
+    labels = labels_by(cells["flags"].str.split().explode().dropna())
+    return dict(sorted(labels.items()))

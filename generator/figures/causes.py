@@ -1,8 +1,6 @@
-"""Why a cell came out as it did, in words: the causes that `bench.statistics.causes` computed enter, sentences leave.
+"""Sentences that explain a verdict, from the causes that `bench.statistics.causes` computed.
 
-Each sentence says what was measured, with its figure, the cause that explains the verdict best first.
-
-    python -m pytest tests/generator/figures/test_cause_sentences.py
+Each sentence has a figure that was measured; the best explanation comes first.
 """
 
 from __future__ import annotations
@@ -15,12 +13,12 @@ from generator.languages.language import Language
 
 
 def parse(text: str) -> list[Explanation]:
-    """The causes in a row of the results: a list of pairs in JSON."""
+    """Parse the causes of a row of the results: a list of pairs in JSON."""
     return [Explanation(Cause(cause), figure) for cause, figure in json.loads(text or "[]")]
 
 
 def why(causes: str, verdict: str, words: Words) -> str:
-    """All causes of a cell as sentences, in the words of `words`; that there is none is a sentence as well."""
+    """Return all causes of a cell as sentences; a sentence also says that there is none."""
     sentences = [_sentence(each, verdict, words) for each in parse(causes)]
     return words.sentences(sentences or [words.language.gettext("Nothing that was measured explains it.")])
 
@@ -34,7 +32,7 @@ def _sentence(explanation: Explanation, verdict: str, words: Words) -> str:
 
 
 def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> str:  # noqa: PLR0911 - a cause a case
-    """The sentence of a cause, with places for its figure as a share, a count and a ratio: it uses one of them."""
+    """Return the message of a cause, with a placeholder for its figure: a share, a count or a ratio."""
     gettext, ngettext = language.gettext, language.ngettext
     match cause:
         case Cause.HOST_BOUND if is_faster:

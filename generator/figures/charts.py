@@ -17,11 +17,11 @@ from typing import Any
 import pandas as pd
 
 from bench.records.record import Status
-from generator.data.selection import Row, is_comparison, records, version_order
+from generator.data.selection import Row, comparisons, records, version_order
 from generator.figures import plot
 from generator.figures.canvas import DrawnOnce, Role
 from generator.figures.plot import Mark, Panel, Plot, PlotRow
-from generator.figures.tables import trusted, version_cells, version_change
+from generator.figures.tables import trusted, version_changes, version_rows
 from generator.figures.words import DOUBT, Words, row_coordinate, varying
 from generator.languages.language import Language
 
@@ -140,9 +140,8 @@ def _batch_findings(selection: _Selection, sizes: Iterable[int]) -> Iterator[str
 
 def versions(cells: pd.DataFrame, language: Language, doubtful: Collection[int] = ()) -> Chart:
     """Draw the compiled latency of the cells that several versions of torch share, with the versions on one line."""
-    by_version = version_cells(records(cells))
-    names = sorted({version for cell in by_version for version in cell}, key=version_order)[-len(plot.STEPS) :]
-    shared = cells.loc[[row["row"] for cell in by_version for row in cell.values()]]
+    shared = version_rows(cells)
+    names = sorted(set(shared["torch"]), key=version_order)[-len(plot.STEPS) :]
     selection, gettext = _Selection(shared, language, doubtful, apart="torch"), language.gettext
 
     def marks(rows: Sequence[Row]) -> tuple[Mark | None, ...]:
@@ -160,7 +159,7 @@ def versions(cells: pd.DataFrame, language: Language, doubtful: Collection[int] 
         shapes=True,
     )
     headline = gettext("Compiled latency by PyTorch version")
-    changes = [version_change(cell, "compiled") for cell in by_version]
+    changes = version_changes(shared, "compiled").tolist()
     alt = selection.words.sentences([selection.described(headline), _version_finding(changes, selection)])
     counted = language.ngettext("%(count)s cell", "%(count)s cells", len(changes)), len(changes)
     return Chart(drawn, alt, selection.caption(headline, selection.notes(), counted=counted))
@@ -221,6 +220,7 @@ class _Selection:
     def __init__(
         self, cells: pd.DataFrame, language: Language, doubtful: Collection[int] = (), *, apart: str = ""
     ) -> None:
+        self.cells = cells
         self.rows = records(cells)  # each becomes a mark
         self.language = language
         self.doubtful = doubtful
@@ -230,7 +230,12 @@ class _Selection:
     @cached_property
     def compared(self) -> list[Row]:
         """The rows in which eager and compiled can be compared."""
-        return [row for row in self.rows if is_comparison(row)]
+        return self._labelled(comparisons(self.cells))
+
+    def _labelled(self, cells: pd.DataFrame) -> list[Row]:
+        """Return the rows with the labels of these cells, in their order."""
+        by_label = {row["row"]: row for row in self.rows}
+        return [by_label[label] for label in cells.index]
 
     @cached_property
     def columns(self) -> list[str]:
@@ -302,7 +307,7 @@ class _Selection:
     def finding(self, headline: str) -> str:
         """Return the main finding of a chart of comparisons with its numbers, as plain text."""
         gettext = self.language.gettext
-        known = sorted(trusted(self.rows, self.doubtful), key=lambda row: row["change"])
+        known = self._labelled(trusted(self.cells, self.doubtful).sort_values("change", kind="stable"))
         sentences = [self.described(headline)]
         if not known:
             return self.words.sentences([*sentences, gettext("There is no pair of latencies to compare.")])

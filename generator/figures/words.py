@@ -1,9 +1,7 @@
-"""The words around the figures: headings, statuses, names, captions and findings, in one language.
+"""The words around the figures in one language: headings, statuses, names, captions and anomalies.
 
-Values enter, text leaves: HTML for tables and captions, plain text for charts and their text alternatives. Every
-sentence is one message with placeholders, so that a translator can turn it round.
-
-    python -m generator messages
+Takes rows as plain values and returns text: HTML for tables and captions, plain text for charts and their text
+alternatives. Every sentence is one message with placeholders, so that translators can reorder it.
 """
 
 from __future__ import annotations
@@ -11,25 +9,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from bench.records.record import Status
-from generator.data.lint import Finding
-from generator.data.rows import Row, Rows
+from generator.data.lint import Anomaly
+from generator.data.registry import VERSION, Message, column
+from generator.data.selection import Row, Rows
 from generator.languages import typography
 from generator.languages.language import UNKNOWN, Language, Untranslated
 
 PRIMARY = ("device", "model", "torch", "compile_mode", "batch_size", "origin")
-"""Coordinates that a reader chooses by: told in the caption where a table has one value, else a column."""
+"""Coordinates that a reader chooses by: in the caption where a table has one value, else a column."""
 
 DOUBT = "†"
 """Marks a row that the data lint doubts; a note says why."""
-
-VERSION = "torch "
-"""Begins the columns of a table that has one for each version of PyTorch."""
 
 SECONDARY = ("dtype", "weights", "dynamic", "input_size", "layout", "threads")
 """Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
@@ -38,32 +33,37 @@ _RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
 
 
 def is_same(values: Iterable[Any]) -> bool:
-    """Whether there is one value, or the same several times."""
+    """Return whether there is one value, or the same several times."""
     return len(set(values)) == 1
 
 
 def varying(rows: Rows) -> list[str]:
-    """The coordinates that tell `rows` apart."""
-    columns = [column for column in PRIMARY if not is_same(row[column] for row in rows)]
-    return columns + [column for column in SECONDARY if _splits(rows, column)]
+    """Return the coordinates that tell `rows` apart."""
+    return differing({name: [row[name] for row in rows] for name in (*PRIMARY, *SECONDARY)})
 
 
-def _splits(rows: Rows, column: str) -> bool:
-    """Whether rows with the same primary coordinates have different values of `column`."""
-    if is_same(row[column] for row in rows):
-        return False
-    primary = {tuple(row[name] for name in PRIMARY) for row in rows}
-    return len({tuple(row[name] for name in (*PRIMARY, column)) for row in rows}) > len(primary)
+def differing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Return the coordinates that tell rows apart, from the values of each coordinate.
+
+    A secondary one is among them only where it differs between rows with the same primary ones.
+    """
+    primary = [columns[name] for name in PRIMARY]
+    groups = len(set(zip(*primary, strict=True)))
+
+    def splits(name: str) -> bool:
+        return not is_same(columns[name]) and len(set(zip(*primary, columns[name], strict=True))) > groups
+
+    return [*(name for name in PRIMARY if not is_same(columns[name])), *(name for name in SECONDARY if splits(name))]
 
 
 def row_coordinate(columns: Sequence[str]) -> str:
-    """Which of the coordinates that vary names a row of a chart: the model, else what is compared side by side."""
+    """Return the coordinate that names a row of a chart: the model, else what is compared side by side."""
     preferred = ("model", "batch_size", "device", "compile_mode", "torch", "origin", *SECONDARY)
     return next((column for column in preferred if column in columns), "model")
 
 
 class Words:
-    """What to call things in `language`; `html` says what kind of text leaves."""
+    """The words of a language, as HTML or as plain text."""
 
     def __init__(self, language: Language, *, html: bool) -> None:
         self.language = language
@@ -72,7 +72,7 @@ class Words:
     # ── Text ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def value(self, text: str) -> str:
-        """A name, number or version that keeps its own order inside right-to-left text."""
+        """Return a name, number or version that keeps its own order inside right-to-left text."""
         if isinstance(text, Markup):
             return text
         is_isolated = text.startswith(typography.LEFT_TO_RIGHT_MARK)  # as plain text, which isn't markup yet
@@ -82,12 +82,12 @@ class Words:
         return Markup(self.language.isolate(text)) if self.html else self.language.embed(text)  # noqa: S704  # escaped
 
     def say(self, message: str, **values: str) -> str:
-        """`message`, already translated, with its placeholders filled. Values are isolated, and escaped in HTML."""
+        """Fill the placeholders of a translated message. Values are isolated, and escaped in HTML."""
         text = self.phrase(message) % {name: self.value(value) for name, value in values.items()}
         return self._spaced(text)
 
     def phrase(self, message: str) -> str:
-        """A translated message without placeholders, with the Latin words in it isolated where HTML can be."""
+        """Return a translated message without placeholders, with its Latin words isolated in HTML."""
         if not self.html:
             return str(message)
         if isinstance(message, Untranslated):
@@ -96,12 +96,12 @@ class Words:
         return Markup(typography.isolate_latin(message) if rtl else message)  # noqa: S704  # messages may hold markup
 
     def sentences(self, parts: Iterable[str]) -> str:
-        """Whole sentences in a row. Where one ends with a full-width stop, as in Chinese, no space follows."""
+        """Join whole sentences. No space follows a full-width stop, as in Chinese."""
         spaced = [part if part.endswith(("。", "！", "？")) else f"{part} " for part in parts if part]
         return self._join("", spaced).strip()
 
     def facts(self, parts: Iterable[str]) -> str:
-        """Short facts in a row."""
+        """Join short facts."""
         if self.html:  # no line begins with a dot; a full-width parenthesis has its space within
             whole = (typography.together(str(part)) for part in parts)
             return Markup(self._join("\u00a0· ", whole).replace("）\u00a0·", "）\u2060·"))  # noqa: S704  # was before
@@ -110,19 +110,19 @@ class Words:
         return self._join(f" {mark}· ", parts).replace("） ·", "）·")
 
     def noted(self, text: str, note: str) -> str:
-        """Text with a note in parentheses."""
+        """Return text with a note in parentheses."""
         return self.say(self.language.gettext("%(text)s (%(note)s)"), text=text, note=note)
 
     def percent(self, x: float | None, digits: int = 1) -> str:
-        """A signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
+        """Format a signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
         return self.language.percent(x, digits, signed=True).replace("-", "−")
 
     def lines(self, parts: Iterable[str]) -> str:
-        """HTML below each other."""
+        """Join lines of HTML."""
         return self._join("<br>", parts)
 
     def names(self, names: Sequence[str]) -> str:
-        """A list as the language joins it."""
+        """Join names as the language does."""
         marked = [str(self.value(name)) for name in names]
         text = self.language.names(marked)
         return Markup(text) if self.html else text  # noqa: S704  # escaped
@@ -140,7 +140,7 @@ class Words:
     # ── Names ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def device(self, row: Row) -> str:
-        """A device by its name; a CPU with its number of cores."""
+        """Return the name of a device, with the number of cores of a CPU."""
         cores = row["cores"]
         if row["device_type"] != "cpu" or cores is None:
             return self.value(row["device_name"])
@@ -149,7 +149,7 @@ class Words:
         return Markup(text) if self.html else text  # noqa: S704  # escaped
 
     def task(self, task: str) -> str:
-        """What a model does."""
+        """Name what a model does."""
         gettext = self.language.gettext
         return {
             "image-classification": gettext("image classification"),
@@ -158,22 +158,22 @@ class Words:
         }.get(task, task)
 
     def origin(self, origin: str) -> str:
-        """Who measured."""
+        """Name who measured."""
         gettext = self.language.gettext
         return {"measured": gettext("measured"), "published": gettext("published")}.get(origin, origin)
 
     def weights(self, weights: str) -> str:
-        """What the parameters of a model were."""
+        """Name the kind of a model's parameters."""
         gettext = self.language.gettext
         return {"random": gettext("random weights"), "pretrained": gettext("pretrained weights")}.get(weights, weights)
 
     def dynamic(self, dynamic: str) -> str:
-        """The `dynamic` argument of torch.compile."""
+        """Name a value of the `dynamic` argument of torch.compile."""
         gettext = self.language.gettext
         return {"auto": gettext("automatic"), "true": gettext("on"), "false": gettext("off")}.get(dynamic, dynamic)
 
     def verdict(self, verdict: str) -> str:
-        """What the interval of a speedup says of the compiled model."""
+        """Name a verdict on the compiled model."""
         gettext = self.language.gettext
         return {
             "faster": gettext("faster"),
@@ -183,106 +183,29 @@ class Words:
         }.get(verdict, UNKNOWN)
 
     def device_type(self, kind: str) -> str:
-        """What a torch device type is."""
+        """Name a torch device type."""
         return {"cuda": "GPU", "xpu": "GPU (XPU)", "mps": "GPU (MPS)", "cpu": "CPU"}.get(kind, kind)
 
     def date(self, text: str) -> str:
-        """An ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
+        """Format an ISO date as exact as it is: 2023, 2023-07 or 2023-07-13."""
         return self.language.iso_date(text)
 
-    def heading(self, column: str) -> str:
-        """The heading of a column."""
-        if column.startswith(VERSION):
-            version = f"PyTorch {column.removeprefix(VERSION)}"
+    def heading(self, name: str) -> str:
+        """Return the heading of a column."""
+        if name.startswith(VERSION):
+            version = f"PyTorch {name.removeprefix(VERSION)}"
             return self.say(self.language.gettext("%(version)s (ms)"), version=version)
-        return self.phrase(self._headings[column])
+        return self.title(column(name).heading)
 
-    @cached_property
-    def _headings(self) -> dict[str, str]:
-        gettext = self.language.gettext
-        return {
-            "model": gettext("Model"),
-            "device": gettext("Device"),
-            "family": gettext("Family"),
-            "torch": "PyTorch",
-            "transformers": "Transformers",
-            "compile_mode": gettext("Mode"),
-            "batch_size": gettext("Batch size"),
-            "origin": gettext("Source"),
-            "dtype": gettext("Data type"),
-            "weights": gettext("Weights"),
-            "dynamic": gettext("Dynamic shapes"),
-            "input_size": gettext("Input (pixels)"),
-            "layout": gettext("Memory layout"),
-            "threads": gettext("Threads"),
-            "eager_ms": gettext("Eager (ms)"),
-            "compiled_ms": gettext("Compiled (ms)"),
-            "speedup": gettext("Speedup"),
-            "interval": gettext("Interval (95%)"),
-            "change": gettext("Change in latency"),
-            "models": self.language.pgettext("column of counts", "Models"),
-            "devices": self.language.pgettext("column of counts", "Devices"),
-            "device_names": gettext("Devices"),
-            "comparisons": gettext("Comparisons"),
-            "median_change": gettext("Median change"),
-            "best_model": gettext("Largest gain"),
-            "best_device": gettext("Largest gain"),
-            "slower": gettext("Slower when compiled"),
-            "kind": gettext("Kind"),
-            "modes": gettext("Modes"),
-            "batch_sizes": gettext("Batch sizes"),
-            "task": gettext("Task"),
-            "checkpoint": gettext("Checkpoint"),
-            "compile_cold_s": gettext("Cold cache (s)"),
-            "compile_warm_s": gettext("Warm cache (s)"),
-            "break_even_calls": gettext("Break-even (calls)"),
-            "break_even_warm_calls": gettext("Break-even with a warm cache (calls)"),
-            "eager_peak_memory_gb": gettext("Eager (GB)"),
-            "compiled_peak_memory_gb": gettext("Compiled (GB)"),
-            "memory_change": gettext("Change in peak memory"),
-            "flop": gettext("GFLOP per image"),
-            "eager_flop_s": gettext("Eager (TFLOP/s)"),
-            "compiled_flop_s": gettext("Compiled (TFLOP/s)"),
-            "eager_copy_share": gettext("Eager, share of the copy bandwidth"),
-            "compiled_copy_share": gettext("Compiled, share of the copy bandwidth"),
-            "eager_image_j": gettext("Eager (J per image)"),
-            "compiled_image_j": gettext("Compiled (J per image)"),
-            "verdict": gettext("Verdict"),
-            "why": gettext("Why"),
-            "reason": gettext("Reason"),
-            "location": gettext("Place in the code"),
-            "recompiles": gettext("Recompiles while measuring"),
-            "batch_size_recompiles": gettext("Recompiles for other batch sizes"),
-            "version_change": gettext("Change from oldest to newest"),
-            "graphs": gettext("Graphs"),
-            "graph_breaks": gettext("Graph breaks"),
-            "run": gettext("Run"),
-            "date": gettext("Date"),
-            "records": gettext("Records"),
-            "commit": gettext("Commit"),
-            "licence": gettext("Licence"),
-            "contributor": gettext("Brought by"),
-            "fault": gettext("Fault"),
-            "finding": gettext("What was found"),
-            "property": gettext("Property"),
-            "python": "Python",
-            "platform": gettext("Platform"),
-            "accelerator": gettext("Accelerator library"),
-            "driver": gettext("Driver"),
-            "triton": "Triton",
-            "eager_ms:default": gettext("Eager (ms), by default"),
-            "eager_ms:keep": gettext("Eager (ms), memory kept"),
-            "compiled_ms:default": gettext("Compiled (ms), by default"),
-            "compiled_ms:keep": gettext("Compiled (ms), memory kept"),
-            "speedup:default": gettext("Speedup, by default"),
-            "speedup:keep": gettext("Speedup, memory kept"),
-            "cores": gettext("CPU cores"),
-            "memory_gb": gettext("Memory (GB)"),
-            "settings": gettext("Settings"),
-        }
+    def title(self, heading: str) -> str:
+        """Return a heading of the registry of columns, translated unless it is a name."""
+        if not isinstance(heading, Message):
+            return self.phrase(heading)
+        language, context = self.language, heading.context
+        return self.phrase(language.pgettext(context, heading) if context else language.gettext(heading))
 
     def coordinate(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
-        """The value of a coordinate as a cell of a table."""
+        """Return the value of a coordinate for a cell of a table."""
         match column:
             case "device":
                 return self.device(row)
@@ -302,7 +225,7 @@ class Words:
                 return self.value(str(row[column]))
 
     def fact(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
-        """The value of a coordinate where it stands alone, such as in a caption: "batch size 4"."""
+        """Return the value of a coordinate that stands alone, such as in a caption: "batch size 4"."""
         gettext = self.language.gettext
         match column:
             case "batch_size":
@@ -325,7 +248,7 @@ class Words:
     # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def selection(self, rows: Rows, skip: Sequence[str] = ()) -> str:
-        """What all `rows` have in common, with the number of processes and the date: facts for a caption."""
+        """Return what all `rows` have in common, the number of processes and the date: facts for a caption."""
         common = [column for column in PRIMARY if is_same(row[column] for row in rows)]
         facts = [self.fact(column, rows[0]) for column in common if column != "origin" and column not in skip]
         if is_same(row["dtype"] for row in rows) and not any("dtype-not-stated" in row["flags"] for row in rows):
@@ -335,7 +258,7 @@ class Words:
         return self.facts(facts)
 
     def when(self, rows: Rows) -> str:
-        """When the rows, all of one origin, were published or measured."""
+        """Return when the rows, all of one origin, were published or measured."""
         gettext = self.language.gettext
         if rows[0]["origin"] == "published":
             date = max(row["source_date"] for row in rows)
@@ -344,7 +267,7 @@ class Words:
         return self.say(gettext("measured on %(date)s"), date=self.language.date(max(moments))) if moments else ""
 
     def processes(self, rows: Rows) -> list[str]:
-        """How many processes stand behind each measured row."""
+        """Return how many processes stand behind each measured row."""
         counts = [row["processes"] for row in rows if row["origin"] == "measured" and row["processes"]]
         if not counts:
             return []
@@ -358,11 +281,11 @@ class Words:
         return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
 
     def doubted(self) -> str:
-        """What the mark of doubt means, where there is no room for what was found."""
+        """Explain the mark of doubt where there is no room for the anomaly itself."""
         return self.say(self.language.gettext("%(mark)s The data lint doubts these figures."), mark=DOUBT)
 
     def one_process(self) -> str:
-        """A warning below figures from a single process."""
+        """Return a warning to show below figures from a single process."""
         return self.language.gettext(
             "With one process a cell, the intervals describe that process, and are too narrow for the machine."
         )
@@ -370,7 +293,7 @@ class Words:
     # ── Statuses ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def status(self, status: str) -> str:
-        """A status in a table: short. OOM is a term of its own."""
+        """Return a status for a table: short. OOM is a term of its own."""
         gettext = self.language.gettext
         return {
             Status.OOM: self.value("OOM"),
@@ -386,13 +309,13 @@ class Words:
         }.get(Status(status), "")
 
     def status_in_words(self, status: str) -> str:
-        """A status where there is room, such as in a chart."""
+        """Return a status where there is room, such as in a chart."""
         if status in {Status.OOM, Status.EAGER_OOM}:
             return self.language.gettext("out of memory")
         return self.status(status)
 
     def status_explained(self, status: str) -> str:
-        """A status as a sentence."""
+        """Explain a status in a sentence."""
         gettext = self.language.gettext
         return {
             Status.OOM: gettext("Out of memory: the compiled model needed more than the device has."),
@@ -409,10 +332,10 @@ class Words:
             Status.SKIPPED: gettext("The cell was left out on purpose."),
         }.get(Status(status), "")
 
-    # ── Findings of the data lint ─────────────────────────────────────────────────────────────────────────────────────
+    # ── Anomalies of the data lint ────────────────────────────────────────────────────────────────────────────────────
 
-    def fault(self, finding: Finding) -> str:
-        """What kind of fault a finding is."""
+    def fault(self, anomaly: Anomaly) -> str:
+        """Name the kind of an anomaly."""
         gettext = self.language.gettext
         return {
             "repeated": gettext("Repeated row"),
@@ -426,12 +349,12 @@ class Words:
             "gap": gettext("Missing rows"),
             "flag": gettext("Not stated"),
             "complaint": gettext("Disturbed measurement"),
-        }[finding.kind]
+        }[anomaly.kind]
 
-    def finding(self, finding: Finding, rows: Rows) -> str:
-        """A finding as sentences, told with its figures. `rows` are all rows, by label."""
-        tell: Callable[[Any, Rows], str] = getattr(self, f"_{finding.kind}")
-        return tell(finding.figures, [rows[row] for row in finding.rows])
+    def finding(self, anomaly: Anomaly, rows: Rows) -> str:
+        """Describe an anomaly with its figures. `rows` are all rows by label."""
+        describe: Callable[[Any, Rows], str] = getattr(self, f"_{anomaly.kind}")
+        return describe(anomaly.figures, [rows[row] for row in anomaly.rows])
 
     def _place(self, row: Row) -> dict[str, str]:
         return {
@@ -592,7 +515,7 @@ class Words:
 
     @property
     def flags(self) -> Mapping[str, str]:
-        """What importers mark, in words, but for what has a sentence of its own."""
+        """The flags of importers in words, except those that have a sentence of their own."""
         gettext = self.language.gettext
         return {
             "input-size-not-stated": gettext("the size of the images is not stated"),
@@ -620,12 +543,12 @@ class Words:
         return self.say(message, count=self.language.number(len(rows)), check=check)
 
     def _named(self, name: str, words: Mapping[str, str]) -> str:
-        """In words; a name that a record has from elsewhere stands for itself."""
+        """Return a name in words; one that a record brings from elsewhere stays as it is."""
         return self.phrase(words[name]) if name in words else self.value(name)
 
     @property
     def checks(self) -> Mapping[str, str]:
-        """What the doctor complains of, in words."""
+        """The complaints of the doctor in words."""
         gettext = self.language.gettext
         return {
             "load": gettext("other programs were computing"),

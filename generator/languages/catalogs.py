@@ -46,8 +46,9 @@ KEYWORDS = {
     "ngettext": (1, 2),
     "N_n": (1, 2),
     "pgettext": ((1, "c"), 2),
+    "N_p": ((1, "c"), 2),
 }
-"""Functions whose literal arguments are messages. ``N_`` and ``N_n`` mark a text that is translated later."""
+"""Functions whose literal arguments are messages. ``N_``, ``N_n`` and ``N_p`` mark a text that is translated later."""
 
 SIMILAR = 0.7
 """Least similarity (0 to 1) of a new and a removed text at which the old translation is kept as fuzzy."""

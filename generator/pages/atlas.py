@@ -1,89 +1,73 @@
-"""What pages talk about: devices, models and rows, in the language of the page.
+"""The devices, models, families and rows that page expressions refer to, in the language of the page.
 
-`Results` and a `Language` enter; an `Atlas` leaves, whose devices, models and rows know each other. Everything is
-worked out when a page first asks for it.
-
-    python -c "from generator.pages.atlas import Atlas; help(Atlas)"
+Takes `Results` and a `Language`; the devices, models and rows of an `Atlas` know each other. Everything is computed
+when a page first asks for it.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
-from statistics import median
+from functools import cache, cached_property, lru_cache
 from typing import Any
+
+import pandas as pd
 
 from bench.plans.models import MODELS
 from generator.data.load import Results, slugify
-from generator.data.rows import Row as LoadedRow
-from generator.data.rows import Rows, comparisons, grouped, mode_order
+from generator.data.selection import Row as PlainRow
+from generator.data.selection import comparisons, grouped, labels_by, mode_order, where
 from generator.figures import tables
 from generator.figures.words import Words
 from generator.languages.language import Language
 
 FEW = 60
-"""Models up to which pages list them one by one. More are listed by family, each on a page of its own: a page with all
-of a thousand would be read by nobody, and a navigation with all of them would stand on every page. So would one with
-all devices, of which more are listed on their index alone."""
+"""Up to this many models, pages list them one by one. More are listed by family, each on a page of its own: nobody
+reads a page with a thousand models, and the navigation stands on every page. More devices than this are listed on their
+index alone."""
 
 
-@dataclass(frozen=True, eq=False)
 class Row:
-    """One row of the results: a cell in its newest run. Figures are None where unknown."""
+    """One row of the results: a cell in its newest run.
 
-    model: Model
-    device: Device
-    batch_size: int
-    compile_mode: str
-    torch: str
-    dtype: str
-    origin: str
-    status: str
-    run: str
-    date: datetime | str | None
-    eager_ms: float | None
-    compiled_ms: float | None
-    speedup: float | None
-    speedup_low: float | None
-    speedup_high: float | None
-    change: float | None
-    change_low: float | None
-    change_high: float | None
-    processes: int
-    eager_samples: int | None
-    compiled_samples: int | None
-    compile_cold_s: float | None
-    compile_warm_s: float | None
-    break_even_calls: float | None
-    break_even_calls_low: float | None
-    break_even_calls_high: float | None
-    break_even_warm_calls: float | None
-    break_even_warm_calls_low: float | None
-    break_even_warm_calls_high: float | None
-    eager_peak_memory_gb: float | None
-    compiled_peak_memory_gb: float | None
-    memory_change: float | None
-    eager_host_bound: float | None
-    compiled_host_bound: float | None
-    eager_matmul_share: float | None
-    compiled_matmul_share: float | None
-    verdict: str
-    causes: str
-    graphs: int | None
-    graph_breaks: int | None
-    recompiles: int | None
-    batch_size_recompiles: int | None
-    cudagraph_skips: int | None
-    command: str | None
+    Its attributes are the columns of `generator.data.registry.COLUMNS`, None where unknown; `model` and `device` are
+    those of the atlas, and `date` is when it was measured.
+    """
+
+    def __init__(self, atlas: Atlas, values: PlainRow) -> None:
+        self._atlas = atlas
+        self._values = values
+
+    def __getattr__(self, column: str) -> Any:
+        """Return the value of a column."""
+        try:
+            return self.__dict__["_values"][column]
+        except KeyError:
+            raise AttributeError(column, name=column, obj=self) from None
+
+    @property
+    def model(self) -> Model:
+        """Its model."""
+        return self._atlas.model[self._values["model"]]
+
+    @property
+    def device(self) -> Device:
+        """Its device."""
+        return self._atlas.device[self._values["device"]]
+
+    @property
+    def date(self) -> datetime | None:
+        """When it was measured; None for a published row."""
+        measured_at: datetime | None = self._values["measured_at"]
+        return measured_at
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """What belongs under one heading of a device page: one PyTorch version, mode and origin."""
+    """The cells under one heading of a device page: one PyTorch version, mode and origin."""
 
     slug: str
     torch: str
@@ -96,19 +80,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Batches:
-    """What compiling changes at the smallest and at the largest batch size: medians over the same comparisons."""
+    """Change of the latency at the smallest and at the largest batch size: medians over the same comparisons."""
 
     small: int
     large: int
     small_change: float
     large_change: float
     count: int
-    noun: str  # of what they are counted as: comparison, or published figure
+    noun: str  # what they are counted as: comparison, or published figure
 
 
 @dataclass(frozen=True, eq=False)
 class Malloc:
-    """A cell on a CPU, measured with glibc's default and with freed memory kept; what that changes of each latency."""
+    """A cell on a CPU, measured with glibc's default and with freed memory kept, and the change of each latency."""
 
     default: Row
     keep: Row
@@ -121,27 +105,94 @@ class Malloc:
         return (self.default.verdict, self.keep.verdict) == ("slower", "faster")
 
 
-def _chosen(choose: Callable[[Rows], Rows]) -> cached_property[tuple[Row, ...]]:
-    return cached_property(lambda known: known.rows_of(choose(known.cells)))
+_CHOICES = (
+    tables.compile_rows,
+    tables.mode_rows,
+    tables.memory_rows,
+    tables.efficiency_rows,
+    tables.cause_rows,
+    tables.break_rows,
+    tables.skip_rows,
+    tables.recompile_rows,
+    tables.version_rows,
+)
+
+Choose = Callable[[pd.DataFrame], pd.DataFrame]
+"""A function that returns some of the cells, such as those that know the cost of compiling."""
+
+
+@lru_cache(maxsize=2)
+def page_cells(results: Results) -> pd.DataFrame:
+    """Return the newest rows with texts and whole numbers as Python objects, which pandas keeps in one block.
+
+    Pages take a few rows thousands of times: each time 0.3 ms, and 1.7 ms from a block for each column.
+    """
+    columns = results.newest.select_dtypes(["str", "Int64"]).columns
+    return results.newest.astype(dict.fromkeys(columns, "object")).copy()
+
+
+@lru_cache(maxsize=64)
+def chosen(results: Results, choose: Choose) -> Sequence[int]:
+    """Return the labels of what `choose` returns of the newest rows, in its order.
+
+    Pages ask for the chosen rows of one device or model, thousands of times: those are the same rows as of all devices.
+    """
+    labels: list[int] = choose(page_cells(results)).index.tolist()
+    return labels
+
+
+@lru_cache(maxsize=2)
+def _changes(results: Results) -> pd.DataFrame:
+    """Return the columns that rank comparisons."""
+    return page_cells(results)[["change", "change_low", "change_high", "status", "verdict"]]
+
+
+@lru_cache(maxsize=2)
+def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return tables.malloc_pairs(results.table)
+
+
+def prepare(results: Results) -> None:
+    """Choose the rows of all tables at once: the processes that build a language each then have them already."""
+    for choose in (*_CHOICES, comparisons, tables.slower_rows):
+        chosen(results, choose)
+
+
+def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
+    return cached_property(lambda known: known.rows_of(known.among(choose)))
 
 
 class _Known:
-    """What is known of some cells: the rows that the table of that name shows, none where it would be empty."""
+    """Some cells with the rows that the table of each name shows, none where it would be empty."""
 
-    cells: Rows
-    compile_rows = _chosen(tables.compile_rows)  # of compile_cost_table and break_even_table
-    mode_rows = _chosen(tables.mode_rows)
-    memory_rows = _chosen(tables.memory_rows)
-    efficiency_rows = _chosen(tables.efficiency_rows)
-    cause_rows = _chosen(tables.cause_rows)
-    break_rows = _chosen(tables.break_rows)
-    skip_rows = _chosen(tables.skip_rows)
-    recompile_rows = _chosen(tables.recompile_rows)
-    version_rows = _chosen(tables.version_rows)
+    atlas: Atlas
+    labels: Sequence[int]
+    compile_rows = _rows_by(tables.compile_rows)  # of compile_cost_table and break_even_table
+    mode_rows = _rows_by(tables.mode_rows)
+    memory_rows = _rows_by(tables.memory_rows)
+    efficiency_rows = _rows_by(tables.efficiency_rows)
+    cause_rows = _rows_by(tables.cause_rows)
+    break_rows = _rows_by(tables.break_rows)
+    skip_rows = _rows_by(tables.skip_rows)
+    recompile_rows = _rows_by(tables.recompile_rows)
+    version_rows = _rows_by(tables.version_rows)
 
-    def rows_of(self, cells: Rows) -> tuple[Row, ...]:
-        """Some cells as pages see them."""
-        raise NotImplementedError
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """The cells."""
+        return page_cells(self.atlas.results).loc[[*self.labels]]
+
+    def among(self, choose: Choose) -> list[int]:
+        """Return the labels of the cells that `choose` returns."""
+        return [label for label in chosen(self.atlas.results, choose) if label in self._own]
+
+    @cached_property
+    def _own(self) -> frozenset[int]:
+        return frozenset(self.labels)
+
+    def rows_of(self, labels: Iterable[int]) -> tuple[Row, ...]:
+        """Return some cells as pages see them."""
+        return tuple(self.atlas.row_of(label) for label in labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,42 +200,49 @@ class _Selection(_Known):
     """Cells that belong together. `rows` are comparisons: those in which both variants have a latency that counts."""
 
     atlas: Atlas
-    cells: Rows
-
-    def rows_of(self, cells: Rows) -> tuple[Row, ...]:
-        """Some cells as pages see them."""
-        return self.atlas.rows_of(cells)
+    labels: list[int]
 
     @cached_property
-    def compared(self) -> Rows:
-        """The comparisons, of one origin only: measured ones where there are any. Origins are never mixed."""
-        compared = comparisons(self.cells)
-        return [row for row in compared if row["origin"] == "measured"] or compared
+    def compared(self) -> list[int]:
+        """Labels of the comparisons, of one origin only: measured ones where there are any. Origins are never mixed."""
+        compared = self.among(comparisons)
+        rows = self.atlas.results.by_label
+        return [label for label in compared if rows[label]["origin"] == "measured"] or compared
+
+    @cached_property
+    def _changes(self) -> pd.DataFrame:
+        return _changes(self.atlas.results).loc[self.compared]
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The comparisons."""
-        return self.atlas.rows_of(self.compared)
+        return self.rows_of(self.compared)
 
     @cached_property
     def slower(self) -> tuple[Row, ...]:
         """Those in which the compiled model is slower."""
-        return self.atlas.rows_of(tables.slower_rows(self.compared))
+        compared = frozenset(self.compared)
+        return self.rows_of(label for label in self.among(tables.slower_rows) if label in compared)
 
     @cached_property
     def median_change(self) -> float | None:
         """Median change of the latency over the comparisons."""
-        return tables.median_change(self.compared)
+        return tables.median_change(self._changes)
 
     @cached_property
     def best(self) -> Row | None:
         """The largest gain, doubtful rows left out."""
-        return self.atlas.row(tables.best_row(self.compared, self.atlas.doubtful))
+        return self.atlas.row(tables.best_row(self._changes, self.atlas.doubtful))
 
     @cached_property
     def worst(self) -> Row | None:
         """Of those that are slower, or else of all, the largest loss or smallest gain; doubtful rows left out."""
-        return self.atlas.row(tables.worst_row(self.compared, self.atlas.doubtful))
+        return self.atlas.row(tables.worst_row(self._changes, self.atlas.doubtful))
+
+    def _distinct(self, column: str) -> list[Any]:
+        """Return the values of a column, in the order in which they first occur."""
+        rows = self.atlas.results.by_label
+        return list(dict.fromkeys(rows[label][column] for label in self.labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,17 +258,23 @@ class Device(_Selection):
     @cached_property
     def malloc(self) -> tuple[Malloc, ...]:
         """Its cells that were measured with glibc's default and with freed memory kept."""
-        return tuple(self._malloc(*pair) for pair in self.atlas.malloc_pairs if pair[1]["device"] == self.slug)
+        pairs = zip(*(self.rows_of(cells.index) for cells in self.malloc_pairs), strict=True)
+        return tuple(
+            Malloc(default, keep, keep.eager_ms / default.eager_ms - 1, keep.compiled_ms / default.compiled_ms - 1)
+            for default, keep in pairs
+        )
 
-    def _malloc(self, default: LoadedRow, keep: LoadedRow) -> Malloc:
-        changes = (keep[figure] / default[figure] - 1 for figure in ("eager_ms", "compiled_ms"))
-        seen = self.atlas.rows_of([default, keep])
-        return Malloc(seen[0], seen[1], *changes)
+    @cached_property
+    def malloc_pairs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """See `tables.malloc_pairs`."""
+        default, keep = self.atlas.malloc_pairs
+        is_own = (keep["device"] == self.slug).to_numpy()
+        return default[is_own], keep[is_own]
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """Models with rows on this device."""
-        return tuple(self.atlas.model[slug] for slug in _distinct(self.cells, "model"))
+        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
@@ -221,43 +285,41 @@ class Device(_Selection):
     @cached_property
     def origins(self) -> tuple[str, ...]:
         """measured, published, or both."""
-        return tuple(sorted(_distinct(self.cells, "origin")))
+        return tuple(sorted(self._distinct("origin")))
 
     @cached_property
     def modes(self) -> tuple[str, ...]:
         """Compile modes on this device."""
-        return tuple(sorted(_distinct(self.cells, "compile_mode"), key=mode_order))
+        return tuple(sorted(self._distinct("compile_mode"), key=mode_order))
 
     @cached_property
     def batch_sizes(self) -> tuple[int, ...]:
         """Batch sizes on this device."""
-        return tuple(sorted(_distinct(self.cells, "batch_size")))
+        return tuple(sorted(self._distinct("batch_size")))
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Measured before published, `default` before other modes, then the sections with the most models first."""
+        columns = ["origin", "torch", "compile_mode", "model", "weights", "batch_size", "measured_at", "source_date"]
         groups = sorted(
-            grouped(self.cells, "origin", "torch", "compile_mode").values(),
-            key=lambda group: (
-                group[0]["origin"],
-                mode_order(group[0]["compile_mode"]),
-                -len(_distinct(group, "model")),
-            ),
+            grouped(self.cells[columns], "origin", "torch", "compile_mode"),
+            key=lambda named: (named[0][0], mode_order(named[0][2]), -named[1]["model"].nunique()),
         )
-        slugs = [slugify("torch {torch} {compile_mode}".format_map(group[0])) for group in groups]
+        slugs = [slugify(f"torch {torch} {compile_mode}") for (_, torch, compile_mode), _ in groups]
         return tuple(
-            self._section(group, slug if slugs.count(slug) == 1 else f"{slug}-{group[0]['origin']}")
-            for slug, group in zip(slugs, groups, strict=True)
+            self._section(group, slug if slugs.count(slug) == 1 else f"{slug}-{origin}", torch, compile_mode, origin)
+            for slug, ((origin, torch, compile_mode), group) in zip(slugs, groups, strict=True)
         )
 
-    def _section(self, group: Rows, slug: str) -> Section:
+    def _section(self, group: pd.DataFrame, slug: str, torch: str, compile_mode: str, origin: str) -> Section:
         weights = [self.atlas.words.weights(each) for each in sorted(_distinct(group, "weights"))]
+        newest = group["measured_at"].max()
         return Section(
             slug,
-            torch=group[0]["torch"],
-            compile_mode=group[0]["compile_mode"],
-            origin=group[0]["origin"],
-            date=_newest(group, "measured_at") or _newest(group, "source_date"),
+            torch=torch,
+            compile_mode=compile_mode,
+            origin=origin,
+            date=(group["source_date"].max() or None) if newest is pd.NaT else newest.to_pydatetime(),
             weights_name=self.atlas.language.names(weights),
             batch_sizes=tuple(sorted(_distinct(group, "batch_size"))),
         )
@@ -274,14 +336,14 @@ class Model(_Selection):
     task_name: str
 
     @cached_property
-    def compared(self) -> Rows:
+    def compared(self) -> list[int]:
         """All comparisons: those of several devices are ranked, and never averaged."""
-        return comparisons(self.cells)
+        return self.among(comparisons)
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
         """Devices with rows of this model."""
-        return tuple(self.atlas.device[slug] for slug in _distinct(self.cells, "device"))
+        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
 
     @cached_property
     def family(self) -> Family | None:
@@ -290,7 +352,7 @@ class Model(_Selection):
 
     @cached_property
     def chosen_by(self) -> str:
-        """What names it on the command line of `python -m bench run`."""
+        """Its options on the command line of `python -m bench run`."""
         is_known = any((spec.label, spec.checkpoint) == (self.label, self.checkpoint) for spec in MODELS)
         named = ("--model", self.label) if is_known else ("--checkpoint", self.checkpoint, "--task", self.task)
         return shlex.join(named)
@@ -320,45 +382,49 @@ _AUTO_CLASS_OF_FAMILY = {
 
 @dataclass(frozen=True, eq=False)
 class Family(_Selection):
-    """Models whose names begin alike: what precedes the first number or underscore, and the version before it."""
+    """Models whose names begin alike: with what precedes the first number or underscore, and the version before it."""
 
     slug: str
     label: str
 
     @cached_property
-    def compared(self) -> Rows:
+    def compared(self) -> list[int]:
         """All comparisons: those of several devices are ranked, and never averaged."""
-        return comparisons(self.cells)
+        return self.among(comparisons)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """Its models."""
-        return tuple(self.atlas.model[slug] for slug in _distinct(self.cells, "model"))
+        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
         """Devices with rows of this family."""
-        return tuple(self.atlas.device[slug] for slug in _distinct(self.cells, "device"))
+        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
 
 
 _FAMILY = re.compile(r"[^\W\d_]+?(?=v?\d|[\W_]|$)")
 
 
 def family_of(label: str) -> str:
-    """The slug of the family of a model: ``vit`` for vit_base_patch16_224, ``mobilenet`` for mobilenetv3_small_100."""
-    found = _FAMILY.match(label.lower())
-    return slugify(found[0] if found else label) or "others"
+    """Return the slug of the family of a model: ``vit`` for vit_base_patch16, ``mobilenet`` for mobilenetv3_small."""
+    beginning = _FAMILY.match(label.lower())
+    return slugify(beginning[0] if beginning else label) or "others"
 
 
 class Atlas(_Known):
     """All results, in the language of the page."""
 
     def __init__(self, results: Results, language: Language) -> None:
+        self.atlas = self
         self.results = results
+        self.labels = results.newest.index.tolist()
         self.language = language
         self.words = Words(language, html=False)
-        self.cells = results.newest_rows
-        self._seen: dict[int, Row] = {}  # rows as pages see them, by label: many pages show the same
+        self.row_of = cache(self._row_of)  # many pages show the same rows
+
+    def _row_of(self, label: int) -> Row:
+        return Row(self, self.results.by_label[label])
 
     @property
     def doubtful(self) -> Collection[int]:
@@ -368,42 +434,43 @@ class Atlas(_Known):
     @cached_property
     def has_measured_gpu(self) -> bool:
         """Whether this project compared anything on another device than a CPU."""
-        return any(row["origin"] == "measured" and row["device_type"] != "cpu" for row in comparisons(self.cells))
+        compared = comparisons(self.cells)
+        return bool(((compared["origin"] == "measured") & (compared["device_type"] != "cpu")).any())
 
     @cached_property
     def device(self) -> Mapping[str, Device]:
         """Devices by slug, accelerators first."""
-        return {slug: self._device(slug, group) for (slug,), group in grouped(self.cells, "device").items()}
+        return {slug: self._device(slug, labels) for slug, labels in labels_by(self.cells["device"]).items()}
 
     @cached_property
     def model(self) -> Mapping[str, Model]:
         """Models by slug, by task."""
-        by_task = sorted(self.cells, key=lambda row: (row["task"], row["model"]))
-        return {slug: self._model(slug, group) for (slug,), group in grouped(by_task, "model").items()}
+        by_task = self.cells[["task", "model"]].sort_values(["task", "model"], kind="stable")
+        return {slug: self._model(slug, labels) for slug, labels in labels_by(by_task["model"]).items()}
 
     @cached_property
     def family(self) -> Mapping[str, Family]:
-        """Families by slug; none where the models are few."""
+        """Families by slug; none where there are few models."""
         if len(self.model) <= FEW:
             return {}
-        cells: dict[str, list[LoadedRow]] = {}
+        labels: dict[str, list[int]] = {}
         for model in sorted(self.model.values(), key=lambda model: model.slug):
-            cells.setdefault(family_of(model.label), []).extend(model.cells)
-        return {slug: Family(self, cells[slug], slug, slug) for slug in sorted(cells)}
+            labels.setdefault(family_of(model.label), []).extend(model.labels)
+        return {slug: Family(self, labels[slug], slug, slug) for slug in sorted(labels)}
 
     @property
     def families(self) -> tuple[Family, ...]:
         """Every family, by name; none where the models are few."""
         return tuple(self.family.values())
 
-    def _device(self, slug: str, group: Rows) -> Device:
-        row = group[0]
-        return Device(self, group, slug, self.words.device(row), row["device_name"], row["device_type"], row["cores"])
+    def _device(self, slug: str, labels: list[int]) -> Device:
+        row = self.results.by_label[labels[0]]
+        return Device(self, labels, slug, self.words.device(row), row["device_name"], row["device_type"], row["cores"])
 
-    def _model(self, slug: str, group: Rows) -> Model:
-        row = group[0]
+    def _model(self, slug: str, labels: list[int]) -> Model:
+        row = self.results.by_label[labels[0]]
         task_name = self.words.task(row["task"])
-        return Model(self, group, slug, row["model_label"], row["checkpoint"], row["task"], task_name)
+        return Model(self, labels, slug, row["model_label"], row["checkpoint"], row["task"], task_name)
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -438,12 +505,12 @@ class Atlas(_Known):
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """All comparisons, of both origins: to be counted and ranked, never averaged."""
-        return self.rows_of(comparisons(self.cells))
+        return self.rows_of(self.among(comparisons))
 
     @cached_property
     def slower(self) -> tuple[Row, ...]:
         """Comparisons in which the compiled model is slower."""
-        return self.rows_of(tables.slower_rows(self.cells))
+        return self.rows_of(self.among(tables.slower_rows))
 
     @cached_property
     def best(self) -> Row | None:
@@ -458,23 +525,22 @@ class Atlas(_Known):
     @cached_property
     def batches(self) -> Batches | None:
         """How the gain depends on the batch size; None where nothing was compared at two of them."""
-        pairs = tables.batch_pairs(self.cells, self.doubtful)
-        if not pairs:
+        small, large = tables.batch_pairs(self.cells, self.doubtful)
+        if small.empty:
             return None
-        small, large = pairs[0]
         return Batches(
-            small=small["batch_size"],
-            large=large["batch_size"],
-            small_change=median(pair[0]["change"] for pair in pairs),
-            large_change=median(pair[1]["change"] for pair in pairs),
-            count=len(pairs),
-            noun="published figure" if small["origin"] == "published" else "comparison",
+            small=int(small["batch_size"].iloc[0]),
+            large=int(large["batch_size"].iloc[0]),
+            small_change=float(small["change"].median()),
+            large_change=float(large["change"].median()),
+            count=len(small),
+            noun="published figure" if small["origin"].iloc[0] == "published" else "comparison",
         )
 
     @cached_property
-    def malloc_pairs(self) -> Sequence[tuple[LoadedRow, LoadedRow]]:
-        """See `tables.malloc_pairs`: of all runs, since the newest of a cell has one of both ways."""
-        return tables.malloc_pairs(self.results.rows)
+    def malloc_pairs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """See `tables.malloc_pairs`: from all runs, because the newest one of a cell was measured one way only."""
+        return _malloc_pairs(self.results)
 
     @cached_property
     def published_best(self) -> Row | None:
@@ -506,32 +572,14 @@ class Atlas(_Known):
         """The commit of the newest record."""
         return last["commit"] or None if (last := self.results.last_measured) else None
 
-    def rows_of(self, cells: Rows) -> tuple[Row, ...]:
-        """Some cells as pages see them."""
-        return tuple(self._row(cell) for cell in cells)
-
     def row(self, label: int | None) -> Row | None:
-        """The row of a label, None for none."""
-        return None if label is None else self._row(self.results.rows[label])
+        """Return the row of a label, None for none."""
+        return None if label is None else self.row_of(label)
 
-    def _of(self, origin: str) -> Rows:
-        return [row for row in self.cells if row["origin"] == origin]
-
-    def _row(self, cell: Mapping[str, Any]) -> Row:
-        if (seen := self._seen.get(cell["row"])) is None:
-            seen = self._seen[cell["row"]] = self._seen_by_pages(cell)
-        return seen
-
-    def _seen_by_pages(self, cell: Mapping[str, Any]) -> Row:
-        figures: dict[str, Any] = {name: cell.get(name) for name in Row.__dataclass_fields__}
-        figures |= {"model": self.model[cell["model"]], "device": self.device[cell["device"]]}
-        return Row(**figures | {"date": cell["measured_at"]})
+    def _of(self, origin: str) -> pd.DataFrame:
+        return where(self.cells, self.cells["origin"] == origin)
 
 
-def _distinct(rows: Rows, column: str) -> list[Any]:
-    """The values of a column, in the order in which they first occur."""
-    return list(dict.fromkeys(row[column] for row in rows))
-
-
-def _newest(rows: Rows, column: str) -> Any:
-    return max((row[column] for row in rows if row[column]), default=None)
+def _distinct(cells: pd.DataFrame, column: str) -> list[Any]:
+    """Return the values of a column, in the order in which they first occur."""
+    return list(dict.fromkeys(cells[column].tolist()))

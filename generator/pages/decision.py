@@ -18,8 +18,7 @@ from bench.records.record import Status
 from generator.data.load import Results
 from generator.data.selection import Row, records
 from generator.figures.markup import render
-from generator.figures.tables import Lines
-from generator.figures.words import Words, varying
+from generator.figures.words import PRIMARY, SECONDARY, Words, varying
 from generator.pages.atlas import Atlas, Device, Model
 
 SNIPPET = """\
@@ -123,14 +122,15 @@ def _code(model: Model) -> dict[str, str]:
     return {"auto_class": model.auto_class, "checkpoint": model.checkpoint}
 
 
-def lines(cells: pd.DataFrame) -> Lines:
-    """Return the lines of the table: both latencies, and when compiling has paid."""
+def lines(cells: pd.DataFrame) -> pd.DataFrame:
+    """The table: both latencies, and when compiling has paid."""
+    coordinates = varying(records(cells[[*PRIMARY, *SECONDARY]])) or ["model"]
     columns = [
-        *sorted(varying(records(cells)) or ["model"], key=lambda column: column != "model"),
-        *("eager_ms", "compiled_ms", "interval"),
+        *sorted(coordinates, key=lambda column: column != "model"),
+        *("eager_ms", "compiled_ms", "speedup_low"),
         *("compile_cold_s", "break_even_calls", "compile_warm_s", "break_even_warm_calls"),
     ]
-    return [dict(line) for line in records(cells.assign(interval=cells["speedup_low"])[columns])]
+    return cells[columns].rename(columns={"speedup_low": "interval"})
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────

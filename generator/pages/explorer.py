@@ -88,7 +88,7 @@ def _known(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 def _explanations(results: Results, language: Language) -> Mapping[int, str]:
     """Return why cells came out as they did, by the label of the row."""
     words = Words(language, html=False)
-    rows = cause_rows(records(results.table))
+    rows = records(cause_rows(results.table))
     return {row["row"]: causes.why(row["causes"], row["verdict"], words) for row in rows}
 
 

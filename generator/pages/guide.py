@@ -1,8 +1,6 @@
 """The whole guide in memory: every page in every language, rendered again only where its sources changed.
 
-In: the folder of the project. Out: one `Edition` per language, for an adapter to hand on (MkDocs, or a folder on disk).
-
-    mkdocs build --strict
+Takes the folder of the project and returns one `Edition` per language.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from generator.data.load import Results, load
-from generator.data.rows import Row
+from generator.data.selection import Row
 from generator.languages.language import Language, load_language, published_languages
 from generator.pages import atlas
 from generator.pages.pages import PageFile, emitted_by, pages_of
@@ -30,7 +28,7 @@ Mark = frozenset[tuple[str, bytes]]
 """Path and digest of each file that something was made from."""
 
 SETTINGS = ("mkdocs.yml", "docs/theme", "docs/assets")
-"""What all pages are built with: the guide does not read them, but who builds pages asks whether they are the same."""
+"""What all pages are built with. The guide doesn't read them; builders of pages compare them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +46,12 @@ class Edition:
         return (*self.pages, *emitted_by(self.pages))
 
     def find(self, uri: str) -> SiteFile | None:
-        """A chart or download; pages are rendered until one asks for it."""
+        """Return a chart or download; pages are rendered until one asks for it."""
         by_effort = sorted(self.pages, key=lambda page: not page.is_rendered)
         return next((file for page in by_effort for file in page.emitted if file.uri == uri), None)
 
     def navigation(self, items: Iterable[Any]) -> list[Any]:
-        """`nav` of mkdocs.yml with translated titles, and with the pages below it in place of each ``folder/``."""
+        """Return `nav` of mkdocs.yml with translated titles, and each ``folder/`` replaced by the pages below it."""
         nav: list[Any] = []
         for item in items:
             if isinstance(item, dict):
@@ -76,7 +74,7 @@ class Edition:
 
     @property
     def unlisted(self) -> list[str]:
-        """Patterns, as in a .gitignore, of the pages that the navigation leaves to those that lead to them."""
+        """Patterns, as in a .gitignore, of pages outside the navigation, to which other pages lead."""
         return [pattern for each in self._crowded for pattern in (f"/{each}*", f"!/{each}*/", f"!/{each}index.md")]
 
     @cached_property
@@ -90,8 +88,8 @@ class Edition:
 class Guide:
     """The last good sources of one project, and an edition of them for each language.
 
-    A successful `update` replaces the sources as a whole, and a failed one leaves them alone, so that who shows the
-    guide while it is being written always has something to show.
+    A successful `update` replaces all sources, and a failed one changes none, so that a preview always has something to
+    show.
     """
 
     languages: tuple[Language, ...] = ()
@@ -107,10 +105,10 @@ class Guide:
         self._last: dict[str, tuple[tuple[Any, ...], tuple[PageFile, ...]]] = {}
 
     def update(self) -> None:
-        """Bring results and languages up to date with their files; `AtlasError` when one of them cannot be."""
+        """Bring results and languages up to date with their files. Raises `AtlasError` where one can't be read."""
         self.settings = tuple(mark(self.root / each) for each in SETTINGS)
         folder = self.root / "bench" / "results"
-        results = self._keep("results", (mark(folder),), lambda: load(folder))
+        results = self._keep("results", (mark(folder),), lambda: _prepared(load(folder)))
         languages = tuple(self._language(code) for code in self._codes)
         templates = mark(self.root / "generator" / "templates")
         self._sources = results, templates, mark(self._docs, "*.md"), mark(self._locales)
@@ -123,7 +121,7 @@ class Guide:
         return results
 
     def edition(self, code: str) -> Edition:
-        """The edition of a language; `AtlasError` when there cannot be one."""
+        """Return the edition of a language. Raises `AtlasError` where there can't be one."""
         language = next(each for each in self.languages if each.code == code)
         return self._keep(f"edition {code}", (language, *self._sources), lambda: self._new_edition(language))
 
@@ -132,7 +130,7 @@ class Guide:
         return self._keep(f"language {code}", (mark(folder),), lambda: load_language(code, self._locales))
 
     def _new_edition(self, language: Language) -> Edition:
-        """An edition that keeps the pages of the last one which would come out the same."""
+        """Return an edition that keeps those pages of the last one that did not change."""
         results, templates, *_ = self._sources
         pages = pages_of(language, results, self._docs)
         shared = _interface(language, pages), results, templates
@@ -143,12 +141,19 @@ class Guide:
         return Edition(language, pages, results.last_measured, shared[0])
 
     def _keep(self, name: str, sources: tuple[Any, ...], make: Callable[[], Made]) -> Made:
-        """What was made from the same sources before, else what `make` makes."""
+        """Return what was made from the same sources before, else what `make` returns."""
         known = self._made.get(name)
         if known is None or known[0] != sources:
             known = self._made[name] = (sources, make())
         made: Made = known[1]
         return made
+
+
+def _prepared(results: Results) -> Results:
+    """Compute what every language shows, before there is a process for each."""
+    results.by_label, results.doubts  # noqa: B018  # cached
+    atlas.prepare(results)
+    return results
 
 
 def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:
@@ -159,19 +164,19 @@ def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:
 
 
 def _kept(page: PageFile, known: PageFile | None) -> PageFile:
-    """The page that is known, if it was made from the same text. Pages about translations are made from all texts."""
+    """Return the known page if it was made from the same text. Pages about translations are made from all texts."""
     about_translations = any(name in page.translated.template for name in TRANSLATORS)
     return page if known is None or about_translations or known.translated != page.translated else known
 
 
 @cache
 def guide_of(root: Path, codes: tuple[str, ...] | None = None) -> Guide:
-    """The one `Guide` of a project in this process: rebuilds while serving keep what they can."""
+    """Return the one `Guide` of a project in this process: rebuilds while serving keep what they can."""
     return Guide(root, codes)
 
 
 def mark(path: Path, pattern: str = "*") -> Mark:
-    """The content of a file, or of the files of a folder that match `pattern`."""
+    """Return the digests of a file, or of the files of a folder that match `pattern`."""
     return frozenset(_digests(path.rglob(pattern) if path.is_dir() else [path]))
 
 

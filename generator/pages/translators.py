@@ -1,9 +1,7 @@
-"""What the pages for translators show: how much is translated, what comes next, and the glossary.
+"""Tables for translators: how much is translated, what to translate next, and the glossary.
 
-A `Language` enters; functions for the expressions of pages leave, which return HTML blocks without blank lines. Every
+Takes a `Language` and returns functions for page expressions, which return HTML blocks without blank lines. Every
 language shows the same tables: the figures come from the committed catalogs, the terms from the glossary.
-
-    python -m generator status
 """
 
 from __future__ import annotations
@@ -22,14 +20,14 @@ from generator.languages.glossary import Term, load_glossary
 from generator.languages.language import LOCALES, Language, load_locale, name_of, translated_languages
 
 NAMES = ("translation_table", "translation_pages_table", "next_translations", "glossary_table", "glossary_names")
-"""What pages may use: unlike all else, it tells of every language's catalog, and of the text of every page."""
+"""Names for page expressions. Unlike all others, they depend on the catalogs of all languages and on all pages."""
 
 TOP = 10
-"""How many pages the list of what to translate next names."""
+"""Pages that the list of what to translate next names."""
 
 
 def translators(language: Language, locales: Path = LOCALES) -> dict[str, Callable[[], str]]:
-    """The functions of `NAMES`."""
+    """Return the functions of `NAMES`."""
     view = _View(language, locales)
     return dict(zip(NAMES, (view.languages, view.pages, view.next, view.glossary, view.names), strict=True))
 
@@ -83,7 +81,7 @@ class _View:
         return self._table(caption, head, lines, numbers=range(1, len(head)))
 
     def next(self) -> str:
-        """What to translate next: a list, the most read page first where a file tells what is read."""
+        """What to translate next: a list, the most read page first where a file counts page views."""
         path = self.locales / VIEWS
         left = next_up(self._rows(), read_views(path) if path.is_file() else {})
         if not left:
@@ -171,7 +169,7 @@ def _coverage(locales: Path, _catalogs: tuple[tuple[Path, int], ...]) -> tuple[C
 
 
 def _in(code: str, text: str) -> str:
-    """A text in its own language and direction."""
+    """Return a text in its own language and direction."""
     direction = load_locale(code).text_direction
     return Markup('<span lang="{}" dir="{}">{}</span>').format(code, direction, text)
 

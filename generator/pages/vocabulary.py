@@ -1,17 +1,15 @@
-"""What pages may say: the figures, tables and charts of `Results`, in one language, as names for their expressions.
+"""The names that page expressions may use: figures, tables and charts of `Results` in one language.
 
-`Results` and a `Language` enter; a dictionary leaves, of objects (``atlas``) and of functions, which are filters as
+Takes `Results` and a `Language` and returns a dictionary of objects (``atlas``) and of functions, which are filters as
 well (``{{ row.eager_ms | ms }}``). Functions return HTML blocks without blank lines, which Markdown passes through;
-charts and downloads are handed to `emit` as files. The values of keywords are slugs and names from the records; one
-that does not exist is an `AtlasError` with the nearest ones.
+charts and downloads go to `emit` as files. Keyword arguments are slugs and names from the records; an unknown one is an
+`AtlasError` with the nearest ones.
 
-Where no record knows what a table or chart shows, a sentence says so in its place. A page that would rather leave its
-section out asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for what
-``mode_table`` shows, and likewise ``memory_rows``, ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``,
-``recompile_rows``, ``version_rows`` (table and chart) and ``compile_rows`` (``compile_cost_table``,
-``break_even_table``). ``{{ row | why }}`` tells the causes of one row.
-
-    python -m generator stage
+Where no record has what a table or chart shows, a sentence says so in its place. A page that leaves its section out
+asks first: ``{% if device.mode_rows %}``. ``atlas``, a device and a model have ``mode_rows`` for ``mode_table``, and
+likewise ``memory_rows``, ``efficiency_rows``, ``cause_rows``, ``break_rows``, ``skip_rows``, ``recompile_rows``,
+``version_rows`` (table and chart) and ``compile_rows`` (``compile_cost_table``, ``break_even_table``).
+``{{ row | why }}`` explains one row.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
-from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,18 +31,18 @@ from bench.records.build_times import BUILD_TIMES, BuildTimes, Figure
 from bench.records.build_times import COMMAND as TIME_BUILDS
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
-from generator.data.load import COORDINATES, Results, slugify
-from generator.data.rows import MODES, Row, Rows, comparisons
+from generator.data.load import Results, slugify
+from generator.data.registry import COORDINATES
+from generator.data.selection import MODES, Rows, is_comparison, labels_by
 from generator.figures import causes, charts, tables
 from generator.figures.charts import Chart
 from generator.figures.curves import CurvesChart
 from generator.figures.markup import Tables, figure, status_notes
-from generator.figures.tables import Lines
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
-from generator.pages.atlas import Atlas, family_of
+from generator.pages.atlas import Atlas, Choose, chosen, family_of
 from generator.pages.site_file import CHARTS, DATA, SiteFile
 from generator.pages.translators import translators
 
@@ -62,14 +59,18 @@ MOST_BARS = 120
 """Rows of a chart. More are shown as a distribution."""
 
 FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
-"""Values of coordinates that a page may name before there is any record of them."""
+"""Values of coordinates that a page may name before any record has them."""
+
+OVERLAID = {"origin", "dynamic", "weights"}
+"""Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
+depends on what is selected of them."""
 
 Emit = Callable[[SiteFile], object]
 Draw = Callable[[pd.DataFrame, Language, Collection[int]], Chart]
 
 
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
-    """The names that pages of one language may use. Charts and downloads that they ask for go to `emit`."""
+    """Return the names that pages of one language may use. Charts and downloads go to `emit`."""
     atlas = Atlas(results, language)
     documents = {name: getattr(results, name) for name in ("walkthrough", "repeatability", "faults", "build_times")}
     return {
@@ -91,7 +92,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         return str(words.value(text))
 
     def name(text: object) -> str:
-        """A label may be isolated for plain text, such as a title: here it is HTML."""
+        """Return a label, which may be isolated for plain text such as a title, as HTML."""
         plain = str(text)
         isolated = typography.LEFT_TO_RIGHT_MARK in plain
         return typography.unmarked(typography.isolated(str(escape(plain))) if isolated else shown(plain))
@@ -120,7 +121,7 @@ def _date(day: date | datetime | str, language: Language) -> str:
 
 
 def _counted(language: Language, noun: str, n: float) -> str:
-    """The message "n things" for a noun that pages may count."""
+    """Return the message "n things" for a noun that pages may count."""
     ngettext = language.ngettext
     messages: dict[str, Callable[[], str]] = {
         "model": lambda: ngettext("%(count)s model", "%(count)s models", n),
@@ -151,7 +152,7 @@ def _counted(language: Language, noun: str, n: float) -> str:
 
 
 class _Functions:
-    """The functions of the vocabulary. Those that link get the page that they stand on from the context."""
+    """The functions of the vocabulary. Those that link read the page from the context."""
 
     def __init__(self, atlas: Atlas, emit: Emit) -> None:
         self.atlas = atlas
@@ -159,9 +160,10 @@ class _Functions:
         self.words = Words(atlas.language, html=True)
         self.emit = emit
         self._index = cache(self._indexed)  # goes with this edition
+        self._cells_of = lru_cache(maxsize=8)(self._cells_once)  # a page asks for the same rows several times
 
     def names(self) -> dict[str, Callable[..., str]]:
-        """Each public method as Jinja calls it: without its context on pages' side."""
+        """Return each public method as Jinja calls it, with the context passed in."""
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
             "families_table",
@@ -188,17 +190,17 @@ class _Functions:
 
     def latency_table(self, page: str, **selection: Any) -> str:
         """Eager and compiled latency of the selected cells."""
-        rows = self._select(selection)
-        if not rows:
+        cells = self._select(selection)
+        if cells.empty:
             return self._nothing()
         headline = self.language.gettext("Latency, eager and compiled")
-        return self._limited(page, tables.latency(rows), rows, headline, selection)
+        return self._limited(page, tables.latency(cells), cells, headline, selection)
 
     def slower_table(self, page: str) -> str:
         """The clearest cases in which compiling costs time."""
         lines = tables.slower(self.atlas.cells)
         headline = self.language.gettext("Where the compiled model is slower")
-        return self._tables(page).latency(lines, headline) if lines else self._nothing()
+        return self._tables(page).rows(lines, self._rows(lines), headline) if len(lines) else self._nothing()
 
     def summary_table(self, page: str) -> str:
         """One row per device."""
@@ -218,8 +220,7 @@ class _Functions:
 
     def families_table(self, page: str, **selection: Any) -> str:
         """The families of many models, with what compiling does to them."""
-        rows = self._select(selection)
-        lines = tables.families(rows, self._family_of, self.atlas.doubtful)
+        lines = tables.families(self._select(selection), family_of, self.atlas.doubtful)
         return self._table(page, lines, self.language.gettext("Models by family"))
 
     def compile_cost_table(self, page: str, **selection: Any) -> str:
@@ -268,13 +269,14 @@ class _Functions:
         return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
 
     def malloc_table(self, page: str, *, device: str) -> str:
-        """What it changes on a CPU that freed memory is kept."""
+        """What keeping freed memory changes on a CPU."""
         slug = _known("device", device, self.atlas.device)
-        pairs = [pair for pair in self.atlas.malloc_pairs if pair[1]["device"] == slug]
-        if not pairs:
+        default, keep = self.atlas.device[slug].malloc_pairs
+        if keep.empty:
             return self._nothing()
         headline = self.language.gettext("Latency and speedup by default and with freed memory kept")
-        return self._limited(page, tables.malloc(pairs), list(chain(*pairs)), headline, {"device": slug})
+        cells = pd.concat([default, keep])
+        return self._limited(page, tables.malloc(default, keep), cells, headline, {"device": slug})
 
     def cause_table(self, page: str, **selection: Any) -> str:
         """The verdict on each cell, and its causes."""
@@ -285,12 +287,12 @@ class _Functions:
         """What the figures were measured on."""
         lines = tables.environment(self._select(selection))
         caption = escape(self.language.gettext("Environment of the records"))
-        return self._tables(page).environment(lines, caption) if lines else self._nothing()
+        return self._tables(page).environment(lines, caption) if len(lines) else self._nothing()
 
     def runs_table(self, page: str) -> str:
         """Where the figures come from."""
         results = self.atlas.results
-        table = self._table(page, tables.runs(results.rows), self.language.gettext("Runs"))
+        table = self._table(page, tables.runs(results.table), self.language.gettext("Runs"))
         if not results.superseded:
             return table
         message = self.language.gettext(
@@ -300,14 +302,14 @@ class _Functions:
 
     def problems_table(self, page: str) -> str:
         """What the data lint found."""
-        findings = self.atlas.results.problems
-        if not findings:
+        anomalies = self.atlas.results.problems
+        if not anomalies:
             return self._paragraph(self.language.gettext("The lint finds nothing that does not fit together."))
-        return self._table(page, tables.problems(findings), self.language.gettext("Findings of the data lint"))
+        return self._table(page, tables.problems(anomalies), self.language.gettext("Findings of the data lint"))
 
     def status_legend(self, _page: str, **selection: Any) -> str:
         """What the statuses of the selected cells mean."""
-        notes = status_notes(self._select(selection), self.words)
+        notes = status_notes(self._rows(self._select(selection)), self.words)
         return str(_list("status-legend", notes)) if notes else ""
 
     # Charts
@@ -330,22 +332,22 @@ class _Functions:
 
     def versions_chart(self, page: str, **selection: Any) -> str:
         """Compiled latency by version of PyTorch."""
-        if not tables.version_cells(self._select(selection)):
+        if tables.version_rows(self._select(selection)).empty:
             return self._nothing()
         return self._chart(page, "versions", charts.versions, selection)
 
     # Should I compile?
 
     def decision_helper(self, page: str) -> str:
-        """A form that answers, whose records go to `emit`, and the table of all records for who has no scripts."""
-        rows = self.atlas.cells
-        if not rows:
+        """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts."""
+        cells = self.atlas.cells
+        if cells.empty:
             return self._nothing()
         self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
-        table = self._limited(page, decision.lines(self.atlas.results.newest), rows, headline, {})
+        table = self._limited(page, decision.lines(cells), cells, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
         return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{every}"
@@ -408,7 +410,7 @@ class _Functions:
     # Contributors
 
     def faults_table(self, _page: str) -> str:
-        """What the tests did to the program, and what came of it."""
+        """The faults that the tests inject, and their outcomes."""
         if self.atlas.results.faults is None:
             where, remedy = str(fault_documents.FAULTS), fault_documents.COMMAND
             raise AtlasError("there is no record of injected faults yet", where=where, remedy=remedy)
@@ -426,7 +428,7 @@ class _Functions:
 
     def downloads(self, page: str) -> str:
         """Links to all cells as CSV and JSON, which go to `emit`."""
-        n = len(self.atlas.results.rows)
+        n = len(self.atlas.results.table)
         counted = self.words.say(_counted(self.language, "row", n), count=self.language.number(n))
         items = []
         for kind, content in (("csv", downloads.as_csv), ("json", downloads.as_json)):
@@ -438,25 +440,32 @@ class _Functions:
 
     # Parts
 
-    def _select(self, selection: Mapping[str, Any]) -> Rows:
-        """The newest rows with the given values of coordinates."""
+    def _select(self, selection: Mapping[str, Any]) -> pd.DataFrame:
+        """Return the newest rows with the given values of coordinates."""
+        return self._cells_of(tuple(_chosen(selection)))
+
+    def _cells_once(self, values: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+        return self.atlas.cells.loc[sorted(self._labels(values))] if values else self.atlas.cells
+
+    def _labels(self, values: tuple[tuple[str, str], ...]) -> Collection[int]:
+        """Return the labels of the newest rows with these values of coordinates."""
         labels: set[int] | None = None
-        for coordinate, value in selection.items():
+        for coordinate, value in values:
             by_value = self._index(_known("selection", coordinate, (*COORDINATES, "family")))
-            name = _known(coordinate.replace("_", " "), str(getattr(value, "slug", value)), by_value)
+            name = _known(coordinate.replace("_", " "), value, by_value)
             labels = by_value[name] if labels is None else labels & by_value[name]
-        return self.atlas.cells if labels is None else [self.atlas.results.rows[label] for label in sorted(labels)]
+        return self.atlas.results.newest.index if labels is None else labels
 
     def _indexed(self, coordinate: str) -> Mapping[str, set[int]]:
-        """Labels of the newest rows by the value of a coordinate."""
-        labels: dict[str, set[int]] = {value: set() for value in FORESEEN.get(coordinate, ())}
-        for row in self.atlas.cells:
-            value = self._family_of(row) if coordinate == "family" else str(row[coordinate])
-            labels.setdefault(value, set()).add(row["row"])
-        return labels
+        """Return the labels of the newest rows by the value of a coordinate."""
+        cells = self.atlas.cells
+        values = cells["model_label"].map(family_of) if coordinate == "family" else cells[coordinate]
+        labels = {str(value): set(rows) for value, rows in labels_by(values).items()}
+        return {value: set() for value in FORESEEN.get(coordinate, ())} | labels
 
-    def _family_of(self, row: Row) -> str:
-        return family_of(row["model_label"])
+    def _rows(self, cells: pd.DataFrame) -> Rows:
+        """Return cells or lines as the plain values of their rows."""
+        return [self.atlas.results.by_label[label] for label in cells.index]
 
     def _tables(self, page: str) -> Tables:
         return Tables(self.words, self.atlas.results, lambda kind, slug: _address(page, _page_of(kind, slug)))
@@ -466,50 +475,56 @@ class _Functions:
         page: str,
         selection: Mapping[str, Any],
         headline: str,
-        choose: Callable[[Rows], Rows],
-        lines: Callable[[Rows], Lines],
+        choose: Choose,
+        lines: Callable[[pd.DataFrame], pd.DataFrame],
     ) -> str:
-        """A table of those of the selected rows that `choose` leaves."""
-        rows = choose(self._select(selection))
-        return self._limited(page, lines(rows), rows, headline, selection) if rows else self._nothing()
+        """Return a table of those of the selected rows that `choose` returns."""
+        cells = choose(self._select(selection)) if selection.keys() & OVERLAID else self._among(choose, selection)
+        return self._nothing() if cells.empty else self._limited(page, lines(cells), cells, headline, selection)
 
-    def _limited(self, page: str, lines: Lines, rows: Rows, headline: str, selection: Mapping[str, Any]) -> str:
-        """A table of the first lines, which says so where there are more."""
-        first = lines[:MOST_LINES]
-        shown = {line["row"] for line in first}
-        about = rows if len(first) == len(lines) else [row for row in rows if row["row"] in shown]
-        return self._tables(page).rows(first, about, headline) + self._rest(page, len(lines), selection)
+    def _among(self, choose: Choose, selection: Mapping[str, Any]) -> pd.DataFrame:
+        """Return those of the selected rows that `choose` returns of all rows."""
+        selected = self._labels(tuple(_chosen(selection)))
+        labels = [label for label in chosen(self.atlas.results, choose) if label in selected]
+        return self.atlas.cells.loc[labels] if labels else self.atlas.cells.iloc[:0]
+
+    def _limited(
+        self, page: str, lines: pd.DataFrame, cells: pd.DataFrame, headline: str, selection: Mapping[str, Any]
+    ) -> str:
+        """Return a table of the first lines, which says so where there are more."""
+        first = lines.iloc[:MOST_LINES]
+        about = cells if len(first) == len(lines) else cells[cells.index.isin(first.index)]
+        return self._tables(page).rows(first, self._rows(about), headline) + self._rest(page, len(lines), selection)
 
     def _rest(self, page: str, count: int, selection: Mapping[str, Any]) -> str:
-        """What a table leaves out, "" where it has all its lines."""
+        """Say what a table leaves out; "" where it has all its lines."""
         if count <= MOST_LINES:
             return ""
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
         numbers = {"shown": self.language.number(MOST_LINES), "count": self.language.number(count)}
         address, label = self._in_explorer(page, selection)
-        told = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
-        return f"\n{told.format(self.words.say(message, **numbers), address, label)}"
+        rest = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
+        return f"\n{rest.format(self.words.say(message, **numbers), address, label)}"
 
-    def _table(self, page: str, lines: Lines, caption: str) -> str:
-        if not lines:
+    def _table(self, page: str, lines: pd.DataFrame, caption: str) -> str:
+        if lines.empty:
             return self._nothing()
-        return self._tables(page).table(lines[:MOST_LINES], escape(caption)) + self._rest(page, len(lines), {})
+        return self._tables(page).table(lines.iloc[:MOST_LINES], escape(caption)) + self._rest(page, len(lines), {})
 
     def _chart(self, page: str, kind: str, draw: Draw, selection: Mapping[str, Any]) -> str:
-        rows = self._select(selection)
-        if not rows:
+        cells = self._select(selection)
+        if cells.empty:
             return self._nothing()
-        if len(rows) > MOST_BARS and draw is not charts.overview:
-            # A bar for each would be a wall. The distribution says it once, in place of the changes.
-            is_shown = draw is charts.change and comparisons(rows)
+        if len(cells) > MOST_BARS and draw is not charts.overview:
+            # A bar for each would be a wall. The distribution shows them once, in place of the changes.
+            is_shown = draw is charts.change and is_comparison(cells).any()
             return self._chart(page, "overview", charts.overview, selection) if is_shown else ""
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
         link = self._in_explorer(page, selection)
-        cells = _cells(self.atlas.results, tuple(row["row"] for row in rows))
         return self._figure(page, name, draw(cells, self.language, self.atlas.doubtful), link)
 
     def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
-        """The address of these records in the explorer, and what to call it. It knows no families."""
+        """Return the address of these records in the explorer, which has no families, and its label."""
         chosen = [each for each in _chosen(selection) if each[0] != "family"]
         address = f"{_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
         return address, self.language.gettext("Open these records in the explorer")
@@ -538,7 +553,7 @@ def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _page_of(kind: str, slug: str) -> str:
-    """The page of a device, model or family."""
+    """Return the page of a device, model or family."""
     return f"models/families/{slug}.md" if kind == "family" else f"{kind}s/{slug}.md"
 
 
@@ -552,7 +567,7 @@ def _with_page(function: Callable[..., str]) -> Callable[..., str]:
 
 
 def _address(page: str, target: str) -> str:
-    """The address of a file relative to a page, both by their uri. A page ``a/b.md`` is served as ``a/b/``."""
+    """Return the address of a file relative to a page, both by their URI. A page ``a/b.md`` is served as ``a/b/``."""
     folder, _, file = page.rpartition("/")
     depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
     if target.endswith(".md"):
@@ -561,7 +576,7 @@ def _address(page: str, target: str) -> str:
 
 
 def _known(kind: str, name: str, known: Any) -> str:
-    """`name`, if it is known. Raises `AtlasError` with the nearest names."""
+    """Return `name` if it is known. Raises `AtlasError` with the nearest names."""
     if name in known:
         return name
     names = sorted(str(each) for each in known)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import date
 from pathlib import Path
 
 import msgspec
+import pandas as pd
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, write
 from conftest import ROOT
@@ -14,32 +16,32 @@ from conftest import ROOT
 from bench.errors import AtlasError
 from bench.records.record import UNEQUAL_BATCHES, Peaks, Status, Work
 from generator.checks.data_notes import data_notes, pinned_torch
-from generator.data.lint import STALE_DAYS, Finding, lint, stale
+from generator.data.lint import STALE_DAYS, Anomaly, lint, stale
 from generator.data.load import load
-from generator.data.rows import Rows
+from generator.data.selection import Row
 from generator.figures.words import Words
 from generator.languages.language import load_language
 
 
 @pytest.fixture(scope="module")
-def published() -> Rows:
-    return load(PUBLISHED).rows
+def published() -> pd.DataFrame:
+    return load(PUBLISHED).table
 
 
 @pytest.fixture(scope="module")
-def findings(published: Rows) -> tuple[Finding, ...]:
+def findings(published: pd.DataFrame) -> tuple[Anomaly, ...]:
     return lint(published)
 
 
-def of_kind(findings: tuple[Finding, ...], kind: str) -> list[Finding]:
+def of_kind(findings: tuple[Anomaly, ...], kind: str) -> list[Anomaly]:
     return [finding for finding in findings if finding.kind == kind]
 
 
-def told(rows: Rows, row: int) -> tuple[object, ...]:
-    return tuple(rows[row][name] for name in ("device", "model", "batch_size", "torch"))
+def told(cells: pd.DataFrame, row: int) -> tuple[object, ...]:
+    return tuple(cells.loc[row, ["device", "model", "batch_size", "torch"]])
 
 
-def test_row_repeated_on_another_device(published: Rows, findings: tuple[Finding, ...]) -> None:
+def test_row_repeated_on_another_device(published: pd.DataFrame, findings: tuple[Anomaly, ...]) -> None:
     (finding,) = of_kind(findings, "repeated")
     assert told(published, finding.rows[0]) == ("t4", "beit", 16, "2.1.0.dev")
     assert told(published, finding.rows[1]) == ("a100", "beit", 16, "2.1.0.dev")
@@ -47,62 +49,59 @@ def test_row_repeated_on_another_device(published: Rows, findings: tuple[Finding
     assert finding.doubtful == finding.rows[:1]
 
 
-def test_device_order_inverted(published: Rows, findings: tuple[Finding, ...]) -> None:
+def test_device_order_inverted(published: pd.DataFrame, findings: tuple[Anomaly, ...]) -> None:
     (finding,) = of_kind(findings, "device_order")
     assert [told(published, row)[:3] for row in finding.rows] == [("v100", "segformer", 1), ("a100", "segformer", 1)]
     assert (finding.figures["variant"], finding.figures["ms"], finding.figures["other_ms"]) == ("compiled", 5.862, 10.5)
     assert finding.figures["share"] > 0.75
 
 
-def test_gaps_at_batch_sizes_that_all_siblings_have(published: Rows, findings: tuple[Finding, ...]) -> None:
+def test_gaps_at_batch_sizes_that_all_siblings_have(published: pd.DataFrame, findings: tuple[Anomaly, ...]) -> None:
     gaps = of_kind(findings, "gap")
     assert [told(published, gap.rows[0])[:2] for gap in gaps] == [(each, "owlvit") for each in ("a100", "t4", "v100")]
     assert all(gap.figures == {"batch_sizes": (4, 16), "siblings": 11} for gap in gaps)
     assert all(gap.doubtful == () for gap in gaps)
 
 
-def test_a_larger_batch_that_is_faster(published: Rows, findings: tuple[Finding, ...]) -> None:
+def test_a_larger_batch_that_is_faster(published: pd.DataFrame, findings: tuple[Anomaly, ...]) -> None:
     (finding,) = of_kind(findings, "batch_order")
     assert [told(published, row)[:3] for row in finding.rows] == [("a100", "resnet", 4), ("a100", "resnet", 1)]
     assert (finding.figures["ms"], finding.figures["other_ms"]) == (2.187, 3.801)
 
 
-def test_flags_of_the_importer(findings: tuple[Finding, ...]) -> None:
+def test_flags_of_the_importer(findings: tuple[Anomaly, ...]) -> None:
     flags = {finding.figures["flag"]: len(finding.rows) for finding in of_kind(findings, "flag")}
     assert flags == {"dtype-not-stated": 136, "batch-size-worded-unbatched": 14}
 
 
-def test_nothing_else_is_doubted(findings: tuple[Finding, ...]) -> None:
+def test_nothing_else_is_doubted(findings: tuple[Anomaly, ...]) -> None:
     assert len(findings) == 8
 
 
-def test_no_rule_knows_the_published_rows_by_name(published: Rows, findings: tuple[Finding, ...]) -> None:
+def test_no_rule_knows_the_published_rows_by_name(published: pd.DataFrame, findings: tuple[Anomaly, ...]) -> None:
     """The same faults are found when everything goes by other names and every latency is a third longer."""
     devices = {"a100": "zed", "t4": "alpha", "v100": "mid"}
-    renamed = [
-        {
-            **row,
-            "model": f"m{row['model']}",
-            "device": devices[row["device"]],
-            "batch_size": row["batch_size"] * 3,
-            **{variant: row[variant] and row[variant] * 1.25 for variant in ("eager_ms", "compiled_ms")},
-        }
-        for row in published
-    ]
+    renamed = published.assign(
+        model="m" + published["model"],
+        device=published["device"].map(devices),
+        batch_size=published["batch_size"] * 3,
+        eager_ms=published["eager_ms"] * 1.25,
+        compiled_ms=published["compiled_ms"] * 1.25,
+    )
     assert {(each.kind, *each.rows) for each in lint(renamed)} == {(each.kind, *each.rows) for each in findings}
 
 
 def test_a_jump_between_versions(tmp_path: Path) -> None:
     old = measured(torch="2.12.0", figures=measurement(100.0, 90.0))
     new = measured(torch="2.13.0", figures=measurement(40.0, 35.0))
-    rows = load(write(tmp_path, [old, new])).newest_rows
+    rows = load(write(tmp_path, [old, new])).newest
     (finding,) = lint(rows)
-    assert (finding.kind, rows[finding.rows[0]]["torch"]) == ("version_jump", "2.13.0")
+    assert (finding.kind, rows.loc[finding.rows[0], "torch"]) == ("version_jump", "2.13.0")
     assert finding.figures["other_ms"] == pytest.approx(100, rel=0.02)
 
 
 def test_a_speedup_that_is_too_good(tmp_path: Path) -> None:
-    (finding,) = lint(load(write(tmp_path, [measured(figures=measurement(100.0, 10.0))])).newest_rows)
+    (finding,) = lint(load(write(tmp_path, [measured(figures=measurement(100.0, 10.0))])).newest)
     assert finding.kind == "implausible"
     assert finding.figures["speedup"] == pytest.approx(10, rel=0.02)
 
@@ -118,7 +117,7 @@ def test_a_latency_that_the_device_cannot_have(tmp_path: Path, eager_ms: float, 
         work=Work(flop=1e12, traffic_bytes=1e9),
         peaks=Peaks(matmul_flop_s=1e13, copy_bytes_s=1e12),
     )
-    found = of_kind(lint(load(write(tmp_path, [measured(figures=figures)])).newest_rows), "impossible")
+    found = of_kind(lint(load(write(tmp_path, [measured(figures=figures)])).newest), "impossible")
     assert [finding.figures["variant"] for finding in found] == (["eager", "compiled"] if doubted else [])
     assert all(finding.doubtful == (0,) for finding in found)
 
@@ -129,26 +128,24 @@ def test_a_failure_without_a_reason(tmp_path: Path) -> None:
         measured(batch_size=4, status=Status.CRASH),
         measured(batch_size=8, status=Status.OOM, reason="x"),
     ]
-    (finding,) = lint(load(write(tmp_path, records)).newest_rows)
+    (finding,) = lint(load(write(tmp_path, records)).newest)
     assert (finding.kind, finding.figures, finding.doubtful) == ("no_reason", {"status": "crash"}, ())
 
 
 def test_variants_of_different_batches(tmp_path: Path) -> None:
     flagged = msgspec.structs.replace(measured(), flags=(UNEQUAL_BATCHES,))
-    (finding,) = lint(
-        load(write(tmp_path, [flagged, measured(batch_size=4, figures=measurement(30.0, 25.0))])).newest_rows
-    )
+    (finding,) = lint(load(write(tmp_path, [flagged, measured(batch_size=4, figures=measurement(30.0, 25.0))])).newest)
     assert (finding.kind, finding.doubtful) == ("unequal_batches", (0,))
 
 
 def test_old_runs_are_named_and_published_ones_are_not(tmp_path: Path) -> None:
     records = [measured(run="recent", day=20), measured(run="old-torch", torch="2.12.1+cpu", day=20)]
-    rows = load(write(tmp_path, records)).newest_rows
-    of_today = {rows[each.rows[0]]["run"]: each.figures for each in stale(rows, date(2026, 7, 30), "2.13.0")}
+    rows = load(write(tmp_path, records)).newest
+    of_today = {rows.loc[each.rows[0], "run"]: each.figures for each in stale(rows, date(2026, 7, 30), "2.13.0")}
     assert of_today == {"old-torch": {"days": 10, "torch": "2.12.1+cpu"}}
     later = stale(rows, date(2027, 7, 21), "2.12.0")
     assert [each.figures["days"] > STALE_DAYS for each in later] == [True, True]
-    assert list(stale(load(PUBLISHED).newest_rows, date(2030, 1, 1), "2.13.0")) == []
+    assert list(stale(load(PUBLISHED).newest, date(2030, 1, 1), "2.13.0")) == []
 
 
 def test_notes_tell_doubts_and_old_runs_in_words(tmp_path: Path) -> None:
@@ -171,20 +168,23 @@ def test_failures_and_unfinished_runs_are_not_faults(tmp_path: Path) -> None:
         measured(batch_size=4, status=Status.OOM, reason="CUDA out of memory"),
         measured(model="BeiT", checkpoint="microsoft/beit", figures=measurement(11.0, 9.0)),
     ]
-    assert lint(load(write(tmp_path, records)).newest_rows) == ()
+    assert lint(load(write(tmp_path, records)).newest) == ()
 
 
 def test_nothing_at_all() -> None:
-    assert lint([]) == ()
+    assert lint(load(PUBLISHED).table.iloc[:0]) == ()
 
 
 def test_two_memory_layouts_are_no_two_batches() -> None:
-    (row, *_) = load(PUBLISHED).rows
-    alike = {**row, "model": "one", "compiled_ms": None, "eager_ms": 10.0}
-    rows = [{**alike, "layout": layout, "eager_ms": ms} for layout, ms in (("", 10.0), ("channels_last", 5.0))]
-    assert of_kind(lint(rows), "batch_order") == []
-    larger = {**alike, "batch_size": row["batch_size"] * 2, "eager_ms": 5.0, "row": 1}
-    assert len(of_kind(lint([alike, larger]), "batch_order")) == 1
+    (row,) = load(PUBLISHED).table.iloc[:1].to_dict("records")
+
+    def cells(*rows: Row) -> pd.DataFrame:
+        return pd.DataFrame([{**row, "model": "one", "compiled_ms": math.nan, **changes} for changes in rows])
+
+    layouts = cells({"layout": "", "eager_ms": 10.0}, {"layout": "channels_last", "eager_ms": 5.0})
+    assert of_kind(lint(layouts), "batch_order") == []
+    sizes = cells({"eager_ms": 10.0}, {"batch_size": row["batch_size"] * 2, "eager_ms": 5.0})
+    assert len(of_kind(lint(sizes), "batch_order")) == 1
 
 
 def test_two_common_cells_do_not_make_an_order(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_two_common_cells_do_not_make_an_order(tmp_path: Path) -> None:
         measured(device_name=name, batch_size=size, figures=measurement(eager, eager * 0.9, seed=size))
         for name, size, eager in (("A", 1, 10.0), ("B", 1, 20.0), ("A", 4, 40.0), ("B", 4, 25.0))
     ]
-    assert lint(load(write(tmp_path, records)).newest_rows) == ()
+    assert lint(load(write(tmp_path, records)).newest) == ()
 
 
 def test_flags_are_told_in_words_and_none_is_forgotten() -> None:
@@ -211,6 +211,6 @@ def test_flags_are_told_in_words_and_none_is_forgotten() -> None:
 
 def test_a_flag_that_nobody_knows_stands_for_itself_and_is_no_markup() -> None:
     words = Words(load_language("en"), html=True)
-    told = words.finding(Finding("flag", (0,), {"flag": "calls-not-kept"}), [{}])
+    told = words.finding(Anomaly("flag", (0,), {"flag": "calls-not-kept"}), [{}])
     assert told == "The importer marked 1 row: the times of single calls are not kept."
-    assert "&lt;i&gt;" in words.finding(Finding("complaint", (0,), {"check": "<i>"}), [{}])
+    assert "&lt;i&gt;" in words.finding(Anomaly("complaint", (0,), {"check": "<i>"}), [{}])

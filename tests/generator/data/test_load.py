@@ -16,8 +16,9 @@ from bench.errors import AtlasError
 from bench.records.record import Measurement, Status, Variant
 from generator.data import load as loading
 from generator.data.columns import Texts
-from generator.data.load import COLUMNS, Results, load, slugify
+from generator.data.load import Results, load, slugify
 from generator.data.pooling import short_name
+from generator.data.registry import COLUMNS
 from generator.data.rows import comparisons, grouped, version_order
 
 
@@ -65,8 +66,8 @@ def test_columns_are_those_declared(tmp_path: Path) -> None:
     for results in (load(PUBLISHED), loaded(tmp_path, measured())):
         for row in results.rows:
             assert list(row) == ["row", *COLUMNS]
-            for name, kind in COLUMNS.items():
-                assert type(row[name]) is kind or (row[name] is None and kind is not str), name
+            for name, column in COLUMNS.items():
+                assert type(row[name]) is column.type or (row[name] is None and column.type is not str), name
 
 
 def test_no_records_are_an_empty_table(tmp_path: Path) -> None:

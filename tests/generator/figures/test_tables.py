@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pandas as pd
 import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, telling, write
 
 from bench.records.record import Record, Status
 from generator.data.lint import lint
 from generator.data.load import Results, load
-from generator.data.rows import Rows
+from generator.data.selection import records as plain
 from generator.figures import tables
 
 
@@ -22,16 +23,19 @@ def results() -> Results:
     return load(PUBLISHED)
 
 
-def chosen(results: Results, **values: object) -> Rows:
-    return [row for row in results.newest_rows if all(row[name] == value for name, value in values.items())]
+def chosen(results: Results, **values: object) -> pd.DataFrame:
+    cells = results.newest
+    for name, value in values.items():
+        cells = cells[cells[name] == value]
+    return cells
 
 
-def rows_of(tmp_path: Path, *records: Record) -> Rows:
-    return load(write(tmp_path, records)).newest_rows
+def rows_of(tmp_path: Path, *found: Record) -> pd.DataFrame:
+    return load(write(tmp_path, found)).newest
 
 
-def columns(lines: tables.Lines) -> list[str]:
-    return [column for column in lines[0] if column != "row"]
+def columns(lines: pd.DataFrame) -> list[str]:
+    return list(lines.columns)
 
 
 def test_latency_columns_are_what_tells_rows_apart(results: Results) -> None:
@@ -40,21 +44,22 @@ def test_latency_columns_are_what_tells_rows_apart(results: Results) -> None:
     assert len(one_table) == 12
     one_model = tables.latency(chosen(results, model="detr"))
     assert columns(one_model)[:3] == ["device", "torch", "batch_size"]
-    everything = tables.latency(results.newest_rows)
+    everything = tables.latency(results.newest)
     assert columns(everything)[:5] == ["model", "device", "torch", "compile_mode", "batch_size"]
     assert len(everything) == 136
 
 
 def test_a_single_row_still_has_a_name(results: Results) -> None:
-    (line,) = tables.latency(chosen(results, device="a100", torch="2.0.1", batch_size=1, model="vit"))
-    assert columns([line])[0] == "model"
+    lines = tables.latency(chosen(results, device="a100", torch="2.0.1", batch_size=1, model="vit"))
+    (line,) = plain(lines)
+    assert columns(lines)[0] == "model"
     assert (line["eager_ms"], line["compiled_ms"]) == (9.325, 7.584)
 
 
 def test_interval_is_a_column_where_any_is_known(tmp_path: Path) -> None:
     lines = tables.latency(rows_of(tmp_path, measured(), measured(batch_size=4, status=Status.CRASH, reason="x")))
     assert "interval" in columns(lines)
-    assert lines[1]["interval"] is None
+    assert plain(lines)[1]["interval"] is None
 
 
 def test_rarer_coordinates_appear_when_rows_differ_in_nothing_else(tmp_path: Path) -> None:
@@ -70,7 +75,8 @@ def test_a_smaller_input_of_another_model_is_no_column(tmp_path: Path) -> None:
 
 def test_summary_has_a_line_per_device_and_origin(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    lines = tables.summary(rows_of(tmp_path, measured(device_name="NVIDIA A100", figures=measurement(10.0, 20.0))))
+    cells = rows_of(tmp_path, measured(device_name="NVIDIA A100", figures=measurement(10.0, 20.0)))
+    lines = plain(tables.summary(cells))
     assert [(line["device"], line["origin"]) for line in lines] == [
         ("a100", "measured"),
         ("a100", "published"),
@@ -85,26 +91,26 @@ def test_summary_has_a_line_per_device_and_origin(tmp_path: Path) -> None:
 
 
 def test_the_best_row_is_not_a_doubtful_one(results: Results) -> None:
-    doubtful = {row for finding in lint(results.newest_rows) for row in finding.doubtful}
+    doubtful = {row for finding in lint(results.newest) for row in finding.doubtful}
     rows = chosen(results, device="a100")
     trusted, any_row = tables.best_row(rows, doubtful), tables.best_row(rows)
     assert trusted is not None
     assert any_row is not None
-    assert (results.rows[trusted]["model"], results.rows[any_row]["model"]) == ("conditional-detr", "resnet")
-    assert tables.best_row(chosen(results, row=any_row), doubtful) == any_row
+    assert tuple(results.table.loc[[trusted, any_row], "model"]) == ("conditional-detr", "resnet")
+    assert tables.best_row(rows.loc[[any_row]], doubtful) == any_row
 
 
 def test_batch_sizes_are_compared_over_the_same_cells_of_one_origin(results: Results, tmp_path: Path) -> None:
-    pairs = tables.batch_pairs(results.newest_rows, results.doubts)
+    pairs = list(zip(*map(plain, tables.batch_pairs(results.newest, results.doubts)), strict=True))
     assert {(small["batch_size"], large["batch_size"]) for small, large in pairs} == {(1, 16)}
     assert all(small[name] == large[name] for small, large in pairs for name in ("device", "model", "torch"))
     assert not {row["row"] for pair in pairs for row in pair} & set(results.doubts)
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     sizes = [measured(batch_size=size) for size in (1, 4, 8)]
     lone = measured(batch_size=8, model="BeiT", checkpoint="microsoft/beit")
-    ((small, large),) = tables.batch_pairs(rows_of(tmp_path, *sizes, lone))
+    ((small,), (large,)) = map(plain, tables.batch_pairs(rows_of(tmp_path, *sizes, lone)))
     assert (small["origin"], small["batch_size"], large["batch_size"]) == ("measured", 1, 8)
-    assert tables.batch_pairs([row for row in results.newest_rows if row["batch_size"] == 1]) == []
+    assert all(rows.empty for rows in tables.batch_pairs(chosen(results, batch_size=1)))
 
 
 def test_rows_without_figures_have_no_best(tmp_path: Path) -> None:
@@ -112,7 +118,7 @@ def test_rows_without_figures_have_no_best(tmp_path: Path) -> None:
     assert tables.best_row(rows) is None
     assert tables.worst_row(rows) is None
     assert tables.median_change(rows) is None
-    (line,) = tables.summary(rows)
+    (line,) = plain(tables.summary(rows))
     assert (line["comparisons"], line["median_change"], line["best_model"]) == (0, None, None)
 
 
@@ -123,23 +129,23 @@ def test_slower_counts_only_what_is_surely_slower(tmp_path: Path) -> None:
         measured(batch_size=16, figures=measurement(10.0, 14.0)),
     ]
     lines = tables.slower(rows_of(tmp_path, *records))
-    assert [line["batch_size"] for line in lines] == [16, 4]
+    assert list(lines["batch_size"]) == [16, 4]
 
 
 def test_devices_and_models(results: Results) -> None:
-    devices = tables.devices(results.newest_rows)
+    devices = plain(tables.devices(results.newest))
     assert [line["device"] for line in devices] == ["a100", "t4", "v100"]
     assert devices[0]["modes"] == ("default", "reduce-overhead")
     assert devices[0]["batch_sizes"] == (1, 4, 16)
-    models = tables.models(results.newest_rows)
+    models = plain(tables.models(results.newest))
     assert len(models) == 12
     assert [line["task"] for line in models] == sorted(line["task"] for line in models)
     assert {line["devices"] for line in models} == {3}
 
 
 def test_compile_cost_leaves_published_rows_out(results: Results, tmp_path: Path) -> None:
-    assert tables.compile_cost(results.newest_rows) == []
-    (line,) = tables.compile_cost(rows_of(tmp_path, measured()))
+    assert tables.compile_cost(results.newest).empty
+    (line,) = plain(tables.compile_cost(rows_of(tmp_path, measured())))
     assert (line["compile_cold_s"], line["compile_warm_s"], line["graphs"]) == (20.0, 5.0, 1)
     assert line["break_even_calls"] == pytest.approx(10_000, rel=0.05)
 
@@ -148,7 +154,7 @@ def test_compile_cost_leaves_published_rows_out(results: Results, tmp_path: Path
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+def told(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     """Two modes of a model that tells all, the older version of one of them, and a model that tells little."""
     records = [
         measured(figures=telling()),
@@ -156,36 +162,36 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Rows:
         measured(figures=telling(12.0, 10.0), torch="2.9.1", run="old"),
         measured(model="DETR", checkpoint="facebook/detr"),
     ]
-    return load(write(tmp_path_factory.mktemp("results"), records)).newest_rows
+    return load(write(tmp_path_factory.mktemp("results"), records)).newest
 
 
-def test_modes_of_a_cell_stand_together_default_first(told: Rows) -> None:
-    lines = tables.modes(told)
+def test_modes_of_a_cell_stand_together_default_first(told: pd.DataFrame) -> None:
+    lines = plain(tables.modes(told))
     assert [line["compile_mode"] for line in lines] == ["default", "reduce-overhead"]
-    assert {told[0]["model"], *(row["model"] for row in tables.mode_rows(told))} == {"vit"}
+    assert {told["model"].iloc[0], *tables.mode_rows(told)["model"]} == {"vit"}
     assert {"compiled_ms", "change", "compile_cold_s", "compile_warm_s", "break_even_calls"} <= lines[0].keys()
     assert lines[1]["break_even_calls"] == math.inf
 
 
-def test_break_even_is_told_for_both_caches(told: Rows) -> None:
-    line = tables.break_even(told)[-2]
+def test_break_even_is_told_for_both_caches(told: pd.DataFrame) -> None:
+    line = plain(tables.break_even(told))[-2]
     assert line["break_even_calls"] == pytest.approx(4 * line["break_even_warm_calls"])
 
 
-def test_efficiency_and_memory(told: Rows) -> None:
+def test_efficiency_and_memory(told: pd.DataFrame) -> None:
     assert len(tables.efficiency(told)) == 3
-    line = tables.efficiency(told)[0]
+    line = plain(tables.efficiency(told))[0]
     assert {"flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share", "eager_image_j"} <= line.keys()
-    assert tables.memory(told)[0]["memory_change"] == pytest.approx(-0.2)
+    assert tables.memory(told)["memory_change"].iloc[0] == pytest.approx(-0.2)
 
 
-def test_breaks_and_skips_are_told_once_a_model_with_their_modes(told: Rows) -> None:
-    first, second = tables.graph_breaks(told)
+def test_breaks_and_skips_are_told_once_a_model_with_their_modes(told: pd.DataFrame) -> None:
+    first, second = plain(tables.graph_breaks(told))
     assert (first["model"], first["modes"]) == ("vit", ("default", "reduce-overhead"))
     assert (first["reason"], first["location"]) == ("call <print>", "transformers/vit.py:7")
     assert second["location"] == ""
-    assert [line["reason"] for line in tables.skips(told)] == ["mutated inputs"]
-    (line,) = tables.recompiles(told)
+    assert list(tables.skips(told)["reason"]) == ["mutated inputs"]
+    (line,) = plain(tables.recompiles(told))
     assert (line["modes"], line["dynamic"], line["batch_size_recompiles"]) == (
         ("default", "reduce-overhead"),
         "auto",
@@ -193,9 +199,10 @@ def test_breaks_and_skips_are_told_once_a_model_with_their_modes(told: Rows) -> 
     )
 
 
-def test_versions_compare_the_newest_with_the_oldest(told: Rows) -> None:
-    (line,) = tables.versions(told)
-    assert columns([line]) == ["model", "torch 2.9.1", "torch 2.13.0", "version_change"]
+def test_versions_compare_the_newest_with_the_oldest(told: pd.DataFrame) -> None:
+    lines = tables.versions(told)
+    (line,) = plain(lines)
+    assert columns(lines) == ["model", "torch 2.9.1", "torch 2.13.0", "version_change"]
     assert line["version_change"]["compiled"] == pytest.approx(8 / 10 - 1, rel=0.05)
     assert line["version_change"]["eager"] == pytest.approx(10 / 12 - 1, rel=0.05)
 
@@ -203,14 +210,13 @@ def test_versions_compare_the_newest_with_the_oldest(told: Rows) -> None:
 def test_a_measured_version_counts_before_a_published_one(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     rows = rows_of(tmp_path, measured(device_name="NVIDIA A100", torch="2.0.1"))
-    vit = next(
-        cell for cell in tables.version_cells([*rows, *rows_like(rows, "2.9.1")]) if cell["2.0.1"]["model"] == "vit"
-    )
-    assert vit["2.0.1"]["origin"] == "measured"
+    both = tables.version_rows(pd.concat([rows, rows_like(rows, "2.9.1")], ignore_index=True))
+    (vit,) = plain(both[(both["model"] == "vit") & (both["torch"] == "2.0.1")].iloc[:1])
+    assert vit["origin"] == "measured"
 
 
-def rows_like(rows: Rows, torch: str) -> Rows:
-    return [{**row, "torch": torch} for row in rows if row["origin"] == "measured"]
+def rows_like(rows: pd.DataFrame, torch: str) -> pd.DataFrame:
+    return rows[rows["origin"] == "measured"].assign(torch=torch)
 
 
 def test_what_keeping_memory_changes_is_told_by_the_newest_runs_of_both_ways(tmp_path: Path) -> None:
@@ -226,30 +232,33 @@ def test_what_keeping_memory_changes_is_told_by_the_newest_runs_of_both_ways(tmp
         run("gpu", 1, 9.0),
         run("gpu-keep", 2, 9.0, environment={"settings": KEEPING["environment"]["settings"]}),
     ]
-    rows = load(write(tmp_path, records)).rows
-    ((default, keep),) = tables.malloc_pairs(rows)
+    pairs = tables.malloc_pairs(load(write(tmp_path, records)).table)
+    ((default,), (keep,)) = map(plain, pairs)
     assert (default["run"], keep["run"]) == ("default", "keep")
-    (line,) = tables.malloc(tables.malloc_pairs(rows))
-    assert columns([line]) == ["model", *tables.MALLOC_LATENCIES, *tables.MALLOC_SPEEDUPS]
+    lines = tables.malloc(*pairs)
+    (line,) = plain(lines)
+    assert columns(lines) == ["model", *tables.MALLOC_LATENCIES, *tables.MALLOC_SPEEDUPS]
     assert line["eager_ms:default"] == pytest.approx(14.0, rel=0.02)
     assert line["eager_ms:keep"] == pytest.approx(10.0, rel=0.02)
     assert line["speedup:default"] / line["speedup:keep"] == pytest.approx(1.4, rel=0.02)
-    assert tables.malloc_pairs(load(PUBLISHED).rows) == []
+    assert all(rows.empty for rows in tables.malloc_pairs(load(PUBLISHED).table))
 
 
-def test_causes_are_those_of_the_measurement(told: Rows) -> None:
-    assert [line["verdict"] for line in tables.causes(told)] == ["faster", "faster", "slower"]
+def test_causes_are_those_of_the_measurement(told: pd.DataFrame) -> None:
+    assert list(tables.causes(told)["verdict"]) == ["faster", "faster", "slower"]
     assert len(tables.cause_rows(told)) == 3
 
 
 def test_what_no_record_knows_is_empty(results: Results) -> None:
     for choose in (tables.mode_rows, tables.memory_rows, tables.efficiency_rows, tables.cause_rows, tables.break_rows):
-        assert choose(results.newest_rows) == []
-    assert tables.skip_rows(results.newest_rows) == tables.recompile_rows(results.newest_rows) == []
+        assert choose(results.newest).empty
+    assert tables.skip_rows(results.newest).empty
+    assert tables.recompile_rows(results.newest).empty
 
 
 def test_environment_shows_each_distinct_one_the_newest_first(results: Results, tmp_path: Path) -> None:
-    assert [columns([line]) for line in tables.environment(chosen(results, device="v100"))] == [["torch"], ["torch"]]
+    assert columns(tables.environment(chosen(results, device="v100"))) == ["torch"]
+    assert len(tables.environment(chosen(results, device="v100"))) == 2
     cpu = {"cores": 2, "threads": 2, "settings": {"TF32": "off"}}
     records = [
         measured(run="old", day=1, device="cpu", device_name=XEON, environment=cpu, torch="2.12.0"),
@@ -257,15 +266,15 @@ def test_environment_shows_each_distinct_one_the_newest_first(results: Results, 
         measured(run="new", day=2, device="cpu", device_name=XEON, environment=cpu, batch_size=4),
     ]
     lines = tables.environment(rows_of(tmp_path, *records))
-    assert [line["torch"] for line in lines] == ["2.13.0", "2.12.0"]
-    assert lines[0]["settings"] == '{"TF32": "off"}'
-    assert "driver" not in lines[0]
+    assert list(lines["torch"]) == ["2.13.0", "2.12.0"]
+    assert lines["settings"].iloc[0] == '{"TF32": "off"}'
+    assert "driver" not in lines
 
 
 def test_runs_are_told_with_all_their_records(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     records = [measured(run="old", day=1), measured(run="new", day=2), measured(run="new", day=2, process=1)]
-    lines = tables.runs(load(write(tmp_path, records)).rows)
+    lines = plain(tables.runs(load(write(tmp_path, records)).table))
     assert [(line["run"], line["records"]) for line in lines] == [("new", 2), ("old", 1), ("huggingface-2023", 136)]
     assert lines[2]["licence"] == "Apache-2.0"
     assert len(lines[2]["device_names"]) == 3
@@ -275,11 +284,11 @@ def test_runs_are_told_with_all_their_records(tmp_path: Path) -> None:
 def test_who_brought_a_run_is_told_where_they_said_so(tmp_path: Path) -> None:
     named = msgspec.structs.replace(measured(run="new", day=2), contributor="A <b>lab</b>")
     rows = rows_of(tmp_path, measured(run="old", batch_size=4), named)
-    assert [(line["run"], line["contributor"]) for line in tables.runs(rows)] == [
+    assert [(line["run"], line["contributor"]) for line in plain(tables.runs(rows))] == [
         ("new", ("A <b>lab</b>",)),
         ("old", ()),
     ]
-    assert [line["contributor"] for line in tables.environment(rows)] == [("A <b>lab</b>",)]
+    assert list(tables.environment(rows)["contributor"]) == [("A <b>lab</b>",)]
 
 
 def test_problems_have_a_line_each(results: Results) -> None:

@@ -70,8 +70,9 @@ def test_the_snippet_is_python() -> None:
 def test_the_table_has_a_line_for_every_row(results: Results) -> None:
     lines = decision.lines(results.newest)
     assert len(lines) == len(results.newest)
-    assert list(lines[0])[:2] == ["row", "model"]
-    assert {"break_even_calls", "break_even_warm_calls", "interval"} <= set(lines[0])
+    assert lines.index.equals(results.newest.index)
+    assert lines.columns[0] == "model"
+    assert {"break_even_calls", "break_even_warm_calls", "interval"} <= set(lines.columns)
 
 
 def test_the_script_tells_differences_from_noise_as_tables_and_charts_do() -> None:

@@ -13,7 +13,8 @@ from atlas_data import PUBLISHED, measured, write
 from conftest import LANGUAGES
 
 from bench.records.record import Status
-from generator.data.load import COLUMNS, Results, load
+from generator.data.load import Results, load
+from generator.data.registry import COLUMNS
 from generator.data.selection import records
 from generator.figures.words import Words
 from generator.languages.language import UNKNOWN, Untranslated, load_language

@@ -20,7 +20,8 @@ from markupsafe import Markup
 
 from bench.errors import AtlasError
 from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
-from generator.data.load import COLUMNS, Results, load
+from generator.data.load import Results, load
+from generator.data.registry import COLUMNS
 from generator.figures.markup import unbroken
 from generator.figures.words import Words
 from generator.languages.language import load_language

@@ -1,0 +1,453 @@
+"""The registry of columns: each column of the table of results and of the tables of pages is declared here, once.
+
+The table (`generator.data.load`), headings (`generator.figures.words`), cells (`generator.figures.markup`), page
+expressions (`generator.pages.atlas.Row`), the explorer and the downloads derive from it. A new column needs an entry
+here, its computation, and the translations of its heading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+FigureFormat = Literal[
+    "number",
+    "count",
+    "latency",
+    "version",
+    "ratio",
+    "interval",
+    "change",
+    "judged_change",
+    "version_change",
+    "best_model",
+    "best_device",
+    "seconds",
+    "phases",
+    "calls",
+    "gigabytes",
+    "gflop",
+    "tflop_s",
+    "share",
+    "figure",
+]
+TextFormat = Literal[
+    "text",
+    "modes",
+    "device_names",
+    "origin",
+    "task",
+    "device_type",
+    "family",
+    "plain",
+    "code",
+    "verbatim",
+    "verdict",
+    "causes",
+    "date",
+    "run",
+    "anomaly_kind",
+    "anomaly",
+]
+Format = FigureFormat | TextFormat
+"""How a cell of a table shows a value: `generator.figures.markup.Tables` has a method for each."""
+
+
+class Message(str):  # noqa: SLOT000  # has an attribute
+    """A text that is translated where it is shown. A heading that is none is a name, and stays as it is."""
+
+    context = ""  # for gettext
+
+
+def N_(message: str) -> Message:  # noqa: N802  # the name that gettext's tools know
+    """Mark a message for extraction."""
+    return Message(message)
+
+
+def N_p(context: str, message: str) -> Message:  # noqa: N802
+    """Mark a message of a context for extraction."""
+    marked = Message(message)
+    marked.context = context
+    return marked
+
+
+HEADING = "="
+"""Stands for the heading of the column itself."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    `heading` is English. `explorer` is the heading in the table of the explorer, `detail` the name in a row that is
+    opened there; "" where the explorer does not show the column there.
+    """
+
+    name: str
+    type: type
+    description: str
+    unit: str = ""
+    heading: str = ""
+    format: Format = "text"
+    explorer: str = ""
+    detail: str = ""
+
+    @property
+    def dtype(self) -> str:
+        """The data type of pandas: unknown is an empty text, else missing."""
+        dtypes = {str: "str", int: "Int64", float: "float64", bool: "bool", datetime: "datetime64[us, UTC]"}
+        return dtypes.get(self.type, "object")
+
+    @property
+    def alignment(self) -> Literal["start", "end"]:
+        """Where its cells are aligned: figures at their end, so that digits stand below each other."""
+        return "end" if self.format in get_args(FigureFormat) else "start"
+
+
+def _column(
+    name: str,
+    kind: type,
+    description: str,
+    unit: str = "",
+    heading: str = "",
+    format: Format = "text",  # noqa: A002
+    *,
+    explorer: str = "",
+    detail: str = "",
+) -> Column:
+    explorer, detail = (heading if each == HEADING else each for each in (explorer, detail))
+    return Column(name, kind, description, unit, heading, format, explorer, detail)
+
+
+def _with_interval(column: Column) -> tuple[Column, Column, Column]:
+    """A figure and the ends of its 95% interval over processes."""
+    stem, suffix = (column.name.removesuffix("_ms"), "_ms") if column.name.endswith("_ms") else (column.name, "")
+    low, high = (
+        Column(f"{stem}_{end}{suffix}", float, f"{word} end of the 95% interval of {column.name}", column.unit)
+        for end, word in (("low", "lower"), ("high", "upper"))
+    )
+    return column, low, high
+
+
+def _registry(columns: Iterable[Column]) -> Mapping[str, Column]:
+    return {column.name: column for column in columns}
+
+
+# ── The table of results ────────────────────────────────────────────────────────────────────────────────────────────
+
+COORDINATES = _registry(
+    (
+        _column(
+            "device", str, "slug of the device, safe in file names and addresses", "", N_("Device"), explorer=HEADING
+        ),
+        _column("model", str, "slug of the model", "", N_("Model"), explorer=HEADING),
+        _column("torch", str, "version of PyTorch", "", "PyTorch", explorer=HEADING, detail=HEADING),
+        _column("compile_mode", str, "mode of torch.compile", "", N_("Mode"), explorer=HEADING),
+        _column("dtype", str, "data type", "", N_("Data type"), explorer=HEADING),
+        _column("batch_size", int, "images in one call", "images", N_("Batch size"), "number", explorer=HEADING),
+        _column(
+            "dynamic", str, "argument of torch.compile: auto, true or false", "", N_("Dynamic shapes"), detail=HEADING
+        ),
+        _column("weights", str, "random or pretrained", "", N_("Weights"), detail=HEADING),
+        _column(
+            "input_size", str, "height×width, empty where not recorded", "pixels", N_("Input (pixels)"), detail=HEADING
+        ),
+        _column("layout", str, "channels_last; empty for torch's own", "", N_("Memory layout"), detail=HEADING),
+        _column(
+            "threads",
+            int,
+            "threads of torch, on a CPU only: elsewhere they hardly matter",
+            "",
+            N_("Threads"),
+            "number",
+            detail=HEADING,
+        ),
+        _column("origin", str, "measured or published", "", N_("Source"), "origin", explorer=HEADING),
+    )
+)
+"""What tells one cell from another, whatever its run."""
+
+_TEXTS = (
+    _column("run", str, "name of the run", "", N_("Run"), "run", detail=HEADING),
+    _column("profile", str, "profile of the run"),
+    _column("status", str, "outcome of the cell", "", N_("Status"), explorer=HEADING, detail=HEADING),
+    _column("reason", str, "why the cell has that status", "", N_("Reason"), "verbatim", detail=HEADING),
+    _column("verdict", str, "faster, slower, same, ambiguous or unknown", "", N_("Verdict"), "verdict", detail=HEADING),
+    _column("causes", str, "causes of the verdict, the best first: JSON pairs of cause and figure"),
+    _column("stop_reason", str, "why the measurement ended"),
+    _column("flags", str, "what an importer or the doctor marked, separated by spaces"),
+    _column("command", str, "the command that reproduces the cell"),
+    _column("contributor", str, "who brought the records", "", N_("Brought by"), detail=HEADING),
+    _column("device_name", str, "name of the device"),
+    _column("device_type", str, "torch device type: cpu, cuda, mps, xpu"),
+    _column("model_label", str, "name of the model in tables"),
+    _column("checkpoint", str, "name of the weights", "", N_("Checkpoint"), "code", detail=HEADING),
+    _column("task", str, "what the model does", "", N_("Task"), "task", explorer=HEADING),
+    _column("transformers", str, "version of Transformers", "", "Transformers", detail=HEADING),
+    _column("python", str, "version of Python", "", "Python", detail=HEADING),
+    _column("platform", str, "operating system", "", N_("Platform"), detail=HEADING),
+    _column(
+        "accelerator", str, "library of the accelerator: CUDA, ROCm", "", N_("Accelerator library"), detail=HEADING
+    ),
+    _column("driver", str, "version of the driver", "", N_("Driver"), detail=HEADING),
+    _column("triton", str, "version of Triton", "", "Triton", detail=HEADING),
+    _column("commit", str, "commit of the harness", "", N_("Commit"), "code", detail=HEADING),
+    _column("settings", str, "settings of torch as JSON", "", N_("Settings"), detail=HEADING),
+    _column("malloc", str, "memory that a call frees: keep, or glibc's default"),
+    _column("graph_break_reasons", str, "where and why graphs ended, as JSON"),
+    _column("cudagraph_skip_reasons", str, "why CUDA graphs were skipped, as JSON"),
+    _column("throttle_reasons", str, "why the device lowered its clock, as JSON"),
+    _column("source_title", str, "title of the source of published figures"),
+    _column("source_url", str, "address of that source"),
+    _column("source_date", str, "its date, as exact as it is known"),
+    _column("source_licence", str, "its licence"),
+    _column("source_note", str, "its note on how the figures were measured"),
+    _column("source_files", str, "its files"),
+)
+
+_NUMBERS = (
+    *_with_interval(
+        _column("eager_ms", float, "latency of the eager model", "ms", N_("Eager (ms)"), "latency", explorer=HEADING)
+    ),
+    *_with_interval(
+        _column(
+            "compiled_ms",
+            float,
+            "latency of the compiled model",
+            "ms",
+            N_("Compiled (ms)"),
+            "latency",
+            explorer=HEADING,
+        )
+    ),
+    _column("eager_p90_ms", float, "percentile of single calls", "ms", detail=N_("90th percentile, eager (ms)")),
+    _column("eager_p99_ms", float, "percentile of single calls", "ms", detail=N_("99th percentile, eager (ms)")),
+    _column("compiled_p90_ms", float, "percentile of single calls", "ms", detail=N_("90th percentile, compiled (ms)")),
+    _column("compiled_p99_ms", float, "percentile of single calls", "ms", detail=N_("99th percentile, compiled (ms)")),
+    *_with_interval(
+        _column("speedup", float, "eager ÷ compiled latency", "×", N_("Speedup"), "ratio", explorer=HEADING)
+    ),
+    *_with_interval(
+        _column(
+            "change",
+            float,
+            "compiled ÷ eager − 1: −0.45 is 45% less latency",
+            "",
+            N_("Change in latency"),
+            "judged_change",
+            explorer=HEADING,
+        )
+    ),
+    _column(
+        "compile_cold_s",
+        float,
+        "time to ready with an empty compile cache",
+        "s",
+        N_("Cold cache (s)"),
+        "phases",
+        explorer=N_("Compile time (s)"),
+    ),
+    *_with_interval(
+        _column(
+            "break_even_calls",
+            float,
+            "calls that repay that time, inf for never",
+            "",
+            N_("Break-even (calls)"),
+            "calls",
+            explorer=HEADING,
+        )
+    ),
+    _column(
+        "compile_warm_s",
+        float,
+        "time to ready with a filled compile cache",
+        "s",
+        N_("Warm cache (s)"),
+        "seconds",
+        detail=HEADING,
+    ),
+    *_with_interval(
+        _column(
+            "break_even_warm_calls",
+            float,
+            "calls that repay that time, inf for never",
+            "",
+            N_("Break-even with a warm cache (calls)"),
+            "calls",
+            detail=HEADING,
+        )
+    ),
+    _column("dynamo_s", float, "phase of a cold compilation", "s", detail=N_("Compile time in TorchDynamo (s)")),
+    _column("aot_autograd_s", float, "phase of a cold compilation", "s", detail=N_("Compile time in AOTAutograd (s)")),
+    _column("inductor_s", float, "phase of a cold compilation", "s", detail=N_("Compile time in Inductor (s)")),
+    _column("eager_device_ms", float, "time of the device alone", "ms"),
+    _column("compiled_device_ms", float, "time of the device alone", "ms"),
+    _column(
+        "eager_host_bound",
+        float,
+        "share of the latency in which the device waits for the host",
+        detail=N_("Eager, share of waiting for the host"),
+    ),
+    _column(
+        "compiled_host_bound",
+        float,
+        "share of the latency in which the device waits for the host",
+        detail=N_("Compiled, share of waiting for the host"),
+    ),
+    _column("flop", float, "operations of one call of the whole batch", "FLOP", N_("GFLOP per image"), "gflop"),
+    _column("traffic_bytes", float, "least bytes that one call moves", "B"),
+    _column("matmul_flop_s", float, "measured matrix multiplication peak of the device", "FLOP/s"),
+    _column("copy_bytes_s", float, "measured copy bandwidth of the device", "B/s"),
+    _column("eager_flop_s", float, "operations per second", "FLOP/s", N_("Eager (TFLOP/s)"), "tflop_s"),
+    _column("eager_matmul_share", float, "share of the matrix multiplication peak"),
+    _column(
+        "eager_copy_share", float, "share of the copy bandwidth", "", N_("Eager, share of the copy bandwidth"), "share"
+    ),
+    _column("eager_image_j", float, "energy of one image", "J", N_("Eager (J per image)"), "figure"),
+    _column("compiled_flop_s", float, "operations per second", "FLOP/s", N_("Compiled (TFLOP/s)"), "tflop_s"),
+    _column(
+        "compiled_matmul_share", float, "share of the matrix multiplication peak", explorer=N_("Share of the peak")
+    ),
+    _column(
+        "compiled_copy_share",
+        float,
+        "share of the copy bandwidth",
+        "",
+        N_("Compiled, share of the copy bandwidth"),
+        "share",
+    ),
+    _column("compiled_image_j", float, "energy of one image", "J", N_("Compiled (J per image)"), "figure"),
+    _column("clock_mhz", float, "clock of the device", "MHz"),
+    _column("temperature_c", float, "temperature of the device", "°C"),
+    _column("power_w", float, "power of the device", "W"),
+    _column("eager_images_s", float, "throughput", "images/s", detail=N_("Throughput, eager (images/s)")),
+    _column(
+        "compiled_images_s",
+        float,
+        "throughput",
+        "images/s",
+        explorer=N_("Throughput (images/s)"),
+        detail=N_("Throughput, compiled (images/s)"),
+    ),
+    _column(
+        "eager_peak_memory_gb",
+        float,
+        "peak of allocated memory",
+        "GB",
+        N_("Eager (GB)"),
+        "gigabytes",
+        detail=N_("Peak memory, eager (GB)"),
+    ),
+    _column(
+        "compiled_peak_memory_gb",
+        float,
+        "peak of allocated memory",
+        "GB",
+        N_("Compiled (GB)"),
+        "gigabytes",
+        explorer=N_("Peak memory (GB)"),
+        detail=N_("Peak memory, compiled (GB)"),
+    ),
+    _column("memory_change", float, "compiled ÷ eager peak − 1", "", N_("Change in peak memory"), "change"),
+    _column("eager_peak_reserved_gb", float, "peak of reserved memory", "GB"),
+    _column("compiled_peak_reserved_gb", float, "peak of reserved memory", "GB"),
+    _column("eager_minor_faults_per_call", float, "minor page faults per call"),
+    _column("compiled_minor_faults_per_call", float, "minor page faults per call"),
+    _column("max_relative_error", float, "largest difference of the outputs from eager's"),
+)
+
+_COUNTS = (
+    _column("processes", int, "records with figures"),
+    _column("attempts", int, "records"),
+    _column("eager_samples", int, "timed calls"),
+    _column("compiled_samples", int, "timed calls"),
+    _column("graphs", int, "graphs of a call", "", N_("Graphs"), "count", detail=HEADING),
+    _column("graph_breaks", int, "graph breaks of a call", "", N_("Graph breaks"), "count", detail=HEADING),
+    _column(
+        "recompiles",
+        int,
+        "recompiles with inputs of one shape",
+        "",
+        N_("Recompiles while measuring"),
+        "count",
+        detail=HEADING,
+    ),
+    _column(
+        "batch_size_recompiles",
+        int,
+        "recompiles when other batch sizes follow",
+        "",
+        N_("Recompiles for other batch sizes"),
+        "count",
+    ),
+    _column("cudagraph_skips", int, "reasons for skipped CUDA graphs", detail=N_("Skipped CUDA graphs")),
+    _column("repeated_rounds", int, "rounds that were repeated because the device throttled"),
+    _column("throttled_rounds", int, "rounds in which it throttled"),
+    _column("cores", int, "cores of the CPU", "", N_("CPU cores"), detail=HEADING),
+)
+
+COLUMNS = {
+    **COORDINATES,
+    **_registry(_TEXTS),
+    **_registry(_NUMBERS),
+    **_registry(_COUNTS),
+    **_registry(
+        (
+            _column("memory_gb", float, "memory of the machine", "GB", N_("Memory (GB)"), detail=HEADING),
+            _column("measured_at", datetime, "end of the run, unknown for published rows: they have source_date"),
+            _column("newest", bool, "whether no later run has the cell: the rows that pages show"),
+        )
+    ),
+}
+"""The columns of the table of results, in the order of the downloads."""
+
+# ── Tables of pages ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+VERSION = "torch "
+"""Begins the name of a column with the latencies of one version of PyTorch. Its values are labels of rows."""
+
+LINES = _registry(
+    (
+        _column("interval", float, "lower end of the interval of the speedup", "×", N_("Interval (95%)"), "interval"),
+        _column("family", str, "slug of a family of models", "", N_("Family"), "family"),
+        _column("models", int, "number of models", "", N_p("column of counts", "Models"), "count"),
+        _column("devices", int, "number of devices", "", N_p("column of counts", "Devices"), "count"),
+        _column("device_names", tuple, "labels of a row for each device", "", N_("Devices"), "device_names"),
+        _column("comparisons", int, "number of comparisons", "", N_("Comparisons"), "count"),
+        _column("median_change", float, "median of the changes", "", N_("Median change"), "change"),
+        _column("best_model", int, "label of the row with the largest gain", "", N_("Largest gain"), "best_model"),
+        _column("best_device", int, "label of the row with the largest gain", "", N_("Largest gain"), "best_device"),
+        _column("slower", int, "number of slower comparisons", "", N_("Slower when compiled"), "count"),
+        _column("kind", str, "torch device type", "", N_("Kind"), "device_type"),
+        _column("modes", tuple, "modes of torch.compile", "", N_("Modes"), "modes"),
+        _column("batch_sizes", tuple, "batch sizes", "", N_("Batch sizes")),
+        _column("why", str, "causes as sentences", "", N_("Why"), "causes", detail=HEADING),
+        _column("location", str, "where in the code a graph ended", "", N_("Place in the code"), "verbatim"),
+        _column(
+            "version_change", dict, "change of each variant", "", N_("Change from oldest to newest"), "version_change"
+        ),
+        _column("date", int, "label of a row with the date", "", N_("Date"), "date", detail=HEADING),
+        _column("records", int, "number of records", "", N_("Records"), "count"),
+        _column("licence", str, "licence of published figures", "", N_("Licence"), "plain"),
+        _column("fault", int, "position of an anomaly", "", N_("Fault"), "anomaly_kind"),
+        _column("finding", int, "position of an anomaly", "", N_("What was found"), "anomaly"),
+        _column("property", str, "property of an environment", "", N_("Property")),
+        _column("eager_ms:default", float, "with glibc's default", "ms", N_("Eager (ms), by default"), "figure"),
+        _column("eager_ms:keep", float, "with memory kept", "ms", N_("Eager (ms), memory kept"), "figure"),
+        _column("compiled_ms:default", float, "with glibc's default", "ms", N_("Compiled (ms), by default"), "figure"),
+        _column("compiled_ms:keep", float, "with memory kept", "ms", N_("Compiled (ms), memory kept"), "figure"),
+        _column("speedup:default", float, "with glibc's default", "×", N_("Speedup, by default"), "ratio"),
+        _column("speedup:keep", float, "with memory kept", "×", N_("Speedup, memory kept"), "ratio"),
+    )
+)
+"""The columns that only tables of pages have (`generator.figures.tables`)."""
+
+
+def column(name: str) -> Column:
+    """Return a column of the table of results or of the tables of pages."""
+    if name.startswith(VERSION):
+        return Column(name, int, "labels of the rows of one version of PyTorch", "ms", format="version")
+    return COLUMNS.get(name) or LINES[name]

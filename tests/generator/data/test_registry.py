@@ -1,0 +1,63 @@
+"""The registry of columns: whatever shows a column finds there how."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from atlas_data import PUBLISHED
+
+from generator.data.load import load
+from generator.data.registry import COLUMNS, COORDINATES, LINES, FigureFormat, TextFormat, column
+from generator.data.selection import comparisons, numbered, plain, records
+from generator.figures.markup import Tables
+from generator.figures.words import Words
+from generator.languages.language import load_language
+
+
+def test_no_column_is_declared_twice() -> None:
+    assert not COLUMNS.keys() & LINES.keys()
+    assert all(name == each.name and each.description for name, each in {**COLUMNS, **LINES}.items())
+    assert list(COLUMNS)[: len(COORDINATES)] == list(COORDINATES)
+
+
+def test_the_table_has_the_types_of_the_registry() -> None:
+    assert {str(name): str(dtype) for name, dtype in load(PUBLISHED).table.dtypes.items()} == {
+        name: each.dtype for name, each in COLUMNS.items()
+    }
+
+
+def test_every_format_has_its_method() -> None:
+    shown = Tables(Words(load_language("en"), html=True), load(PUBLISHED), lambda _kind, _slug: None)
+    assert set(shown._formats) == {*get_args(FigureFormat), *get_args(TextFormat)}
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"), [("models", "Models"), ("torch", "PyTorch"), ("batch_size", "Batch size")]
+)
+def test_names_are_no_messages(name: str, heading: str) -> None:
+    assert Words(load_language("en"), html=False).heading(name) == heading
+    arabic = Words(load_language("ar"), html=False).heading(name)
+    assert (arabic == heading) is (name == "torch")
+
+
+def test_a_version_of_pytorch_is_a_column_of_figures() -> None:
+    assert (column("torch 2.13.0").alignment, column("model").alignment) == ("end", "start")
+
+
+def test_groups_are_numbered_as_they_occur_and_unknown_is_a_value() -> None:
+    cells = load(PUBLISHED).table.assign(memory_gb=float("nan"))
+    by = ["model", "threads", "memory_gb"]
+    assert numbered(cells, by).tolist() == cells.groupby(by, sort=False, dropna=False).ngroup().tolist()
+
+
+def test_plain_values_know_no_missing_but_none() -> None:
+    cells = load(PUBLISHED).table
+    assert {*plain(cells["threads"]), *plain(cells["measured_at"]), *plain(cells["power_w"])} == {None}
+    assert {type(value) for row in records(comparisons(cells)) for value in row.values()} == {
+        int,
+        str,
+        float,
+        bool,
+        type(None),
+    }
