@@ -49,7 +49,7 @@ LONG = (
     *("test_worker.py", "browser/test_accessibility.py", "browser/test_serving.py", "test_live.py", "test_models.py"),
     *("browser/test_kinds.py", "test_perf.py", "browser/test_pseudo.py", "test_publish.py", "test_mkdocs_hook.py"),
     *("test_snippets.py", "test_hostile.py", "test_sweep.py", "test_stage.py", "test_unchanged.py"),
-    *("test_pool_cache.py", "test_statistics.py", "test_new_language.py"),
+    *("test_archive_cache.py", "test_intervals.py", "test_new_language.py"),
 )
 """Files that take long begin early, or one process would still be at them when the others have nothing left to do.
 The second needs the site, which takes a while to build; its neighbours do not, and wait for a compiler and a server."""

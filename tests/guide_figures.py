@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from generator.data.load import load
-from generator.data.pooling import short_name
+from generator.data.names import short_name
 from generator.figures.charts import Chart
 from generator.languages.glossary import load_glossary
 from generator.languages.language import Language, load_language

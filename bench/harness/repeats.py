@@ -29,7 +29,7 @@ from bench.records import document, repeatability
 from bench.records.record import Environment, Measurement, read
 from bench.records.repeatability import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Repeat, Repeatability
 from bench.running.executors import QUIET, ROOT
-from bench.statistics.statistics import speedup
+from bench.statistics.cells import speedup
 
 MODELS = ("ResNet", "ViT", "Segformer")
 """One that is quick and scatters, one that does the same either way, one that compiling helps."""

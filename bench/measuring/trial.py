@@ -30,7 +30,7 @@ from bench.measuring.sensors import Sensors, Watch, energy_j
 from bench.plans.messages import Finding, Job, Phase, Tell, tells_of_memory
 from bench.records.record import Accuracy, Compilation, Measurement, Status, Variant
 from bench.records.scrub import one_line
-from bench.statistics.statistics import median_interval
+from bench.statistics.intervals import median_interval
 
 T = TypeVar("T")
 

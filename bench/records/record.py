@@ -3,7 +3,7 @@
 A `Record` is what one process learned about one `Cell` (or what a publication says about it). A run
 file holds one record a line and only ever grows; who reads it pools the processes of a cell.
 Units are in the names: ``_ms``, ``_s``, ``_gb`` (1e9 bytes). Medians, intervals and speedups are not stored:
-they are derived from the raw samples by `bench.statistics.statistics`, so a better statistic needs no new run.
+they are derived from the raw samples by `bench.statistics.cells`, so a better statistic needs no new run.
 
     python -m bench check bench/results
 """

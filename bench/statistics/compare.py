@@ -17,25 +17,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from bench.errors import AtlasError
 from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Status, Variant, read, run_files, worst
-from bench.statistics.statistics import (
-    UNKNOWN,
-    VERDICT_CONFIDENCE,
-    Array,
-    Estimate,
-    Verdict,
-    judge,
-    mean_ratio,
-    process_latencies,
-    summarize,
-)
-
-VariantName = Literal["eager", "compiled"]
+from bench.statistics.cells import latency, process_latencies
+from bench.statistics.intervals import UNKNOWN, Estimate, mean_ratio
+from bench.statistics.processes import VariantName
+from bench.statistics.ragged import Array
+from bench.statistics.verdicts import VERDICT_CONFIDENCE, Verdict, judge
 
 CONDITIONS = ("threads", "settings")
 """Fields of `Environment` that move a latency although the software is the same: who changes them compares settings."""
@@ -302,14 +294,15 @@ def _change(before: Sequence[Record], after: Sequence[Record], variant: VariantN
 
 
 def _outcome(records: Sequence[Record], variant: VariantName) -> Outcome:
-    standing, summary = worst(records), summarize(_variants(records, variant))
+    standing, variants = worst(records), _variants(records, variant)
+    pooled = latency(variants)
     return Outcome(
         status=standing.status,
         reason=standing.reason,
-        latency_ms=summary.latency_ms,
-        low_ms=summary.low_ms,
-        high_ms=summary.high_ms,
-        processes=summary.processes,
+        latency_ms=pooled.value,
+        low_ms=pooled.low,
+        high_ms=pooled.high,
+        processes=process_latencies(variants).size,
     )
 
 

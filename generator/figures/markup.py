@@ -22,7 +22,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from bench.records.record import PHASES, Status
-from bench.statistics.statistics import direction
+from bench.statistics.verdicts import direction
 from generator.data.load import Results
 from generator.data.rows import Row, Rows
 from generator.figures import causes

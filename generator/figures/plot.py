@@ -27,7 +27,7 @@ from matplotlib.textpath import TextToPath
 from numpy.typing import NDArray
 
 from bench.errors import AtlasError
-from bench.statistics import statistics
+from bench.statistics import verdicts
 from generator.figures import fonts
 from generator.figures.svg import UNITS, Drawing, Letter, Segment, Text, outline
 from generator.languages import typography
@@ -281,7 +281,7 @@ def draw(plot: Plot) -> bytes:
 def program() -> bytes:
     """What draws: a drawing that is kept is made anew when this changes."""
     here = Path(__file__)
-    return b"".join(file.read_bytes() for file in (here, here.with_name("svg.py"), Path(statistics.__file__)))
+    return b"".join(file.read_bytes() for file in (here, here.with_name("svg.py"), Path(verdicts.__file__)))
 
 
 def compose(plot: Plot) -> Canvas:
@@ -655,7 +655,7 @@ def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle
 def winner(mark: Mark) -> Role:
     """Whose colour a change has: grey where there is no clear difference."""
     roles: dict[int, Role] = {-1: "compiled", 0: "zero", 1: "eager"}
-    return roles[statistics.direction(mark.value, mark.low, mark.high)]
+    return roles[verdicts.direction(mark.value, mark.low, mark.high)]
 
 
 def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: Line, middle: float) -> None:

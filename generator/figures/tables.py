@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from bench.statistics.statistics import direction
+from bench.statistics.verdicts import direction
 from generator.data.lint import Finding
 from generator.data.load import COORDINATES
 from generator.data.rows import ORDERS, Row, Rows, comparisons, grouped, mode_order, version_order

@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
-from bench.statistics.statistics import NOISE
+from bench.statistics.verdicts import NOISE
 from generator.data.load import COLUMNS, Results
 from generator.data.rows import ORDERS
 from generator.figures import causes

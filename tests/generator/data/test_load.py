@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
-import random
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, telling, write
 
 from bench.errors import AtlasError
 from bench.records.record import Measurement, Status, Variant
-from generator.data import load as loading
-from generator.data.columns import Texts
-from generator.data.load import COLUMNS, Results, load, slugify
-from generator.data.pooling import short_name
+from generator.data.load import COLUMNS, Results, load
+from generator.data.names import short_name, slugify
 from generator.data.rows import comparisons, grouped, version_order
 
 
@@ -47,15 +42,6 @@ def test_out_of_memory_is_a_row_with_status_and_reason() -> None:
     assert len(failed) == 4
     assert {(row["status"], row["eager_ms"]) for row in failed} == {("eager_oom", None)}
     assert all("OOM" in row["reason"] for row in failed)
-
-
-def test_rows_that_agree_in_all_columns_have_one_number_however_many_values_there_are() -> None:
-    dice = random.Random(5)
-    rows = [tuple(str(dice.randrange(90)) for _ in range(12)) for _ in range(300)] * 2  # 90¹² is beyond 64 bits
-    sizes = [dice.choice((1.0, math.nan)) for _ in range(300)] * 2
-    numbers = loading._numbers((Texts.of(column) for column in zip(*rows, strict=True)), [np.array(sizes)])
-    told = [(*row, None if math.isnan(size) else size) for row, size in zip(rows, sizes, strict=True)]
-    assert len(set(zip(told, numbers.tolist(), strict=True))) == len(set(told)) == numbers.max() + 1
 
 
 # ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
