@@ -103,7 +103,11 @@ def _connected(file: Path | None) -> Database | None:
                 _forget_versions(file)
             database = duckdb.connect(
                 file or ":memory:",
-                config={"memory_limit": "700MB", "threads": cores() or 1, "temp_directory": str(spilled)},
+                config={
+                    "memory_limit": "700MB",
+                    "threads": cores() or 1 if file else 1,
+                    "temp_directory": str(spilled),
+                },
             )
             database.execute("SET TimeZone = 'UTC'")
         except OSError:
@@ -161,6 +165,13 @@ def _stamp(path: Path) -> Stamp:
     with contextlib.suppress(OSError), path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:32]
     return Stamp(size, modified_ns if settled else 0, digest)
+
+
+def make_table(database: Database, name: str, types: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> None:
+    """Make a temporary table with these columns and rows."""
+    columns = ", ".join(f"unnest(?::{kind}[]) AS {column}" for column, kind in types.items())
+    lists = [[row[at] for row in rows] for at in range(len(types))]
+    database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {columns}", lists)
 
 
 def _update(database: Database, seen: Mapping[Path, tuple[int, int]], *, is_strict: bool) -> None:
@@ -225,7 +236,8 @@ def _insert_batch(database: Database, stamps: Mapping[Path, Stamp], *, is_strict
         database.execute(_FROM_FILES, [[path for _, path, *_ in rows]])
         _refuse_other_values(database)
     _number_values(database)
-    database.execute(_NAMED, [[row[part] for row in rows] for part in range(2)])
+    make_table(database, "batch", {"file": "INTEGER", "path": "VARCHAR"}, rows)
+    database.execute(_NAMED)
     database.execute(_GROUPS)
     if database.execute("SELECT 1 FROM groups WHERE is_twice LIMIT 1").fetchall():
         raise _RefusedError
@@ -326,7 +338,7 @@ _NAMED = """
 CREATE OR REPLACE TEMP TABLE named AS
 SELECT file, lines.rowid AS line, lines.* EXCLUDE (path, cell, environment, source, measurement), c.number AS cell,
     e.number AS environment, e.machine, s.number AS source
-FROM lines JOIN (SELECT unnest(?) AS file, unnest(?) AS path) USING (path)
+FROM lines JOIN batch USING (path)
 JOIN cell_numbers c ON c.text = cell JOIN environment_numbers e ON e.text = environment
 JOIN source_numbers s ON s.text = source
 """
@@ -386,25 +398,18 @@ def _number_values(database: Database) -> None:
             number = known.setdefault(msgspec.json.encode(value).decode(), len(known))
             numbers.append((text, number, machines.setdefault(pair, len(machines))))
         new = list(known.items())[kept:]
-        database.execute(
-            f"INSERT INTO {name}_values SELECT unnest(?::INTEGER[]), unnest(?::VARCHAR[])",
-            [[number for _, number in new], [text for text, _ in new]],
-        )
-        database.execute(
-            f"CREATE OR REPLACE TEMP TABLE {name}_numbers AS SELECT unnest(?::VARCHAR[]) AS text, "
-            "unnest(?::INTEGER[]) AS number, unnest(?::INTEGER[]) AS machine",
-            [[each[part] for each in numbers] for part in range(3)],
-        )
+        make_table(database, "new", {"text": "VARCHAR", "number": "INTEGER"}, new)
+        database.execute(f"INSERT INTO {name}_values SELECT number, text FROM new")
+        types = {"text": "VARCHAR", "number": "INTEGER", "machine": "INTEGER"}
+        make_table(database, f"{name}_numbers", types, numbers)
 
 
 def _choose_standing(database: Database) -> None:
     """Let `bench.records.record` say which process stands for a cell whose processes have ended differently."""
-    chosen = {
-        number: lines[record.standing([Status(each) for each in statuses], gave)]
+    chosen = [
+        (number, lines[record.standing([Status(each) for each in statuses], gave)])
         for number, lines, statuses, gave in database.execute(_MIXED).fetchall()
-    }
+    ]
     if chosen:
-        database.execute(
-            "UPDATE groups SET line = chosen FROM (SELECT unnest(?) AS number, unnest(?) AS chosen) WHERE id = number",
-            [list(chosen), list(chosen.values())],
-        )
+        make_table(database, "chosen", {"number": "BIGINT", "standing": "BIGINT"}, chosen)
+        database.execute("UPDATE groups SET line = standing FROM chosen WHERE id = number")

@@ -25,15 +25,15 @@ from bench.records.repeatability import newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough
 from bench.records.walkthrough import newest as newest_walkthrough
 from generator.cache import CACHE
-from generator.data import archive
 from generator.data.lint import Finding, lint
 from generator.data.names import slugify
 from generator.data.registry import COLUMNS, COORDINATES
 from generator.data.rows import Row, Rows
-from generator.data.table import Table, read
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from generator.data.table import Table
 
 __all__ = ["COLUMNS", "COORDINATES", "HISTORY", "Results", "load", "slugify"]
 
@@ -134,8 +134,10 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
     duplicate of another line of its run; and for a file that changes meanwhile. Of many records, the measurements in
     files without rows that pages show are left unread: `python -m bench check` reads all of them.
     """
+    from generator.data import archive, table  # DuckDB takes half a second, which an unchanged build need not wait
+
     return Results(
-        archive.ask(results, cache, partial(read, history=HISTORY)),
+        archive.ask(results, cache, partial(table.read, history=HISTORY)),
         walkthrough=newest_walkthrough(results),
         repeatability=newest_repeatability(results),
         faults=newest_faults(results),

@@ -25,7 +25,7 @@ from bench.statistics.causes import explain
 from bench.statistics.cells import by_size
 from bench.statistics.processes import COUNTED, PARTS, READINGS, VARIANT_FIGURES, VARIANTS, Processes, VariantName
 from bench.statistics.ragged import Array, Indices, Ragged
-from generator.data.archive import Database, read_strictly
+from generator.data.archive import Database, make_table, read_strictly
 from generator.data.names import device_slug, distinct_labels, short_name, slugify, slugs
 from generator.data.registry import COLUMNS
 from generator.data.rows import ORDERS
@@ -51,7 +51,8 @@ def read(database: Database, paths: Sequence[Path], history: int) -> Table:
 
     Raises `AtlasError` for a run that is in two files.
     """
-    database.execute(_PLACES, [list(map(str, paths)), list(range(len(paths)))])
+    listed = [(str(path), place) for place, path in enumerate(paths)]
+    make_table(database, "places", {"path": "VARCHAR", "place": "INTEGER"}, listed)
     for run, owner, path in database.execute(_SHARED_RUNS).fetchall():
         raise AtlasError(
             f"the run {run!r} is already in {owner}",
@@ -84,26 +85,21 @@ def read(database: Database, paths: Sequence[Path], history: int) -> Table:
 
 # ── Cells ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_PLACES = """
-CREATE OR REPLACE TEMP TABLE places AS SELECT file, path, place
-FROM files JOIN (SELECT unnest(?::VARCHAR[]) AS path, unnest(?::INTEGER[]) AS place) USING (path)
-"""
-
 # A run belongs to one file: else nobody could tell which of two lines of a process is the newer one.
 _SHARED_RUNS = """
 SELECT run, first_value(path) OVER (PARTITION BY run ORDER BY place) AS owner, path
-FROM (SELECT run, path, place, min(id) AS id FROM cells JOIN places USING (file) GROUP BY run, path, place)
+FROM (SELECT run, path, place, min(id) AS id FROM cells JOIN files USING (file) JOIN places USING (path) GROUP BY ALL)
 QUALIFY row_number() OVER (PARTITION BY run ORDER BY place) = 2 ORDER BY place, id LIMIT 1
 """
 
 # The cores tell CPUs apart; beside an accelerator they are its host's, and it stays the same device.
 _AGED = """
 CREATE OR REPLACE TEMP TABLE aged AS
-SELECT id, c.cell, model_label, checkpoint, device_type, device_name, torch, malloc, origin,
+SELECT id, place, c.cell, model_label, checkpoint, device_type, device_name, torch, malloc, origin,
     CASE device_type WHEN 'cpu' THEN cores END AS own_cores,
     CASE device_type WHEN 'cpu' THEN threads END AS own_threads,
     row_number() OVER (ORDER BY measured_at NULLS FIRST, source_date, run, place, id) AS age
-FROM cells c JOIN places USING (file) JOIN cell_columns k ON k.number = c.cell
+FROM cells c JOIN files USING (file) JOIN places USING (path) JOIN cell_columns k ON k.number = c.cell
 JOIN environment_columns e ON e.number = c.environment JOIN source_columns s ON s.number = c.source
 """
 
@@ -123,7 +119,7 @@ _SHOWN = """
 SELECT c.id, c.* EXCLUDE (id, file, cell, environment, source), k.* EXCLUDE (number, model_label),
     e.* EXCLUDE (number, threads), s.* EXCLUDE (number), own_threads AS threads, device, model,
     models.label AS model_label, (c.id IN (SELECT id FROM newest))::DOUBLE AS newest
-FROM cells c JOIN places USING (file) JOIN aged a USING (id) JOIN cell_columns k ON k.number = c.cell
+FROM cells c JOIN aged a USING (id) JOIN cell_columns k ON k.number = c.cell
 JOIN environment_columns e ON e.number = c.environment JOIN source_columns s ON s.number = c.source
 JOIN models ON models.model_label = a.model_label AND models.checkpoint = a.checkpoint
 JOIN devices d ON d.device_type = a.device_type AND d.device_name = a.device_name
@@ -138,10 +134,8 @@ def _add_columns(database: Database, name: str, describe: Callable[[Any], Mappin
     decode = msgspec.json.Decoder(kinds[name]).decode
     values = database.table(f"{name}_values").fetchall()
     rows = [{"number": number, **describe(decode(text))} for number, text in values]
-    types = {"number": "INTEGER"} | {each: "VARCHAR" if COLUMNS[each] is str else "DOUBLE" for each in [*rows[0]][1:]}
-    columns = ", ".join(f"unnest(?::{kind}[]) AS {each}" for each, kind in types.items())
-    lists = [[row[each] for row in rows] for each in types]
-    database.execute(f"CREATE OR REPLACE TEMP TABLE {name}_columns AS SELECT {columns}", lists)
+    types = {each: "VARCHAR" if COLUMNS.get(each) is str else "DOUBLE" for each in rows[0]}
+    make_table(database, f"{name}_columns", types, [list(row.values()) for row in rows])
 
 
 def _add_names(database: Database) -> None:
@@ -149,20 +143,12 @@ def _add_names(database: Database) -> None:
     sql = "SELECT {0} FROM aged GROUP BY {0} ORDER BY min(age)"
     devices = database.execute(sql.format("device_type, device_name, own_cores")).fetchall()
     models = database.execute(sql.format("model_label, checkpoint")).fetchall()
-    database.execute(
-        "CREATE OR REPLACE TEMP TABLE devices AS SELECT unnest(?::VARCHAR[]) AS device_type, "
-        "unnest(?::VARCHAR[]) AS device_name, unnest(?::DOUBLE[]) AS own_cores, unnest(?::VARCHAR[]) AS device",
-        [*map(list, zip(*devices, strict=True)), slugs(devices, device_slug)],
-    )
-    database.execute(
-        "CREATE OR REPLACE TEMP TABLE models AS SELECT unnest(?::VARCHAR[]) AS model_label, "
-        "unnest(?::VARCHAR[]) AS checkpoint, unnest(?::VARCHAR[]) AS model, unnest(?::VARCHAR[]) AS label",
-        [
-            *map(list, zip(*models, strict=True)),
-            slugs(models, lambda label, _: slugify(label)),
-            distinct_labels(models),
-        ],
-    )
+    types = {"device_type": "VARCHAR", "device_name": "VARCHAR", "own_cores": "DOUBLE", "device": "VARCHAR"}
+    named = zip(devices, slugs(devices, device_slug), strict=True)
+    make_table(database, "devices", types, [(*device, slug) for device, slug in named])
+    types = dict.fromkeys(("model_label", "checkpoint", "model", "label"), "VARCHAR")
+    called = zip(models, slugs(models, lambda label, _: slugify(label)), distinct_labels(models), strict=True)
+    make_table(database, "models", types, [(*model, slug, label) for model, slug, label in called])
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
@@ -240,13 +226,16 @@ _LENGTHS = ", ".join(
 )
 
 
+_PICKED = """
+CREATE OR REPLACE TEMP TABLE picked AS
+SELECT place, measurement FROM processes JOIN shown USING (id) ORDER BY place, process
+"""
+
+
 def _processes(database: Database, ids: NDArray[Any]) -> tuple[Processes, Indices]:
     """Return what the processes of these cells measured, cell by cell and in their order, and how many each has."""
-    database.execute(
-        "CREATE OR REPLACE TEMP TABLE picked AS SELECT place, measurement FROM processes "
-        "JOIN (SELECT unnest(?::BIGINT[]) AS id, unnest(?::BIGINT[]) AS place) USING (id) ORDER BY place, process",
-        [ids.tolist(), list(range(len(ids)))],
-    )
+    make_table(database, "shown", {"place": "BIGINT", "id": "BIGINT"}, list(enumerate(ids.tolist())))
+    database.execute(_PICKED)
     figures = _columns(database, f"SELECT place, {_FIGURES}, {_LENGTHS} FROM picked")
     sizes = np.bincount(figures["place"].astype(np.int64), minlength=len(ids))
     lengths = {name: figures.pop(f"{name}_length").astype(np.int64) for name in (*_ROUNDS, *_LISTS)}
