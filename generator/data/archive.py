@@ -53,6 +53,12 @@ UNUSED_S = 3600
 WAIT_S = 2.0
 """How long to wait for another process that uses the database."""
 
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "memory_limit": "2GB",  # buffers count with 32 MB a file, of which most files fill little
+    "threads": "1",  # two take twice the work for many small files, and longer for few
+    "temp_directory": str(Path(tempfile.gettempdir(), f"atlas-{os.getpid()}")),
+}
+
 Database = duckdb.DuckDBPyConnection
 Answer = TypeVar("Answer")
 
@@ -94,21 +100,13 @@ def digest_of(content: bytes) -> str:
 
 def _connected(file: Path | None) -> Database | None:
     """Open a database, one in memory for None. Returns None where another process keeps it, or it cannot be made."""
-    spilled = Path(tempfile.gettempdir(), f"atlas-{os.getpid()}")
     deadline = time.monotonic() + WAIT_S
     while True:
         try:
             if file:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 _forget_versions(file)
-            database = duckdb.connect(
-                file or ":memory:",
-                config={
-                    "memory_limit": "700MB",
-                    "threads": cores() or 1 if file else 1,
-                    "temp_directory": str(spilled),
-                },
-            )
+            database = duckdb.connect(file or ":memory:", config=_CONFIG)
             database.execute("SET TimeZone = 'UTC'")
         except OSError:
             return None
@@ -228,7 +226,6 @@ def _insert_batch(database: Database, stamps: Mapping[Path, Stamp], *, is_strict
         return
     ((first,),) = database.execute("SELECT coalesce(max(file), -1) + 1 FROM files").fetchall()
     rows = [(first + at, str(path), is_strict, *stamp) for at, (path, stamp) in enumerate(stamps.items())]
-    database.execute(_LINES)
     if is_strict:
         lines = [(path, record.encode(one)) for _, path, *_ in rows for _, one in strict.read(Path(path))]
         database.execute(_FROM_RECORDS, [[each[part] for each in lines] for part in range(2)])
@@ -247,7 +244,9 @@ def _insert_batch(database: Database, stamps: Mapping[Path, Stamp], *, is_strict
     _choose_standing(database)
     database.begin()  # what fails before the end is rolled back as the database closes
     database.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", rows)
-    database.execute(_KEEP)
+    database.execute(_CELLS)
+    if is_strict:
+        database.execute(_PROCESSES)
     database.commit()
 
 
@@ -309,28 +308,21 @@ CREATE TABLE IF NOT EXISTS processes (file INTEGER, id BIGINT, process BIGINT, m
 """
 
 _LINES = f"""
-CREATE OR REPLACE TEMP TABLE lines (
-    path VARCHAR, {", ".join(f"{name} VARCHAR" for name in _TEXTS)}, cell VARCHAR, environment VARCHAR,
-    source VARCHAR, schema BIGINT, process BIGINT, measured_at BIGINT, node VARCHAR, plan VARCHAR, flags VARCHAR[],
-    gave BOOLEAN, measurement {_TYPES["measurement"]})
-"""
-
-_VALUES = f"""
-{", ".join(_TEXTS)}, coalesce(cell::VARCHAR, 'null'), coalesce(environment::VARCHAR, 'null'),
-coalesce(source::VARCHAR, 'null'), schema, process, epoch_us(measured_at), node, plan, flags,
-measurement.compiled IS NOT NULL
+CREATE OR REPLACE TEMP TABLE lines AS
+SELECT path, {", ".join(_TEXTS)}, schema, process, epoch_us(measured_at) AS measured_at, node, plan, flags,
+    {", ".join(f"coalesce({name}::VARCHAR, 'null') AS {name}" for name in _SHARED)},
+    measurement.compiled IS NOT NULL AS gave, measurement FROM
 """
 
 _FROM_RECORDS = f"""
-INSERT INTO lines SELECT path, {_VALUES}, measurement
-FROM (SELECT path, unnest(from_json(decode(text), '{json.dumps(_TYPES)}'))
+{_LINES} (SELECT path, unnest(from_json(decode(text), '{json.dumps(_TYPES)}'))
     FROM (SELECT unnest(?::VARCHAR[]) AS path, unnest(?::BLOB[]) AS text))
 """
 
 _FROM_FILES = f"""
-INSERT INTO lines SELECT filename, {_VALUES}, NULL
-FROM read_json(?, format = 'newline_delimited', filename = true, maximum_object_size = {record.MAX_LINE_BYTES},
-    columns = {{{", ".join(f"{name}: '{kind}'" for name, kind in _NAMES.items())}}})
+{_LINES} (SELECT filename AS path, *
+    FROM read_json(?, format = 'newline_delimited', filename = true, maximum_object_size = {record.MAX_LINE_BYTES},
+        columns = {{{", ".join(f"{name}: '{kind}'" for name, kind in _NAMES.items())}}}))
 """
 
 # A machine is a device with a version of torch. Groups have the order of their first lines.
@@ -357,10 +349,13 @@ SELECT id, list(n.line ORDER BY process), list(status ORDER BY process), list(ga
 FROM named n JOIN groups USING (file, run, cell, machine) WHERE is_mixed GROUP BY id
 """
 
-_KEEP = f"""
+_CELLS = f"""
 INSERT INTO cells SELECT g.id, file, {", ".join(f"n.{name}" for name in _TEXTS)}, n.cell, environment, source, g.flags,
     attempts, g.measured_at
-FROM groups g JOIN named n USING (file, line);
+FROM groups g JOIN named n USING (file, line)
+"""
+
+_PROCESSES = """
 INSERT INTO processes SELECT file, id, l.process, l.measurement
 FROM (SELECT file, n.line, id FROM named n JOIN groups USING (file, run, cell, machine)) JOIN lines l ON l.rowid = line
 WHERE l.measurement IS NOT NULL
