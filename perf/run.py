@@ -225,7 +225,7 @@ import sys, time
 from pathlib import Path
 from generator.data.load import load
 start = time.perf_counter()
-load(Path(sys.argv[1])).newest_rows
+load(Path(sys.argv[1])).newest
 print(time.perf_counter() - start)
 """
 """A program that loads the records that pages show, and prints how long that takes without startup and imports."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from generator.data.load import load
-from generator.data.pooling import short_name
+from generator.data.names import short_name
 from generator.figures.charts import Chart
 from generator.languages.glossary import load_glossary
 from generator.languages.language import Language, load_language
@@ -101,7 +101,7 @@ def proper_names() -> set[str]:
         *("compile_mode", "source_title", "source_licence"),
     )
     results = load()
-    found = {row[column] for row in results.rows for column in columns}
+    found = {row[column] for row in results.by_label for column in columns}
     documents = (
         each for each in (results.walkthrough, results.repeatability, results.faults, results.build_times) if each
     )

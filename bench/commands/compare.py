@@ -42,7 +42,8 @@ def _compare(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from bench.commands.comparison_report import as_json, markdown, print_report
-    from bench.statistics.compare import VariantName, compare, read_side
+    from bench.statistics.compare import compare, read_side
+    from bench.statistics.processes import VariantName
 
     variant, form = (
         cast(VariantName, pick("variant", options.variant, VARIANTS)),

@@ -20,7 +20,8 @@ from rich.text import Text
 from bench.records.record import Cell, Status
 from bench.running.progress import describe
 from bench.statistics.compare import Change, Comparison, Totals
-from bench.statistics.statistics import Estimate, Verdict
+from bench.statistics.intervals import Estimate
+from bench.statistics.verdicts import Verdict
 
 STYLES = {"faster": "green", "slower": "bold red", "same": "", "ambiguous": "yellow", "unknown": "dim"}
 

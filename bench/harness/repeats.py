@@ -30,7 +30,7 @@ from bench.records.record import Environment, Measurement
 from bench.records.repeatability import ALONE, IN_TURN, OURS, SCHEMA, Agreement, Repeat, Repeatability
 from bench.records.run_file import read
 from bench.running.executors import QUIET, ROOT
-from bench.statistics.statistics import speedup
+from bench.statistics.cells import speedup
 
 MODELS = ("ResNet", "ViT", "Segformer")
 """A fast model with much scatter, one that compiling does not speed up, and one that it does."""

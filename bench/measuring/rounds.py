@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bench.plans.profiles import Sampling
-from bench.statistics.statistics import Precision, has_converged, is_precise
+from bench.statistics.intervals import Precision, has_converged, is_precise
 
 Clock = Callable[[], int]
 """Returns nanoseconds."""

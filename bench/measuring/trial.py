@@ -29,7 +29,7 @@ from bench.measuring.variants import Variants, load_job
 from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records.record import Accuracy, Compilation, Measurement, Status, Variant
 from bench.records.scrub import one_line
-from bench.statistics.statistics import median_interval
+from bench.statistics.intervals import median_interval
 
 T = TypeVar("T")
 

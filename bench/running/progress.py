@@ -19,7 +19,7 @@ from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Phase
 from bench.plans.plan import Step, duration_s, fitting
 from bench.records.record import Cell, Record
-from bench.statistics.statistics import break_even_calls, speedup, summarize
+from bench.statistics.cells import break_even_calls, latency, speedup
 
 
 class PlainReporter:
@@ -134,11 +134,10 @@ def outcome(record: Record) -> str:
     reason = f"{record.status}: {record.reason}" if record.reason else ""
     if not measurement or not measurement.compiled:
         return reason
-    eager, compiled = summarize([measurement.eager]), summarize([measurement.compiled])
-    text = (
-        f"eager {eager.latency_ms:.3f} ms, compiled {compiled.latency_ms:.3f} ms, "
-        f"{speedup([measurement]).value:.3f}×, {eager.n} + {compiled.n} calls"
-    )
+    variants = measurement.eager, measurement.compiled
+    eager_ms, compiled_ms = (latency([each]).value for each in variants)
+    calls = " + ".join(str(sum(map(len, each.rounds_ms))) for each in variants)
+    text = f"eager {eager_ms:.3f} ms, compiled {compiled_ms:.3f} ms, {speedup([measurement]).value:.3f}×, {calls} calls"
     return f"{text}; {reason}" if reason else text
 
 
@@ -214,13 +213,13 @@ def _figures(records: Sequence[Record]) -> list[str]:
     pairs = [each.measurement for each in records if each.measurement and each.measurement.compiled]
     if not pairs:
         return ["–"] * len(_FIGURES)
-    eager = summarize([pair.eager for pair in pairs])
-    compiled = summarize([pair.compiled for pair in pairs if pair.compiled])
+    eager = latency([pair.eager for pair in pairs])
+    compiled = latency([pair.compiled for pair in pairs if pair.compiled])
     ratio, calls = speedup(pairs), break_even_calls(pairs)
     ready = [pair.compilation.cold_s for pair in pairs if pair.compilation and pair.compilation.cold_s is not None]
     return [
-        f"{eager.latency_ms:.3f}",
-        f"{compiled.latency_ms:.3f}",
+        f"{eager.value:.3f}",
+        f"{compiled.value:.3f}",
         f"{ratio.value:.3f}×",
         "–" if math.isnan(ratio.low) else f"{ratio.low:.3f}–{ratio.high:.3f}",
         f"{ready[0]:.1f}" if ready else "–",

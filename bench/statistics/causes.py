@@ -1,27 +1,24 @@
-"""Why a cell came out as it did: causes computed from its measurements, and how well it used the device. No torch.
+"""Why a cell came out as it did: causes computed from its measurements.
 
-Enter the `Measurement`s of a cell, one per process; leave `Explanation`s, the one that explains the verdict best first,
-and efficiencies. What was not measured is nan, and nan causes nothing: there is no guessing here.
-
-    python -m bench run --model Segformer
+Takes `Cells`; returns for each cell its `Explanation`s, the one that explains the verdict best first. What was not
+measured is nan, and nan causes nothing: there is no guessing here.
 """
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
 
-from bench.records.record import Measurement, Peaks, Variant, Work
-from bench.statistics.statistics import judge, round_medians, saving_ms, speedup
+import numpy as np
+from numpy.typing import NDArray
 
-VariantName = Literal["eager", "compiled"]
+from bench.statistics.cells import Cells
+from bench.statistics.processes import VARIANTS
+from bench.statistics.ragged import Array
+from bench.statistics.verdicts import verdicts
 
 HOST_BOUND = 0.2
-"""Share of a call that the device waits for Python, from which that is worth naming: less is what a launch costs."""
+"""Share of a call that the device waits for Python, from which it is worth naming: less is what a launch costs."""
 
 MEMORY_BOUND = 0.2
 """Share of the least time of eager, from which it is called so, that goes to operations which only move data: without a
@@ -51,6 +48,10 @@ class Cause(StrEnum):
     NEVER_PAYS_BACK = "never_pays_back"  # the speedup: compiled isn't faster, so no number of calls repays compiling
 
 
+COUNTED = frozenset({Cause.CUDAGRAPH_SKIPS, Cause.GRAPH_BREAKS, Cause.RECOMPILES})
+"""Causes whose figure is a whole number."""
+
+
 @dataclass(frozen=True)
 class Explanation:
     """A cause and the figure behind it."""
@@ -59,178 +60,62 @@ class Explanation:
     figure: float
 
 
-def explain(measurements: Sequence[Measurement]) -> tuple[Explanation, ...]:
-    """Why compiled is faster, or isn't; the cause that explains it best first.
+def explain(cells: Cells) -> list[list[Explanation]]:
+    """Return why compiled is faster, or isn't, for each cell; the cause that explains it best comes first.
 
     Faster: what accounts for the saving, by how much it saves; then what stands in the way of more. Otherwise: what
     went wrong while compiling, then what left nothing to win, then that it never pays back. Which of the two it is, the
     95% interval of the speedup says; where it says neither, only what went wrong or left nothing to win is known.
     """
-    ratio = speedup(measurements)
-    match judge(ratio):
-        case "faster":
-            return (*_gains(measurements), *_obstacles(measurements))
-        case "slower" | "same":
-            never = Explanation(Cause.NEVER_PAYS_BACK, ratio.value)
-            return (*_obstacles(measurements), *_still_waiting(measurements), never)
-    return tuple(_obstacles(measurements))
+    with np.errstate(all="ignore"):
+        ratio, low, high = cells.speedup()
+        judged = verdicts(low, high)
+        lost = (judged == "slower") | (judged == "same")
+        waiting = cells.host_bound("compiled")
+        obstacles = [(cause, figures, holds) for cause, figures, holds in _obstacles(cells)]
+        obstacles.append((Cause.HOST_BOUND, waiting, lost & (waiting >= HOST_BOUND)))
+        obstacles.append((Cause.NEVER_PAYS_BACK, ratio, lost))
+        gains: list[list[tuple[float, Explanation]]] = [[] for _ in ratio]
+        for cause, figures, saved_ms in _gains(cells):
+            counts = (judged == "faster") & (saved_ms >= EXPLAINS * cells.saving[0]) & ~np.isnan(figures)
+            for row in np.flatnonzero(counts).tolist():
+                gains[row].append((float(saved_ms[row]), Explanation(cause, float(figures[row]))))
+    found = [[each for _, each in sorted(several, key=lambda gain: -gain[0])] for several in gains]
+    for cause, figures, holds in obstacles:
+        for row in np.flatnonzero(holds).tolist():
+            found[row].append(Explanation(cause, int(figures[row]) if cause in COUNTED else float(figures[row])))
+    return found
 
 
-def _gains(measurements: Sequence[Measurement]) -> list[Explanation]:
-    """Each with the milliseconds that it saves of a call, estimated: that sorts them, and drops what saves little."""
-    saved = saving_ms(measurements).value
-    gains = (
-        (host_ms(measurements, "eager") - host_ms(measurements, "compiled"), _waiting(measurements, "eager")),
-        _less_traffic(measurements),
-        _fewer_faults(measurements),
-    )
-    counting = [(ms, cause) for ms, cause in gains if cause and ms >= EXPLAINS * saved]
-    return [cause for _, cause in sorted(counting, key=lambda gain: -gain[0])]
+def _gains(cells: Cells) -> list[tuple[Cause, Array, Array]]:
+    """Return the figure of each cause, nan for none, and the milliseconds that it saves of a call, estimated."""
+    work, peaks = cells.work, cells.peaks
+    waiting = cells.host_bound("eager")
+    host_ms = cells.host_ms("eager") - cells.host_ms("compiled")
+    less = work["traffic_bytes"] - work["compiled_traffic_bytes"]
+    streams = cells.memory_bound() >= MEMORY_BOUND
+    moves_less = work["compiled_traffic_bytes"] <= LESS_TRAFFIC * work["traffic_bytes"]
+    faults = [cells.middle(f"{variant}_minor_faults_per_call") for variant in VARIANTS]
+    fewer = faults[0] - faults[1]
+    return [
+        (Cause.HOST_BOUND, np.where(waiting >= HOST_BOUND, waiting, np.nan), host_ms),
+        (
+            Cause.MEMORY_BOUND,
+            np.where(streams & moves_less, less / work["traffic_bytes"], np.nan),
+            less / peaks["copy_bytes_s"] * 1e3,
+        ),
+        (Cause.PAGE_FAULTS, fewer, fewer * peaks["page_fault_s"] * 1e3),
+    ]
 
 
-def _waiting(measurements: Sequence[Measurement], variant: VariantName) -> Explanation | None:
-    share = host_bound(measurements, variant)
-    return Explanation(Cause.HOST_BOUND, share) if share >= HOST_BOUND else None
-
-
-def _still_waiting(measurements: Sequence[Measurement]) -> Iterator[Explanation]:
-    if waiting := _waiting(measurements, "compiled"):
-        yield waiting
-
-
-def _less_traffic(measurements: Sequence[Measurement]) -> tuple[float, Explanation | None]:
-    """Where moving data takes a good part of eager's time, as far as the peaks can tell, and compiled moves less."""
-    work, peaks = work_of(measurements), peaks_of(measurements)
-    if work is None or peaks is None or work.traffic_bytes is None or work.compiled_traffic_bytes is None:
-        return math.nan, None
-    if memory_bound(work, peaks) < MEMORY_BOUND or work.compiled_traffic_bytes > LESS_TRAFFIC * work.traffic_bytes:
-        return math.nan, None
-    less = work.traffic_bytes - work.compiled_traffic_bytes
-    return less / peaks.copy_bytes_s * 1e3, Explanation(Cause.MEMORY_BOUND, less / work.traffic_bytes)
-
-
-def _fewer_faults(measurements: Sequence[Measurement]) -> tuple[float, Explanation | None]:
-    fewer = _median(measurements, "eager", _faults) - _median(measurements, "compiled", _faults)
-    peaks = peaks_of(measurements)
-    return fewer * _known(peaks.page_fault_s if peaks else None) * 1e3, Explanation(Cause.PAGE_FAULTS, fewer)
-
-
-def _obstacles(measurements: Sequence[Measurement]) -> Iterator[Explanation]:
-    graphs = [measurement.graphs for measurement in measurements if measurement.graphs]
-    counts = {
-        Cause.CUDAGRAPH_SKIPS: [len(each.cudagraph_skips) for each in graphs],
-        Cause.GRAPH_BREAKS: [len(each.breaks) for each in graphs],
-        Cause.RECOMPILES: [each.recompiles for each in graphs],
+def _obstacles(cells: Cells) -> list[tuple[Cause, Array, NDArray[np.bool_]]]:
+    """Return what stands in the way: its figures, and the cells where it does."""
+    names = {
+        Cause.CUDAGRAPH_SKIPS: "cudagraph_skips",
+        Cause.GRAPH_BREAKS: "breaks",
+        Cause.RECOMPILES: "recompiles",
     }
-    for cause, found in counts.items():
-        if any(found):
-            yield Explanation(cause, max(found))
-    share = peak_share(measurements, "eager")
-    if share >= AT_THE_PEAK:
-        yield Explanation(Cause.AT_THE_PEAK, share)
-
-
-# ── Efficiency: nan where unknown ───────────────────────────────────────────────────────────────────────────────────
-
-
-def work_of(measurements: Sequence[Measurement]) -> Work | None:
-    """What a call does: the same in all processes, counted in one of them."""
-    return next((measurement.work for measurement in measurements if measurement.work), None)
-
-
-def peaks_of(measurements: Sequence[Measurement]) -> Peaks | None:
-    """The best that any process reached: nobody can reach more by accident."""
-    found = [measurement.peaks for measurement in measurements if measurement.peaks]
-    if not found:
-        return None
-    return Peaks(
-        matmul_flop_s=max(each.matmul_flop_s for each in found),
-        copy_bytes_s=max(each.copy_bytes_s for each in found),
-        page_fault_s=min((each.page_fault_s for each in found if each.page_fault_s is not None), default=None),
-        convolution_flop_s=max((each.convolution_flop_s for each in found if each.convolution_flop_s), default=None),
-    )
-
-
-def computing_s(work: Work, peaks: Peaks) -> float:
-    """The least time of the arithmetic of a call: at the speed of the measured product, convolutions at that of one in
-    TF32 where only they may use it."""
-    convolved = (work.convolution_flop or 0.0) if peaks.convolution_flop_s else 0.0
-    return (work.flop - convolved) / peaks.matmul_flop_s + convolved / (peaks.convolution_flop_s or math.inf)
-
-
-def memory_bound(work: Work, peaks: Peaks) -> float:
-    """The share of eager's least time that goes to operations which only move data: at the speed of the measured copy,
-    and the arithmetic of all others takes `computing_s`. 0 where it isn't known what they move."""
-    streaming_s = (work.streamed_bytes or 0.0) / peaks.copy_bytes_s
-    return streaming_s / (streaming_s + computing_s(work, peaks)) if streaming_s else 0.0
-
-
-def latency_ms(measurements: Sequence[Measurement], variant: VariantName) -> float:
-    """Of one call: the median over processes of their medians."""
-    return _median(measurements, variant, _latency)
-
-
-def host_ms(measurements: Sequence[Measurement], variant: VariantName) -> float:
-    """What a call takes beyond the time that the device is busy, in ms."""
-    return _median(measurements, variant, lambda each: _positive(_latency(each) - _device(each)))
-
-
-def host_bound(measurements: Sequence[Measurement], variant: VariantName) -> float:
-    """The share of a call that the device waits for the host: 1 − device time ÷ latency."""
-    return _median(measurements, variant, lambda each: _positive(1 - _device(each) / _latency(each)))
-
-
-def achieved_flop_s(measurements: Sequence[Measurement], variant: VariantName) -> float:
-    """Floating-point operations in a second of calls."""
-    work = work_of(measurements)
-    return work.flop / latency_ms(measurements, variant) * 1e3 if work else math.nan
-
-
-def peak_share(measurements: Sequence[Measurement], variant: VariantName) -> float:
-    """The least time of the arithmetic as a share of a call: achieved FLOP/s ÷ the measured matmul peak where there is
-    one peak for all. Above 1 where an algorithm needs fewer operations than counted."""
-    work, peaks = work_of(measurements), peaks_of(measurements)
-    return computing_s(work, peaks) / latency_ms(measurements, variant) * 1e3 if work and peaks else math.nan
-
-
-def bandwidth_share(measurements: Sequence[Measurement], variant: VariantName) -> float:
-    """Bytes moved in a second as a share of the measured copy. Above 1 where caches hold what one operation leaves for
-    the next."""
-    work, peaks = work_of(measurements), peaks_of(measurements)
-    moved = work and (work.traffic_bytes if variant == "eager" else work.compiled_traffic_bytes)
-    if not moved or not peaks:
-        return math.nan
-    return moved / latency_ms(measurements, variant) * 1e3 / peaks.copy_bytes_s
-
-
-def energy_per_image_j(measurements: Sequence[Measurement], variant: VariantName, batch_size: int) -> float:
-    """Joules of the device for one image."""
-    joules = _median(measurements, variant, lambda each: _known(each.energy_j))
-    return joules / batch_size if batch_size else math.nan
-
-
-def _median(measurements: Sequence[Measurement], variant: VariantName, figure: Callable[[Variant], float]) -> float:
-    """Over the processes that know the figure of this variant."""
-    variants = [measurement.eager if variant == "eager" else measurement.compiled for measurement in measurements]
-    figures = [value for each in variants if each and not math.isnan(value := figure(each))]
-    return statistics.median(figures) if figures else math.nan
-
-
-def _latency(variant: Variant) -> float:
-    return statistics.median(round_medians(variant).tolist()) if variant.rounds_ms else math.nan
-
-
-def _device(variant: Variant) -> float:
-    return statistics.median(variant.device_ms) if variant.device_ms else math.nan
-
-
-def _faults(variant: Variant) -> float:
-    return _known(variant.minor_faults_per_call)
-
-
-def _positive(figure: float) -> float:
-    return max(figure, 0.0)  # in this order nan stays nan
-
-
-def _known(figure: float | None) -> float:
-    return math.nan if figure is None else figure
+    counts = [(cause, cells.most(name)) for cause, name in names.items()]
+    share = cells.peak_share("eager")
+    obstacles = [(cause, most, most > 0) for cause, most in counts]
+    return [*obstacles, (Cause.AT_THE_PEAK, share, share >= AT_THE_PEAK)]

@@ -1,8 +1,8 @@
-"""Did anything become faster or slower from one run to another?
+"""Compare two runs: which cells became faster or slower.
 
-Enter the records of two sides, A before and B after; leaves a `Comparison`: of every cell that both sides have, the
-change of its latency with a 95% interval and a verdict, and beside it what else differs between the sides. Processes
-are pooled as on the pages: of a cell measured several times the newest run counts, and it has its worst status.
+Takes the records of two sides, A before and B after; returns a `Comparison`: for every cell that both sides have, the
+change of its latency with a 95% interval and a verdict, and what else differs between the sides. Processes are pooled
+as on the pages: the newest run of a cell counts, and the cell has its worst status.
 
     python -m bench compare A B
 """
@@ -17,26 +17,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from bench.errors import AtlasError
 from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Status, Variant, worst
 from bench.records.run_file import read, run_files
-from bench.statistics.statistics import (
-    UNKNOWN,
-    VERDICT_CONFIDENCE,
-    Array,
-    Estimate,
-    Verdict,
-    judge,
-    mean_ratio,
-    process_latencies,
-    summarize,
-)
-
-VariantName = Literal["eager", "compiled"]
+from bench.statistics.cells import latency, process_latencies
+from bench.statistics.intervals import UNKNOWN, Estimate, mean_ratio
+from bench.statistics.processes import VariantName
+from bench.statistics.ragged import Array
+from bench.statistics.verdicts import VERDICT_CONFIDENCE, Verdict, judge
 
 CONDITIONS = ("threads", "settings")
 """Fields of `Environment` that move a latency although the software is the same: who changes them compares settings."""
@@ -55,7 +47,7 @@ Key = tuple[Cell, Device]
 
 @dataclass(frozen=True)
 class Side:
-    """The newest records of each cell, one record a process."""
+    """The newest records of each cell, one record per process."""
 
     name: str
     cells: Mapping[Key, tuple[Record, ...]]
@@ -63,12 +55,12 @@ class Side:
 
     @property
     def devices(self) -> list[str]:
-        """In words, each once."""
+        """Distinct devices in words."""
         return sorted({f"{name} ({cores} cores)" if cores else name for _, (_, name, cores) in self.cells})
 
 
 def read_side(name: str, results: Path = RESULTS) -> Side:
-    """The side that `name` means: a run file, a folder of them, or either below `results`, or the name of a run.
+    """Return the side that `name` means: a run file, a folder of them, or either below `results`, or the name of a run.
 
     Raises `AtlasError` where nothing is there, no record is in it, or one is broken.
     """
@@ -92,7 +84,7 @@ def _paths(name: str, results: Path) -> list[Path]:
 
 
 def make_side(name: str, records: Iterable[Record]) -> Side:
-    """Pool records: of each cell on its device those of the newest run. Raises `AtlasError` for what cannot be."""
+    """Group records by cell and device, and keep those of the newest run. Raises `AtlasError` for what cannot be."""
     found: defaultdict[Key, defaultdict[tuple[str, str], list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         _sound(record)
@@ -120,7 +112,7 @@ def _device(record: Record) -> Device:
 
 
 def _newest(runs: Sequence[Sequence[Record]]) -> Sequence[Record]:
-    """The run with the newest record; among published ones, of the newest date and version."""
+    """Return the run with the newest record; among published ones, that with the newest date and version."""
     never = datetime.min.replace(tzinfo=UTC)
 
     def age(run: Sequence[Record]) -> tuple[datetime, str, str, str]:
@@ -141,7 +133,7 @@ def _sound(record: Record) -> None:
             )
 
 
-# ── What a comparison says ──────────────────────────────────────────────────────────────────────────────────────────
+# ── Results ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +141,7 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(_Value, frozen=True):
-    """What one side says of a cell. Latencies in ms, nan where there is none."""
+    """The result of one side for a cell. Latencies in ms, nan where there is none."""
 
     status: Status
     reason: str | None
@@ -171,17 +163,17 @@ class Change(_Value, frozen=True):
 
     @property
     def has_new_status(self) -> bool:
-        """Whether it ended otherwise."""
+        """Whether its status has changed."""
         return self.before.status is not self.after.status
 
     @property
     def fails_now(self) -> bool:
-        """Whether it worked, and does no more."""
+        """Whether it worked before, and fails now."""
         return self.before.status in COMPARABLE and self.after.status in _FAILURES
 
 
 class Difference(_Value, frozen=True):
-    """Something that was otherwise on the other side, in so many of the cells that both have."""
+    """A setting or version that differs between the sides, and in how many of the cells that both have."""
 
     name: str
     before: str
@@ -191,7 +183,7 @@ class Difference(_Value, frozen=True):
 
 
 class Replication(_Value, frozen=True):
-    """The A/A check: `different` of so many `pairs` of eager replicates were called faster or slower."""
+    """The A/A check: how many `pairs` of eager replicates there are, and how many are called faster or slower."""
 
     pairs: int
     different: int
@@ -225,7 +217,7 @@ class Comparison(_Value, frozen=True):
     control: Estimate
 
     def regressions(self, threshold: float) -> list[Change]:
-        """Cells that are called slower, and by more than `threshold` (0.05 is 5%); and those that fail now."""
+        """Return the cells that are slower by more than `threshold` (0.05 is 5%), and those that fail now."""
         return [
             each
             for each in self.cells
@@ -234,7 +226,7 @@ class Comparison(_Value, frozen=True):
 
 
 def compare(before: Side, after: Side, variant: VariantName = "compiled") -> Comparison:
-    """What became of each cell from `before` to `after`. Raises `AtlasError` where nothing can be compared."""
+    """Compare each cell that both sides have. Raises `AtlasError` where nothing can be compared."""
     shared = [key for key in before.cells if key in after.cells]
     if not shared:
         raise _nothing_shared(before, after)
@@ -303,19 +295,20 @@ def _change(before: Sequence[Record], after: Sequence[Record], variant: VariantN
 
 
 def _outcome(records: Sequence[Record], variant: VariantName) -> Outcome:
-    standing, summary = worst(records), summarize(_variants(records, variant))
+    standing, variants = worst(records), _variants(records, variant)
+    pooled = latency(variants)
     return Outcome(
         status=standing.status,
         reason=standing.reason,
-        latency_ms=summary.latency_ms,
-        low_ms=summary.low_ms,
-        high_ms=summary.high_ms,
-        processes=summary.processes,
+        latency_ms=pooled.value,
+        low_ms=pooled.low,
+        high_ms=pooled.high,
+        processes=process_latencies(variants).size,
     )
 
 
 def _mean_change(pairs: Sequence[tuple[Sequence[Record], Sequence[Record]]], variant: VariantName) -> Estimate:
-    """Over the cells that have a latency of this variant on both sides."""
+    """Return the mean change over the cells that have a latency of this variant on both sides."""
     comparable = [each for each in pairs if all(map(_is_comparable, each))]
     latencies = [
         (process_latencies(_variants(before, variant)), process_latencies(_variants(after, variant)))
@@ -342,7 +335,7 @@ def _is_comparable(records: Sequence[Record]) -> bool:
 
 
 def _differences(pairs: Sequence[tuple[Sequence[Record], Sequence[Record]]]) -> tuple[Difference, ...]:
-    """Conditions first, each pair of values once."""
+    """Return what differs, conditions first, each pair of values once."""
     counted: Counter[tuple[str, str, str]] = Counter()
     for before, after in pairs:
         one, two = _surroundings(before), _surroundings(after)
@@ -356,7 +349,7 @@ def _differences(pairs: Sequence[tuple[Sequence[Record], Sequence[Record]]]) -> 
 
 
 def _surroundings(records: Sequence[Record]) -> dict[str, str]:
-    """What a cell was measured with, by name; several values of a cell's processes stand side by side."""
+    """Return what a cell was measured with, by name; several values of its processes are joined."""
     values: defaultdict[str, set[str]] = defaultdict(set)
     for record in records:
         for name, value in {**_flat(record.environment), "profile": record.profile}.items():

@@ -27,7 +27,7 @@ from matplotlib.path import Path as Shape
 from matplotlib.textpath import TextToPath
 
 from bench.errors import AtlasError
-from bench.statistics import statistics
+from bench.statistics import verdicts
 from generator.cache import Cache
 from generator.figures import fonts, svg
 from generator.figures.svg import UNITS, Drawing, Letter, Segment, Text, outline
@@ -117,7 +117,7 @@ class DrawnOnce(ABC):
 def _version() -> str:
     """Return what drawings depend on besides their content: fonts, Matplotlib and the modules that draw."""
     here = Path(__file__)
-    modules = *(here.with_name(f"{name}.py") for name in ("canvas", "curves", "plot", "svg")), Path(statistics.__file__)
+    modules = *(here.with_name(f"{name}.py") for name in ("canvas", "curves", "plot", "svg")), Path(verdicts.__file__)
     program = hashlib.sha256(b"".join(module.read_bytes() for module in modules)).hexdigest()
     return f"{mpl.__version__} {fonts.fingerprint()} {program}"
 

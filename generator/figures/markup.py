@@ -22,7 +22,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.records.record import PHASES, Status
-from bench.statistics.statistics import direction
+from bench.statistics.verdicts import direction
 from generator.data.load import Results
 from generator.data.registry import Column, Format, column
 from generator.data.selection import Row, Rows, plain, records

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.statistics import statistics
+from bench.statistics import verdicts
 from generator.figures.canvas import LABEL, SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
 
 SHAPES = ("o", "s", "D", "^", "v")
@@ -371,7 +371,7 @@ def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, mid
 def winner(mark: Mark) -> Role:
     """Return the colour of a change: that of the faster variant, grey where they do not clearly differ."""
     roles: dict[int, Role] = {-1: "compiled", 0: "zero", 1: "eager"}
-    return roles[statistics.direction(mark.value, mark.low, mark.high)]
+    return roles[verdicts.direction(mark.value, mark.low, mark.high)]
 
 
 def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:

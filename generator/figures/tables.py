@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.statistics.statistics import direction
+from bench.statistics.verdicts import direction
 from generator.data.lint import Anomaly
 from generator.data.registry import COORDINATES, VERSION, column
 from generator.data.selection import (

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from bench.records.build_times import BuildEnvironment
 from bench.records.record import Environment
-from generator.data.pooling import short_name
+from generator.data.names import short_name
 from generator.figures.markup import Cell, Line, Table
 from generator.figures.words import Words
 

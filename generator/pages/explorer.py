@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
-from bench.statistics.statistics import NOISE
+from bench.statistics.verdicts import NOISE
 from generator.data.load import Results
 from generator.data.selection import ORDERS, records
 from generator.figures import causes

@@ -31,7 +31,8 @@ from bench.records.build_times import BUILD_TIMES, BuildTimes, Figure
 from bench.records.build_times import COMMAND as TIME_BUILDS
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
-from generator.data.load import Results, slugify
+from generator.data.load import Results
+from generator.data.names import slugify
 from generator.data.registry import COORDINATES
 from generator.data.selection import MODES, Rows, is_comparison, labels_by
 from generator.figures import causes, charts, tables

@@ -22,7 +22,7 @@ ADDRESS = "explorer/"
 POLICY = "script-src 'self'; style-src 'self'"
 SCRIPTS_LIMIT = 350_000
 RESULTS = load()
-ROWS = [row for row in RESULTS.rows if row["newest"]]
+ROWS = [row for row in RESULTS.by_label if row["newest"]]
 
 
 def visit(page: Page, site: str, state: str = "", code: str = "en") -> None:

@@ -20,6 +20,7 @@ from bench.machine import commit
 from bench.records.build_times import EDITS, OURS, START, BuildEnvironment, BuildTimes, Timing, nothing_yet
 from bench.records.run_file import read
 from generator.data.load import load
+from generator.data.selection import records
 from generator.languages.language import load_language
 from generator.pages.pages import pages_of
 from perf import content, served
@@ -108,7 +109,7 @@ def test_there_are_as_many_pages_as_were_asked_for(pages: int, tmp_path: Path, m
     monkeypatch.setattr(compileall, "compile_dir", lambda *_, **__: True)
     project = content.grow(ROOT, tmp_path / "grown", pages)
     results = load(project / "bench" / "results", tmp_path / "cache")
-    assert any(row["origin"] == "published" for row in results.newest_rows)  # authored pages quote these
+    assert any(row["origin"] == "published" for row in records(results.newest))  # authored pages quote these
     assert len(pages_of(load_language("en"), results, project / "docs")) * len(LANGUAGES) == pages
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.records.record import COMPARABLE, Record, Variant, worst
+from bench.statistics.cells import latency
 from bench.statistics.compare import make_side
-from bench.statistics.statistics import summarize
 
 
 def write(records: Iterable[Record], path: Path) -> int:
@@ -37,12 +37,12 @@ def entries(cell: Sequence[Record]) -> Iterator[dict[str, Any]]:
         one.cell.compile_mode: [each.compiled for each in measurements if each.compiled],
     }
     for variant, processes in variants.items():
-        summary = summarize(processes)
-        if not math.isfinite(summary.latency_ms):
+        pooled = latency(processes)
+        if not math.isfinite(pooled.value):
             continue
-        entry = {"name": _name(one, variant, processes[0]), "unit": "ms", "value": summary.latency_ms}
-        if math.isfinite(summary.low_ms) and math.isfinite(summary.high_ms):
-            entry["range"] = f"{summary.low_ms:.6g} – {summary.high_ms:.6g}"
+        entry = {"name": _name(one, variant, processes[0]), "unit": "ms", "value": pooled.value}
+        if math.isfinite(pooled.low) and math.isfinite(pooled.high):
+            entry["range"] = f"{pooled.low:.6g} – {pooled.high:.6g}"
         yield entry | {"extra": f"torch {one.environment.torch}\nrun {one.run}\nprocesses {len(processes)}"}
 
 

@@ -18,7 +18,7 @@ from typing import Any, get_args
 from bench.errors import AtlasError
 from bench.records.record import Record
 from bench.records.tabular import COLUMNS, flatten, is_json, to_text
-from bench.statistics.statistics import speedup, summarize
+from bench.statistics.cells import latency, speedup
 
 DERIVED = "derived."
 """The prefix of columns that follow from others."""
@@ -67,8 +67,8 @@ def _table(records: Iterable[Record]) -> tuple[list[str], Sequence[dict[str, Any
 def _derived(record: Record) -> Iterator[tuple[str, float]]:
     if measurement := record.measurement:
         figures = (
-            summarize([measurement.eager]).latency_ms,
-            summarize([measurement.compiled]).latency_ms if measurement.compiled else math.nan,
+            latency([measurement.eager]).value,
+            latency([measurement.compiled]).value if measurement.compiled else math.nan,
             speedup([measurement]).value,
         )
         yield from ((name, figure) for name, figure in zip(FIGURES, figures, strict=True) if math.isfinite(figure))

@@ -13,9 +13,9 @@ from generator.data.load import load
 def test_an_archive_has_as_many_records_as_asked_for(tmp_path: Path) -> None:
     results = load(write_archive(tmp_path / "records", 500, models=10))
     assert results.records == 500
-    assert {row["model_label"] for row in results.rows} == set(model_names(10))
+    assert {row["model_label"] for row in results.by_label} == set(model_names(10))
     assert len(results.runs) == 3
-    whole = [row for row in results.rows if row["run"] == results.runs[0]]
+    whole = [row for row in results.by_label if row["run"] == results.runs[0]]
     assert len(whole) == 10 * len(BATCH_SIZES) * len(MODES)
     assert {row["processes"] for row in whole} == {PROCESSES}
     assert not results.doubts

@@ -15,6 +15,7 @@ from bench.exchange.importers.timm import Setup, parse, read
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
 from bench.records.record import UNEQUAL_BATCHES, Record, Status
+from generator.data import selection
 from generator.data.lint import DOUBTING
 from generator.data.load import load
 
@@ -130,7 +131,7 @@ def test_two_tables_make_one_record_a_model_and_size(pair: tuple[Path, Path]) ->
 def test_variants_of_different_batches_are_flagged_and_never_divided(pair: tuple[Path, Path], tmp_path: Path) -> None:
     import_("timm", ImportOptions(files=pair), tmp_path / "out")
     results = load(tmp_path / "out")
-    rows = {row["model_label"]: row for row in results.rows}
+    rows = {row["model_label"]: row for row in results.by_label}
     assert rows["resnet50"]["speedup"] == 2.0
     vit = rows["vit"]
     assert UNEQUAL_BATCHES in vit["flags"]
@@ -140,7 +141,7 @@ def test_variants_of_different_batches_are_flagged_and_never_divided(pair: tuple
     assert (vit["eager_images_s"], vit["compiled_images_s"]) == (2000.0, 2560.0)
     (unequal,) = (finding for finding in results.problems if finding.kind == "unequal_batches")
     assert unequal.kind in DOUBTING
-    assert results.rows[unequal.rows[0]]["model_label"] == "vit"
+    assert results.by_label[unequal.rows[0]]["model_label"] == "vit"
     assert rows["other"]["eager_ms"] is None
     assert rows["other"]["compiled_ms"] == 1.0
 
@@ -150,8 +151,8 @@ def test_layouts_and_types_of_one_model_stay_apart(tmp_path: Path) -> None:
     names = [f"benchmark-infer-{type_}-pt240-cu124-rtx3090.csv" for type_ in ("amp-nchw", "amp-nhwc", "fp16-nchw")]
     import_("timm", ImportOptions(files=tuple(file(tmp_path, name, row) for name in names)), tmp_path / "out")
     results = load(tmp_path / "out")
-    assert len(results.newest_rows) == 3
-    assert {(row["dtype"], row["layout"]) for row in results.rows} == {
+    assert len(selection.records(results.newest)) == 3
+    assert {(row["dtype"], row["layout"]) for row in results.by_label} == {
         ("autocast float16", ""),
         ("autocast float16", "channels_last"),
         ("float16", ""),
@@ -241,6 +242,6 @@ def test_the_real_files(tmp_path: Path) -> None:
         ] == figures
 
     results = load(tmp_path)
-    assert len(results.rows) == 1445
-    assert sum(row["speedup"] is not None for row in results.rows) == 72
+    assert len(results.by_label) == 1445
+    assert sum(row["speedup"] is not None for row in results.by_label) == 72
     assert len([finding for finding in results.problems if finding.kind == "unequal_batches"]) == 1370

@@ -18,7 +18,8 @@ import pytest
 from bench.measuring.rounds import Subject, sample, warm_up
 from bench.plans.profiles import STANDARD, Sampling
 from bench.records.record import Measurement, Variant
-from bench.statistics.statistics import Estimate, speedup, verdict
+from bench.statistics.cells import speedup, verdict
+from bench.statistics.intervals import Estimate
 
 RUNS = int(os.environ.get("ATLAS_RUNS", "300"))
 ENOUGH = 2000

@@ -23,7 +23,7 @@ from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Peaks, Status
 from bench.running import preflight
 from bench.running.executors import LocalProcesses, WorkerExit
-from bench.statistics.statistics import speedup
+from bench.statistics.cells import speedup
 
 SHORT = Sampling(max_s=0.1, min_rounds=3, min_samples=6, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1)
 

@@ -11,7 +11,7 @@ from html_page import HtmlPage, read
 
 from bench.records import run_file
 from bench.records.record import Record, Variant
-from generator.data.pooling import short_name
+from generator.data.names import short_name
 from generator.languages.language import load_language
 
 PUBLISHED = ROOT / "bench" / "results" / "published" / "huggingface-2023.jsonl"

@@ -11,19 +11,9 @@ import msgspec
 import pytest
 
 from bench.records.record import GraphBreak, Graphs, Measurement, Peaks, Variant, Work
-from bench.statistics.causes import (
-    Cause,
-    Explanation,
-    achieved_flop_s,
-    bandwidth_share,
-    computing_s,
-    energy_per_image_j,
-    explain,
-    host_bound,
-    memory_bound,
-    peak_share,
-    peaks_of,
-)
+from bench.statistics import causes as definition
+from bench.statistics.causes import Cause, Explanation
+from bench.statistics.cells import Cells
 
 ROUNDS = (0.99, 1.0, 1.01) * 10
 PEAKS = Peaks(matmul_flop_s=1e12, copy_bytes_s=1e11, page_fault_s=1e-6)
@@ -39,6 +29,15 @@ def cell(eager: Variant | float, compiled: Variant | float, **known: Any) -> lis
     return [Measurement(eager=variants[0], compiled=variants[1], **known) for _ in range(3)]
 
 
+def explain(measurements: list[Measurement]) -> tuple[Explanation, ...]:
+    (found,) = definition.explain(Cells.of(measurements))
+    return tuple(found)
+
+
+def figures(measurements: list[Measurement], batch_size: float = math.nan) -> dict[str, float]:
+    return {name: float(values[0]) for name, values in Cells.of(measurements, batch_size).figures().items()}
+
+
 def causes(measurements: list[Measurement]) -> list[Cause]:
     return [each.cause for each in explain(measurements)]
 
@@ -51,7 +50,7 @@ def test_latencies_alone_explain_no_gain() -> None:
 def test_published_means_explain_nothing() -> None:
     published = [Measurement(eager=Variant(published_mean_ms=5.0), compiled=Variant(published_mean_ms=6.0))]
     assert explain(published) == ()
-    assert math.isnan(host_bound(published, "eager"))
+    assert math.isnan(figures(published)["eager_host_bound"])
 
 
 @pytest.mark.parametrize("compiled_ms", [10.0, 12.0])
@@ -138,10 +137,12 @@ def test_convolutions_that_may_use_tf32_are_held_against_a_peak_of_their_own() -
     """Else a model of convolutions would seem to be at the peak, and its traffic not to matter."""
     tf32 = msgspec.structs.replace(PEAKS, convolution_flop_s=8e12)
     work = Work(flop=8e9, traffic_bytes=1e9, streamed_bytes=1e8, compiled_traffic_bytes=5e8, convolution_flop=8e9)
-    assert computing_s(work, PEAKS) == pytest.approx(8e-3)
-    assert computing_s(work, tf32) == pytest.approx(1e-3)
-    assert computing_s(msgspec.structs.replace(work, convolution_flop=None), tf32) == pytest.approx(8e-3)
-    assert (memory_bound(work, PEAKS), memory_bound(work, tf32)) == pytest.approx((1 / 9, 1 / 2))
+    plain, fast = (Cells.of(cell(10.0, 10.0, work=work, peaks=peaks)) for peaks in (PEAKS, tf32))
+    unknown = msgspec.structs.replace(work, convolution_flop=None)
+    assert plain.computing_s == pytest.approx([8e-3])
+    assert fast.computing_s == pytest.approx([1e-3])
+    assert Cells.of(cell(10.0, 10.0, work=unknown, peaks=tf32)).computing_s == pytest.approx([8e-3])
+    assert (plain.memory_bound()[0], fast.memory_bound()[0]) == pytest.approx((1 / 9, 1 / 2))
     assert Cause.AT_THE_PEAK in causes(cell(10.0, 10.0, work=work, peaks=PEAKS))
     assert Cause.AT_THE_PEAK not in causes(cell(10.0, 10.0, work=work, peaks=tf32))
 
@@ -153,17 +154,21 @@ def test_efficiency_is_work_over_time_and_the_best_peak() -> None:
     measurements[2] = msgspec.structs.replace(
         measurements[2], peaks=Peaks(matmul_flop_s=2e12, copy_bytes_s=1e10, page_fault_s=None)
     )
-    assert peaks_of(measurements) == Peaks(matmul_flop_s=2e12, copy_bytes_s=1e11, page_fault_s=1e-6)
-    assert achieved_flop_s(measurements, "eager") == pytest.approx(2e11)
-    assert peak_share(measurements, "compiled") == pytest.approx(0.2)
-    assert bandwidth_share(measurements, "eager") == pytest.approx(0.4)
-    assert bandwidth_share(measurements, "compiled") == pytest.approx(0.2)
+    peaks = {name: best[0] for name, best in Cells.of(measurements).peaks.items()}
+    assert math.isnan(peaks.pop("convolution_flop_s"))
+    assert peaks == {"matmul_flop_s": 2e12, "copy_bytes_s": 1e11, "page_fault_s": 1e-6}
+    found = figures(measurements)
+    assert found["eager_flop_s"] == pytest.approx(2e11)
+    assert found["compiled_matmul_share"] == pytest.approx(0.2)
+    assert found["eager_copy_share"] == pytest.approx(0.4)
+    assert found["compiled_copy_share"] == pytest.approx(0.2)
 
 
 def test_energy_is_shared_by_the_images_of_a_batch() -> None:
     measurements = cell(variant(10.0, energy_j=4.0), 5.0)
-    assert energy_per_image_j(measurements, "eager", 16) == pytest.approx(0.25)
-    assert math.isnan(energy_per_image_j(measurements, "compiled", 16))
+    found = figures(measurements, batch_size=16)
+    assert found["eager_image_j"] == pytest.approx(0.25)
+    assert math.isnan(found["compiled_image_j"])
 
 
 def test_causes_need_no_torch() -> None:

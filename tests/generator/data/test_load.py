@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
-import random
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, telling, write
 
 from bench.errors import AtlasError
 from bench.records.record import Measurement, Status, Variant
-from generator.data import load as loading
-from generator.data.columns import Texts
-from generator.data.load import Results, load, slugify
-from generator.data.pooling import short_name
+from generator.data import selection
+from generator.data.load import Results, load
+from generator.data.names import short_name, slugify
 from generator.data.registry import COLUMNS
-from generator.data.rows import comparisons, grouped, version_order
+from generator.data.selection import comparisons, version_order
 
 
 def loaded(tmp_path: Path, *records: object) -> Results:
@@ -27,7 +23,7 @@ def loaded(tmp_path: Path, *records: object) -> Results:
 
 
 def devices(results: Results) -> list[str]:
-    return [row["device"] for row in results.rows]
+    return [row["device"] for row in results.by_label]
 
 
 # ── Published rows ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -35,8 +31,10 @@ def devices(results: Results) -> list[str]:
 
 def test_published_rows_keep_their_digits() -> None:
     results = load(PUBLISHED)
-    assert (len(results.rows), results.records) == (136, 136)
-    row = grouped(results.rows, "device", "model", "batch_size", "torch")["a100", "detr", 1, "2.0.1"][0]
+    assert (len(results.by_label), results.records) == (136, 136)
+    key = ("a100", "detr", 1, "2.0.1")
+    names = ("device", "model", "batch_size", "torch")
+    row = next(row for row in results.by_label if tuple(row[name] for name in names) == key)
     assert (row["eager_ms"], row["compiled_ms"]) == (34.619, 19.040)
     assert row["change"] == pytest.approx(19.040 / 34.619 - 1)
     assert row["speedup"] == pytest.approx(34.619 / 19.040)
@@ -44,19 +42,10 @@ def test_published_rows_keep_their_digits() -> None:
 
 
 def test_out_of_memory_is_a_row_with_status_and_reason() -> None:
-    failed = [row for row in load(PUBLISHED).rows if row["status"] != "pass"]
+    failed = [row for row in load(PUBLISHED).by_label if row["status"] != "pass"]
     assert len(failed) == 4
     assert {(row["status"], row["eager_ms"]) for row in failed} == {("eager_oom", None)}
     assert all("OOM" in row["reason"] for row in failed)
-
-
-def test_rows_that_agree_in_all_columns_have_one_number_however_many_values_there_are() -> None:
-    dice = random.Random(5)
-    rows = [tuple(str(dice.randrange(90)) for _ in range(12)) for _ in range(300)] * 2  # 90¹² is beyond 64 bits
-    sizes = [dice.choice((1.0, math.nan)) for _ in range(300)] * 2
-    numbers = loading._numbers((Texts.of(column) for column in zip(*rows, strict=True)), [np.array(sizes)])
-    told = [(*row, None if math.isnan(size) else size) for row, size in zip(rows, sizes, strict=True)]
-    assert len(set(zip(told, numbers.tolist(), strict=True))) == len(set(told)) == numbers.max() + 1
 
 
 # ── The table ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -64,7 +53,7 @@ def test_rows_that_agree_in_all_columns_have_one_number_however_many_values_ther
 
 def test_columns_are_those_declared(tmp_path: Path) -> None:
     for results in (load(PUBLISHED), loaded(tmp_path, measured())):
-        for row in results.rows:
+        for row in results.by_label:
             assert list(row) == ["row", *COLUMNS]
             for name, column in COLUMNS.items():
                 assert type(row[name]) is column.type or (row[name] is None and column.type is not str), name
@@ -72,12 +61,12 @@ def test_columns_are_those_declared(tmp_path: Path) -> None:
 
 def test_no_records_are_an_empty_table(tmp_path: Path) -> None:
     results = load(tmp_path)
-    assert (results.rows, results.records, results.problems, results.runs) == ([], 0, (), ())
+    assert (results.by_label, results.records, results.problems, results.runs) == ([], 0, (), ())
 
 
 def test_processes_are_pooled_with_an_interval_over_them(tmp_path: Path) -> None:
     results = loaded(tmp_path, *(measured(process=process) for process in range(3)))
-    (row,) = results.rows
+    (row,) = results.by_label
     assert (row["processes"], row["attempts"], results.records) == (3, 3, 3)
     assert row["eager_samples"] == 3 * 40 * 2
     assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
@@ -90,14 +79,14 @@ def test_processes_are_pooled_with_an_interval_over_them(tmp_path: Path) -> None
 
 def test_a_process_that_failed_marks_its_cell_and_hides_no_figure(tmp_path: Path) -> None:
     crash = measured(process=1, status=Status.CRASH, reason="exit code -11")
-    (row,) = loaded(tmp_path, measured(), crash).rows
+    (row,) = loaded(tmp_path, measured(), crash).by_label
     assert (row["status"], row["reason"]) == ("crash", "exit code -11")
     assert (row["attempts"], row["processes"]) == (2, 1)
     assert row["eager_ms"] == pytest.approx(10, rel=0.02)
 
 
 def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
-    (row,) = loaded(tmp_path, *(measured(process=p, figures=telling(seed=p), batch_size=2) for p in range(3))).rows
+    (row,) = loaded(tmp_path, *(measured(process=p, figures=telling(seed=p), batch_size=2) for p in range(3))).by_label
     assert row["eager_host_bound"] == pytest.approx(0.5, abs=0.01)
     assert row["eager_flop_s"] == pytest.approx(3.51e12, rel=0.01)
     assert row["eager_matmul_share"] == pytest.approx(0.0585, rel=0.01)
@@ -111,7 +100,7 @@ def test_all_that_a_gpu_tells_is_a_column(tmp_path: Path) -> None:
 
 
 def test_what_was_not_measured_is_unknown(tmp_path: Path) -> None:
-    (row,) = loaded(tmp_path, measured()).rows
+    (row,) = loaded(tmp_path, measured()).by_label
     for name in ("eager_host_bound", "eager_flop_s", "eager_image_j", "clock_mhz", "batch_size_recompiles"):
         assert row[name] is None, name
     assert (row["causes"], row["throttle_reasons"]) == ("", "")
@@ -119,7 +108,7 @@ def test_what_was_not_measured_is_unknown(tmp_path: Path) -> None:
 
 def test_a_gpu_is_the_same_device_on_every_host(tmp_path: Path) -> None:
     records = [measured(run=f"{cores}", batch_size=cores, environment={"cores": cores}) for cores in (8, 16)]
-    assert {row["device"] for row in loaded(tmp_path, *records, measured()).rows} == {"h200"}
+    assert {row["device"] for row in loaded(tmp_path, *records, measured()).by_label} == {"h200"}
 
 
 def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
@@ -128,7 +117,7 @@ def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
         for mode in ("reduce-overhead", "max-autotune", "default")
         for torch in ("2.13.0+cu130", "2.9.1", "2.10.0.dev")
     ]
-    rows = loaded(tmp_path, *records).rows
+    rows = loaded(tmp_path, *records).by_label
     assert [row["torch"] for row in rows[::3]] == ["2.9.1", "2.10.0.dev", "2.13.0+cu130"]
     assert [row["compile_mode"] for row in rows[:3]] == ["default", "reduce-overhead", "max-autotune"]
     assert version_order("nightly") < version_order("2.0.1")
@@ -136,7 +125,7 @@ def test_versions_and_modes_have_their_own_order(tmp_path: Path) -> None:
 
 def test_compiled_out_of_memory_keeps_the_eager_latency(tmp_path: Path) -> None:
     eager_only = Measurement(eager=Variant(rounds_ms=rounds(10.0)))
-    (row,) = loaded(tmp_path, measured(status=Status.OOM, reason="CUDA out of memory", figures=eager_only)).rows
+    (row,) = loaded(tmp_path, measured(status=Status.OOM, reason="CUDA out of memory", figures=eager_only)).by_label
     assert row["eager_ms"] == pytest.approx(10, rel=0.02)
     assert (row["compiled_ms"], row["speedup"]) == (None, None)
 
@@ -144,8 +133,8 @@ def test_compiled_out_of_memory_keeps_the_eager_latency(tmp_path: Path) -> None:
 def test_wrong_results_are_shown_and_never_compared(tmp_path: Path) -> None:
     wrong = measured(status=Status.FAIL_ACCURACY, figures=measurement(), model="BeiT", checkpoint="microsoft/beit")
     results = loaded(tmp_path, measured(), wrong)
-    assert None not in {row["change"] for row in results.rows}
-    assert [row["model"] for row in comparisons(results.rows)] == ["vit"]
+    assert None not in {row["change"] for row in results.by_label}
+    assert comparisons(results.table)["model"].tolist() == ["vit"]
 
 
 def test_the_newest_run_of_each_cell_is_shown(tmp_path: Path) -> None:
@@ -156,8 +145,8 @@ def test_the_newest_run_of_each_cell_is_shown(tmp_path: Path) -> None:
         measured(run="b-older", day=1, batch_size=4),
         measured(run="c-other-version", day=1, torch="2.12.0"),
     )
-    assert len(results.rows) == 4
-    shown = {(row["run"], row["batch_size"]) for row in results.newest_rows}
+    assert len(results.by_label) == 4
+    shown = {(row["run"], row["batch_size"]) for row in selection.records(results.newest)}
     assert shown == {("a-newer", 1), ("b-older", 4), ("c-other-version", 1)}
 
 
@@ -165,7 +154,7 @@ def test_a_measured_run_does_not_hide_published_rows(tmp_path: Path) -> None:
     (tmp_path / "published.jsonl").write_bytes(PUBLISHED.read_bytes())
     records = [measured(device_name="NVIDIA A100", torch="2.0.1", weights="pretrained", input_size=None)]
     results = load(write(tmp_path, records))
-    assert len(results.newest_rows) == 137
+    assert len(selection.records(results.newest)) == 137
 
 
 def test_order_does_not_depend_on_files_and_puts_accelerators_first(tmp_path: Path) -> None:
@@ -224,7 +213,7 @@ def test_distinct_devices_never_share_a_page(tmp_path: Path) -> None:
 def test_a_newcomer_does_not_take_over_an_address(tmp_path: Path) -> None:
     first = loaded(tmp_path, measured(device_name="Foo+", run="z", day=1))
     both = loaded(tmp_path, measured(device_name="Foo-", run="a", day=2))
-    ((older,), _) = (grouped(both.rows, "device_name")[name,] for name in ("Foo+", "Foo-"))
+    (older,), _ = ([row for row in both.by_label if row["device_name"] == name] for name in ("Foo+", "Foo-"))
     assert [older["device"]] == devices(first) == ["foo"]
 
 
@@ -234,7 +223,7 @@ def test_the_same_device_under_two_brands_is_one(tmp_path: Path) -> None:
 
 
 def test_two_checkpoints_of_one_label_are_told_apart(tmp_path: Path) -> None:
-    rows = loaded(tmp_path, measured(), measured(checkpoint="me/vit-tiny")).rows
+    rows = loaded(tmp_path, measured(), measured(checkpoint="me/vit-tiny")).by_label
     assert {row["model_label"] for row in rows} == {"ViT (google/vit-base-patch16-224)", "ViT (me/vit-tiny)"}
     assert len({row["model"] for row in rows}) == 2
 
@@ -300,7 +289,7 @@ def test_a_file_that_grows_is_read_again(tmp_path: Path) -> None:
 
 
 def test_rows_are_plain_values(tmp_path: Path) -> None:
-    (row,) = loaded(tmp_path, measured(status=Status.CRASH, reason="exit code -11")).rows
+    (row,) = loaded(tmp_path, measured(status=Status.CRASH, reason="exit code -11")).by_label
     assert row["row"] == 0
     assert (row["eager_ms"], row["threads"], row["graphs"], row["processes"]) == (None, None, None, 0)
     assert (type(row["batch_size"]), type(row["newest"]), row["measured_at"].isoformat()) == (

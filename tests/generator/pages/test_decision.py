@@ -12,7 +12,7 @@ import pytest
 from atlas_data import ON_CPU, measured, mixed
 
 from bench.records.record import Status
-from bench.statistics import statistics
+from bench.statistics import verdicts
 from generator.data.load import Results, load
 from generator.languages.language import load_language
 from generator.pages import decision
@@ -78,7 +78,7 @@ def test_the_table_has_a_line_for_every_row(results: Results) -> None:
 def test_the_script_tells_differences_from_noise_as_tables_and_charts_do() -> None:
     script = (SCRIPTS / "recommend.js").read_text(encoding="utf-8")
     ratios = {name: float(value) for name, value in re.findall(r"const (NOISE|SAME) = ([\d.]+)", script)}
-    assert ratios == {"NOISE": 1 + statistics.NOISE, "SAME": 1 + statistics.SAME}
+    assert ratios == {"NOISE": 1 + verdicts.NOISE, "SAME": 1 + verdicts.SAME}
 
 
 def test_the_scripts_stay_small() -> None:

@@ -22,9 +22,9 @@ def atlas(tmp_path: Path) -> Atlas:
 @pytest.mark.parametrize(
     "expression",
     [
-        "atlas.results.shown.figures.speedup.tofile(path)",
-        "atlas.results.shown.figures['speedup'].dump(path)",
-        "atlas.results.shown.texts.run.codes.tofile(path)",
+        "atlas.results.table.speedup.to_csv(path)",
+        "atlas.results.table['speedup'].to_pickle(path)",
+        "atlas.results.shown.rounds.eager.flat.tofile(path)",
         "atlas.language.catalog.write_text(path)",
         "atlas.language.locale.parse('de')",
         "atlas.__class__.__mro__",

@@ -17,6 +17,7 @@ from conftest import LANGUAGES, PREFIXES, ROOT, BuiltSite, in_project, small_pro
 from html_page import HtmlPage, read
 
 from generator.data.load import load
+from generator.data.selection import records
 from generator.languages.language import load_language
 
 Pages = dict[str, dict[str, HtmlPage]]
@@ -49,7 +50,7 @@ def test_every_language_has_the_same_pages(pages: Pages) -> None:
 def test_there_is_a_page_for_each_authored_page_and_for_each_device_and_model(pages: Pages) -> None:
     authored = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     addresses = {f"{uri}/".removesuffix("index/") for uri in authored if not uri.endswith("each")}
-    rows = load().newest_rows
+    rows = records(load().newest)
     addresses |= {f"{kind}s/{row[kind]}/" for kind in ("device", "model") for row in rows}
     assert pages["en"].keys() == addresses
 

@@ -83,7 +83,7 @@ def test_few_models_are_listed_one_by_one(tmp_path: Path, docs: Path) -> None:
     results = archive(tmp_path, 3)
     found = edition(results, docs)
     assert not Atlas(results, found.language).families
-    models = {f"models/{row['model']}.md" for row in results.rows}
+    models = {f"models/{row['model']}.md" for row in results.by_label}
     ((_, listed),) = found.navigation(NAV[:1])[0].items()
     assert listed[0] == "models/index.md"
     assert set(listed[1:]) == models
@@ -177,7 +177,7 @@ def test_the_whole_of_timm_is_a_site_in_four_languages(timm: Path, tmp_path: Pat
     done = in_project(project, "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site"))
     assert done.returncode == 0, done.stdout + done.stderr
     site = tmp_path / "site"
-    models = {row["model_label"] for row in load(timm).rows}  # measured in several sizes, some of them
+    models = {row["model_label"] for row in load(timm).by_label}  # measured in several sizes, some of them
     assert len(models) == 1129
     for prefix in ("", *LANGUAGES[1:]):
         assert len(list((site / prefix / "models").glob("*/index.html"))) > len(models)

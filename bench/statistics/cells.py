@@ -1,0 +1,294 @@
+"""Every figure of a cell from what its processes measured: latency, speedup, break-even, memory, efficiency.
+
+Takes `Processes` and how many of them each cell has; works in arrays of shape (cells, processes), so that thousands of
+cells take little longer than one. A single cell is the case of one row: `Cells.of`, or `latency`, `speedup`,
+`saving_ms` and `break_even_calls`, which return an `Estimate`. What was not measured is nan, and so is what follows.
+
+    python -c "from bench.statistics.cells import Cells; help(Cells)"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.records.record import PHASES, Measurement, Variant
+from bench.statistics.intervals import Estimate, Interval, over_processes
+from bench.statistics.processes import PARTS, PERCENTILE_FLOORS, READINGS, VARIANTS, Processes, VariantName
+from bench.statistics.ragged import CONFIDENCE, Array, Indices
+from bench.statistics.verdicts import VERDICT_CONFIDENCE, Verdict, judge, verdicts
+
+
+class Cells:
+    """Cells with equally many processes. `at` has the number of each process, shape (cells, processes)."""
+
+    def __init__(self, processes: Processes, at: Indices, batch_sizes: Array) -> None:
+        self.processes, self.at, self.batch_sizes = processes, at, batch_sizes
+
+    @classmethod
+    def of(cls, measurements: Sequence[Measurement], batch_size: float = np.nan) -> Cells:
+        """Build one cell from the measurements of its processes. Without its batch size, nothing is known per image."""
+        known = measurements or [Measurement(eager=Variant())]
+        return cls(Processes.of(known), np.arange(len(known))[None, :], np.array([batch_size]))
+
+    def __getitem__(self, name: str) -> Array:
+        """A figure of every process, shape (cells, processes)."""
+        found: Array = self.processes.figures[name][self.at]
+        return found
+
+    @np.errstate(all="ignore")
+    def figures(self) -> dict[str, Array]:
+        """Return every column of numbers, each of shape (cells,)."""
+        value, low, high = self.speedup()
+        found = {"speedup": value, "speedup_low": low, "speedup_high": high}
+        found |= {"change": 1 / value - 1, "change_low": 1 / high - 1, "change_high": 1 / low - 1}
+        for variant in VARIANTS:
+            found |= self._variant(variant)
+        gigabytes = [found[f"{variant}_peak_memory_gb"] for variant in VARIANTS]
+        compared = self.processes.comparable[self.at].all(axis=1) & (gigabytes[0] != 0)
+        found["memory_change"] = np.where(compared, gigabytes[1] / gigabytes[0] - 1, np.nan)
+        names = {"graphs": "graphs", "graph_breaks": "breaks", "cudagraph_skips": "cudagraph_skips"}
+        names |= {name: name for name in ("recompiles", "batch_size_recompiles", "max_relative_error")}
+        found |= {name: self.most(own) for name, own in names.items()}
+        return found | self._compilation() | self._phases() | self._efficiency() | self._telemetry()
+
+    def verdicts(self) -> NDArray[Any]:
+        """Return whether compiled is faster than eager, as far as a 99.5% interval of the speedup can tell."""
+        return verdicts(*self.speedup(VERDICT_CONFIDENCE)[1:])
+
+    # ── Latency and speedup ─────────────────────────────────────────────────────────────────────────────────────────
+
+    @np.errstate(all="ignore")
+    def latency(self, variant: VariantName) -> Interval:
+        """Return the geometric mean of the processes' medians in ms; where nothing was timed, the published figure."""
+        medians, rounds = self[f"{variant}_latency"], self.processes.lists[f"{variant}_rounds"]
+        value, low, high = over_processes(medians, rounds, self.at, log=True)
+        return np.where(np.isnan(value), self.middle(f"{variant}_published_ms"), value), low, high
+
+    def speedup(self, confidence: float = CONFIDENCE) -> Interval:
+        """Return eager ÷ compiled: each process gives the median of its paired rounds."""
+        return self._paired("speedup", np.divide, log=True, confidence=confidence)
+
+    @cached_property
+    def saving(self) -> Interval:
+        """What one compiled call saves in ms: eager − compiled, paired by round. Negative where compiled is slower."""
+        return self._paired("saving", np.subtract, log=False)
+
+    @np.errstate(all="ignore")
+    def _paired(self, name: str, combine: Any, *, log: bool, confidence: float = CONFIDENCE) -> Interval:
+        """Combine the pairs of rounds; where there are none, the published figures. nan where batches differ."""
+        lists = self.processes.lists[name]
+        value, low, high = over_processes(self[name], lists, self.at, log=log, confidence=confidence)
+        comparable = self.processes.comparable[self.at]
+        eager, compiled = (
+            _middle(np.where(comparable, self[f"{variant}_published_ms"], np.nan)) for variant in VARIANTS
+        )
+        return np.where(np.isnan(value), combine(eager, compiled), value), low, high
+
+    def _variant(self, variant: VariantName) -> dict[str, Array]:
+        value, low, high = self.latency(variant)
+        own = self.middle(f"{variant}_batch_size")
+        images = np.where(np.isnan(own), self.batch_sizes, own)
+        # A row shows one batch size, and a latency of another would be taken for one of it. Images a second fit any.
+        of_row = (images == self.batch_sizes) | np.isnan(self.batch_sizes)
+        printed, samples = self.middle(f"{variant}_published_images_s"), self[f"{variant}_samples"].sum(axis=1)
+        percentiles = {f"p{each}_ms": self.middle(f"{variant}_p{each}_ms") for each in PERCENTILE_FLOORS}
+        latencies = {"ms": value, "low_ms": low, "high_ms": high, **percentiles}
+        return {
+            **{f"{variant}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
+            f"{variant}_images_s": np.where(np.isnan(printed), images / value * 1e3, printed),
+            f"{variant}_samples": np.where(samples > 0, samples, np.nan),
+            f"{variant}_peak_memory_gb": self.most(f"{variant}_peak_memory_gb"),
+            f"{variant}_peak_reserved_gb": self.most(f"{variant}_peak_reserved_gb"),
+            f"{variant}_minor_faults_per_call": self.middle(f"{variant}_minor_faults_per_call"),
+            f"{variant}_device_ms": self.middle(f"{variant}_device_ms"),
+        }
+
+    # ── Compiling ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @np.errstate(all="ignore")
+    def break_even(self, cache: str) -> Interval:
+        """Return the calls after which compiling has paid back its time to ready, with a ``cold`` or ``warm`` cache.
+
+        inf means never: compiled isn't faster. nan means that no process measured the cost. An interval that ends in
+        inf holds a saving of nothing.
+        """
+        value, low, high = self.saving
+        cost_ms = np.where(np.isnan(value), np.nan, np.maximum(self.middle(f"{cache}_s") * 1e3, 0.0))
+        return _calls(cost_ms, value), _calls(cost_ms, high), _calls(cost_ms, low)
+
+    def _compilation(self) -> dict[str, Array]:
+        found: dict[str, Array] = {}
+        for cache, column in (("cold", "break_even_calls"), ("warm", "break_even_warm_calls")):
+            found[f"compile_{cache}_s"] = self.middle(f"{cache}_s")
+            found |= zip((column, f"{column}_low", f"{column}_high"), self.break_even(cache), strict=True)
+        return found
+
+    def _phases(self) -> dict[str, Array]:
+        """Return the phases of compiling with an empty cache."""
+        is_cold = ~np.isnan(self["cold_s"])
+        return {f"{name}_s": _middle(np.where(is_cold, self[f"{name}_s"], np.nan)) for name in PHASES}
+
+    # ── Efficiency ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def work(self) -> dict[str, Array]:
+        """What a call does: the same in all processes, counted in one of them."""
+        first = np.argmax(~np.isnan(self["flop"]), axis=1)[:, None]
+        return {name: np.take_along_axis(self[name], first, axis=1)[:, 0] for name in PARTS["work"]}
+
+    @cached_property
+    def peaks(self) -> dict[str, Array]:
+        """The best that any process reached: nobody can reach more by accident."""
+        best = {name: np.fmin if name == "page_fault_s" else np.fmax for name in PARTS["peaks"]}
+        return {name: choose.reduce(self[name], axis=1) for name, choose in best.items()}
+
+    @cached_property
+    @np.errstate(all="ignore")
+    def computing_s(self) -> Array:
+        """The least time of the arithmetic of a call: at the speed of the measured product, convolutions at the speed
+        of one in TF32 where only they may use it."""
+        work, peaks = self.work, self.peaks
+        convolved = np.where(np.isnan(peaks["convolution_flop_s"]), 0.0, np.nan_to_num(work["convolution_flop"]))
+        apart = np.where(convolved > 0, convolved / peaks["convolution_flop_s"], 0.0)
+        found: Array = (work["flop"] - convolved) / peaks["matmul_flop_s"] + apart
+        return found
+
+    @np.errstate(all="ignore")
+    def memory_bound(self) -> Array:
+        """Return the share of eager's least time that goes to operations which only move data, at the speed of the
+        measured copy."""
+        streaming_s = self.work["streamed_bytes"] / self.peaks["copy_bytes_s"]
+        found: Array = streaming_s / (streaming_s + self.computing_s)
+        return found
+
+    @np.errstate(all="ignore")
+    def peak_share(self, variant: VariantName) -> Array:
+        """Return the least time of the arithmetic as a share of a call. Above 1 where an algorithm needs fewer
+        operations than counted."""
+        found: Array = self.computing_s / self.middle(f"{variant}_latency") * 1e3
+        return found
+
+    @np.errstate(all="ignore")
+    def host_bound(self, variant: VariantName) -> Array:
+        """Return the share of a call that the device waits for the host: 1 − device time ÷ latency."""
+        return _middle(np.maximum(1 - self[f"{variant}_device_ms"] / self[f"{variant}_latency"], 0.0))
+
+    def host_ms(self, variant: VariantName) -> Array:
+        """Return what a call takes beyond the time that the device is busy."""
+        return _middle(np.maximum(self[f"{variant}_latency"] - self[f"{variant}_device_ms"], 0.0))
+
+    def _efficiency(self) -> dict[str, Array]:
+        work, peaks = self.work, self.peaks
+        found = {name: work[name] for name in ("flop", "traffic_bytes")}
+        found |= {name: peaks[name] for name in ("matmul_flop_s", "copy_bytes_s")}
+        for variant, moved in zip(VARIANTS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
+            latency_ms = self.middle(f"{variant}_latency")
+            bytes_moved = np.where(work[moved] > 0, work[moved], np.nan)
+            found |= {
+                f"{variant}_host_bound": self.host_bound(variant),
+                f"{variant}_flop_s": work["flop"] / latency_ms * 1e3,
+                f"{variant}_matmul_share": self.peak_share(variant),
+                f"{variant}_copy_share": bytes_moved / latency_ms * 1e3 / peaks["copy_bytes_s"],
+                f"{variant}_image_j": self.middle(f"{variant}_energy_j")
+                / np.where(self.batch_sizes > 0, self.batch_sizes, np.nan),
+            }
+        return found
+
+    def _telemetry(self) -> dict[str, Array]:
+        cells, size = self.at.shape
+        sizes = np.full(cells, size)
+        readings = {name: self.processes.lists[name].take(self.at.ravel()).merged(sizes) for name in READINGS}
+        hottest = np.full(cells, np.nan)
+        for where, lists in readings["temperature_c"].by_length():
+            hottest[where] = lists.max(axis=1)
+        found = {"clock_mhz": readings["clock_mhz"].medians(), "power_w": readings["power_w"].medians()}
+        for name in ("repeated_rounds", "throttled_rounds"):
+            counts = self[name]
+            found[name] = np.where(np.isnan(counts).all(axis=1), np.nan, np.nansum(counts, axis=1))
+        return {**found, "temperature_c": hottest}
+
+    # ── Over processes ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def middle(self, name: str) -> Array:
+        """Return the median of a figure over the processes that know it."""
+        return _middle(self[name])
+
+    def most(self, name: str) -> Array:
+        """Return the largest value of a figure."""
+        found: Array = np.fmax.reduce(self[name], axis=1)
+        return found
+
+
+def by_size(processes: Processes, sizes: Indices, batch_sizes: Array) -> Iterator[tuple[Indices, Cells]]:
+    """Yield the positions of the cells with equally many processes, and these cells; those without any are left out.
+
+    The processes follow each other cell by cell; `sizes` and `batch_sizes` have the shape (cells,).
+    """
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        where = np.flatnonzero(sizes == size)
+        yield where, Cells(processes, starts[where][:, None] + np.arange(size), batch_sizes[where])
+
+
+# ── One cell ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def latency(variants: Sequence[Variant]) -> Estimate:
+    """Return the latency of one variant in ms, pooled over its processes."""
+    return _only(Cells.of([Measurement(eager=each) for each in variants]).latency("eager"))
+
+
+def speedup(measurements: Sequence[Measurement], confidence: float = CONFIDENCE) -> Estimate:
+    """Return eager ÷ compiled of one cell."""
+    return _only(Cells.of(measurements).speedup(confidence))
+
+
+def saving_ms(measurements: Sequence[Measurement]) -> Estimate:
+    """Return what one compiled call of a cell saves."""
+    return _only(Cells.of(measurements).saving)
+
+
+def break_even_calls(measurements: Sequence[Measurement], *, warm: bool = False) -> Estimate:
+    """Return the calls after which compiling a cell has paid back: see `Cells.break_even`."""
+    return _only(Cells.of(measurements).break_even("warm" if warm else "cold"))
+
+
+def verdict(measurements: Sequence[Measurement]) -> Verdict:
+    """Return whether the compiled variant of a cell is faster than eager."""
+    return judge(speedup(measurements, VERDICT_CONFIDENCE))
+
+
+def process_latencies(variants: Sequence[Variant]) -> Array:
+    """Return the latency of each process in ms: its median, or what was published; shape (processes,) or shorter."""
+    processes = Processes.of([Measurement(eager=each) for each in variants]).figures
+    medians, published = processes["eager_latency"], processes["eager_published_ms"]
+    timed = np.array([bool(each.rounds_ms) for each in variants], dtype=bool)
+    return np.where(timed, medians, published)[timed | ~np.isnan(published)]
+
+
+def _only(interval: Interval) -> Estimate:
+    return Estimate(*(float(ends[0]) for ends in interval))
+
+
+def _calls(cost_ms: Array, saving_ms: Array) -> Array:
+    """Return the calls until `cost_ms` is paid: inf for never, nan where either is unknown."""
+    unknown = np.isnan(cost_ms) | np.isnan(saving_ms)
+    found: Array = np.where(unknown, np.nan, np.where(saving_ms > 0, cost_ms / saving_ms, np.inf))
+    return found
+
+
+def _middle(figures: Array) -> Array:
+    """Return the median of each row over what is known, nan where nothing is."""
+    n = (~np.isnan(figures)).sum(axis=1)
+    if not n.any():
+        return np.full(len(figures), np.nan)
+    ordered = np.sort(figures, axis=1)
+    rows = np.arange(len(figures))
+    last = np.maximum(n - 1, 0)
+    found: Array = (ordered[rows, last // 2] + ordered[rows, (last + 1) // 2]) / 2
+    return found

@@ -1,0 +1,129 @@
+"""What many processes measured, as arrays: one figure per process, and one list of rounds.
+
+Takes `Measurement`s, or the columns that a reader made of run files; returns `Processes`, from which
+`bench.statistics.cells` computes every statistic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Literal
+
+import numpy as np
+
+from bench.records.record import PHASES, Measurement, Telemetry, Variant
+from bench.statistics.ragged import Array, Indices, Ragged
+
+VariantName = Literal["eager", "compiled"]
+
+VARIANTS: tuple[VariantName, ...] = ("eager", "compiled")
+
+PERCENTILE_FLOORS = {90: 64, 99: 662}
+"""Samples of a process from which a percentile is given: fewer leave its upper 95% bound at the largest or beyond."""
+
+VARIANT_FIGURES = (
+    *("batch_size", "peak_memory_gb", "peak_reserved_gb", "minor_faults_per_call", "energy_j"),
+    *("published_mean_ms", "published_median_ms", "published_images_s"),
+)
+"""Numbers of a `Variant` that are read as they are; their names here have the variant before them."""
+
+PARTS: Mapping[str, Sequence[str]] = {
+    "compilation": ("cold_s", "warm_s"),
+    "work": ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop"),
+    "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
+    "graphs": ("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips"),
+    "accuracy": ("max_relative_error",),
+    "telemetry": ("repeated_rounds", "throttled_rounds"),
+}
+"""Numbers of the parts of a `Measurement` that are read as they are; of what is a list, its length."""
+
+COUNTED = frozenset({"breaks", "cudagraph_skips"})
+"""Those of `PARTS` that are lists."""
+
+READINGS = ("clock_mhz", "temperature_c", "power_w")
+"""Lists of `Telemetry`."""
+
+
+class Processes:
+    """Measurements of processes, numbered from 0. `figures` has arrays of shape (processes,), nan where unknown;
+    `lists` has a list for each process.
+
+    Takes the figures that `VARIANT_FIGURES`, `PARTS` and `PHASES` (with ``_s``) name, and ``has_compiled``; `calls`, by
+    variant the calls of each round in ms; `rounds`, by variant how many rounds each process has; and the lists
+    ``eager_device``, ``compiled_device`` and `READINGS`.
+    """
+
+    def __init__(
+        self,
+        figures: Mapping[str, Array],
+        calls: Mapping[VariantName, Ragged],
+        rounds: Mapping[VariantName, Indices],
+        lists: Mapping[str, Ragged],
+    ) -> None:
+        self.figures, self.lists = dict(figures), dict(lists)
+        for variant in VARIANTS:
+            self._add_variant(variant, calls[variant], rounds[variant])
+        eager, compiled = (self.figures[f"{variant}_batch_size"] for variant in VARIANTS)
+        alike = (eager == compiled) | (np.isnan(eager) & np.isnan(compiled))
+        self.comparable = (self.figures["has_compiled"] > 0) & alike
+        self._add_pairs()
+
+    @classmethod
+    def of(cls, measurements: Sequence[Measurement]) -> Processes:
+        """Build it from records that were read."""
+        figures = {"has_compiled": np.array([each.compiled is not None for each in measurements], np.float64)}
+        calls, rounds, lists = {}, {}, {}
+        for variant in VARIANTS:
+            values = [getattr(each, variant) for each in measurements]
+            figures |= {f"{variant}_{name}": _column(values, name) for name in VARIANT_FIGURES}
+            known = [each or Variant() for each in values]
+            calls[variant] = Ragged.of([calls for each in known for calls in each.rounds_ms])
+            rounds[variant] = np.array([len(each.rounds_ms) for each in known], np.int64)
+            lists[f"{variant}_device"] = Ragged.of([each.device_ms for each in known])
+        for part, names in PARTS.items():
+            values = [getattr(each, part) for each in measurements]
+            figures |= {name: _column(values, name) for name in names}
+        phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
+        figures |= {f"{name}_s": _array(each.get(name) for each in phases) for name in PHASES}
+        telemetry = [each.telemetry or Telemetry() for each in measurements]
+        lists |= {name: Ragged.of([getattr(each, name) for each in telemetry]) for name in READINGS}
+        return cls(figures, calls, rounds, lists)
+
+    def _add_variant(self, variant: VariantName, calls: Ragged, rounds: Indices) -> None:
+        samples = calls.merged(rounds)
+        medians = calls.medians()
+        alone = np.flatnonzero(np.repeat(rounds == 1, rounds))  # blocks of the protocol of 2023 are worth their mean
+        blocks = calls.take(alone)
+        medians[alone] = np.add.reduceat(blocks.flat, blocks.starts) / blocks.lengths
+        lists, figures = self.lists, self.figures
+        lists[f"{variant}_rounds"] = Ragged(medians, rounds)
+        figures[f"{variant}_latency"] = lists[f"{variant}_rounds"].medians()
+        figures[f"{variant}_device_ms"] = lists[f"{variant}_device"].medians()
+        figures[f"{variant}_samples"] = samples.lengths.astype(np.float64)
+        for percent, least in PERCENTILE_FLOORS.items():
+            figures[f"{variant}_p{percent}_ms"] = samples.percentiles(percent, least)
+        mean, median = figures[f"{variant}_published_mean_ms"], figures[f"{variant}_published_median_ms"]
+        figures[f"{variant}_published_ms"] = np.where(np.isnan(median), mean, median)
+
+    def _add_pairs(self) -> None:
+        """Combine the rounds of both variants: what slows the machine down for both cancels out."""
+        eager, compiled = (self.lists[f"{variant}_rounds"] for variant in VARIANTS)
+        common = np.where(self.comparable, np.minimum(eager.lengths, compiled.lengths), 0)
+        eager, compiled = eager.cut(common), compiled.cut(common)
+        with np.errstate(all="ignore"):
+            self.lists["speedup"] = Ragged(eager.flat / compiled.flat, common)
+        self.lists["saving"] = Ragged(eager.flat - compiled.flat, common)
+        for name in ("speedup", "saving"):
+            self.figures[name] = self.lists[name].medians()
+
+
+def _column(values: Iterable[Any], name: str) -> Array:
+    """Return an attribute of each value, nan where the attribute or the value is None."""
+    get = attrgetter(name)
+    found = (None if value is None else get(value) for value in values)
+    return _array(len(each) if isinstance(each, tuple) else each for each in found)
+
+
+def _array(values: Iterable[float | None]) -> Array:
+    return np.array([np.nan if value is None else value for value in values], np.float64)

@@ -1,0 +1,54 @@
+"""Names of devices and models: the words that people use, and slugs that are safe in addresses and as file names."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_NOISE = re.compile(r"\((?:R|TM|C)\)|\b(?:NVIDIA|Tesla|GeForce|CPU|Processor|\d+-Core)\b|[®™@]", re.IGNORECASE)
+
+# Names of pages that are there anyway, and names that Windows keeps for itself.
+_RESERVED = {"index", "each", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+_MAX_SLUG = 80
+
+
+def short_name(device_name: str) -> str:
+    """Return what people call a device: ``A100`` for "NVIDIA A100", ``T4`` for "Tesla T4", ``Intel Xeon 2.50 GHz`` for
+    "Intel(R) Xeon(R) Processor @ 2.50GHz". Only brands and filler go, so different products stay different."""
+    name = re.sub(r"(?<=\d)GHz", " GHz", _NOISE.sub(" ", device_name))
+    return " ".join(name.split()) or device_name.strip() or "?"
+
+
+def slugify(text: str) -> str:
+    """Return `text` in lower-case ASCII letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_MAX_SLUG].rstrip("-")
+
+
+def device_slug(device_type: str, device_name: str, cores: float | None) -> str:
+    """Return the slug of a device. The cores tell CPUs apart."""
+    if device_type != "cpu":
+        return slugify(device_name)
+    return slugify(f"cpu {device_name}{'' if cores is None else f' {cores:.0f} cores'}")
+
+
+def slugs(oldest_first: Iterable[tuple[Any, ...]], slug: Callable[..., str]) -> list[str]:
+    """Return one slug for each tuple, made from its values. Where several would share one, the oldest keeps it: links
+    stay valid."""
+    taken: dict[str, None] = {}
+    for values in oldest_first:
+        name = slug(*values)
+        if name in taken or name in _RESERVED or not name:
+            name = "-".join(filter(None, (name, hashlib.sha256(repr(values).encode()).hexdigest()[:8])))
+        taken[name] = None
+    return list(taken)
+
+
+def distinct_labels(models: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the label of each model, a pair of label and checkpoint, with its checkpoint where several checkpoints go
+    by one label."""
+    models = list(models)
+    shared = {label for label, count in Counter(label for label, _ in models).items() if count > 1}
+    return [f"{label} ({name})" if label in shared else label for label, name in models]

@@ -1,0 +1,397 @@
+"""The figures of thousands of cells at once are those that a plain computation gives for each one."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import NormalDist, fmean, median, stdev
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from atlas_data import measured, write
+from conftest import THOROUGH
+
+from bench.records.record import (
+    Compilation,
+    GraphBreak,
+    Graphs,
+    Measurement,
+    Peaks,
+    Record,
+    Status,
+    Variant,
+    Work,
+    worst,
+)
+from bench.records.run_file import append, read, run_files
+from generator.data import archive
+from generator.data import load as loading
+from generator.data.load import load
+from generator.data.selection import records
+
+VARIANTS = ("eager", "compiled")
+
+
+def some(chance: float, value: Any) -> Any:
+    return value if random.random() < chance else None
+
+
+def variant(latency_ms: float, rounds: int, calls: int) -> Variant:
+    """Any variant that a record may have: timed or published, with or without what a device tells."""
+    timed = tuple(
+        tuple(latency_ms * random.lognormvariate(0, 0.05) for _ in range(calls or random.randint(1, 4)))
+        for _ in range(rounds)
+    )
+    return Variant(
+        rounds_ms=timed,
+        published_mean_ms=some(0.5, latency_ms) if not timed else None,
+        published_median_ms=some(0.3, latency_ms * 0.99) if not timed else None,
+        published_images_s=some(0.1, 1e3 / latency_ms),
+        batch_size=some(0.1, 4),
+        device_ms=tuple(latency_ms * random.uniform(0.3, 1.1) for _ in range(random.choice((0, 0, 3)))),
+        peak_memory_gb=some(0.7, random.random()),
+        minor_faults_per_call=some(0.5, random.uniform(0, 1e5)),
+        energy_j=some(0.3, random.random()),
+    )
+
+
+def process(gain: float, rounds: int) -> Measurement:
+    skips = tuple("reason" for _ in range(random.choice((0, 0, 0, 1))))
+    breaks = tuple(GraphBreak(reason=f"break {n}") for n in range(random.choice((0, 0, 2))))
+    graphs = Graphs(graphs=1, breaks=breaks, recompiles=random.choice((0, 0, 1)), cudagraph_skips=skips)
+    work = Work(flop=1e9, traffic_bytes=some(0.8, 2e8), streamed_bytes=some(0.8, 1e8), convolution_flop=some(0.7, 6e8))
+    return Measurement(
+        eager=variant(10.0, rounds, random.choice((0, 1, 2))),
+        compiled=some(0.9, variant(10.0 * gain, max(rounds + random.choice((-1, 0, 0)), 0), 1)),
+        compilation=some(0.6, Compilation(cold_s=some(0.8, random.random()), warm_s=some(0.5, random.random()))),
+        graphs=some(0.8, graphs),
+        work=some(0.6, msgspec.structs.replace(work, compiled_traffic_bytes=some(0.7, random.uniform(5e7, 3e8)))),
+        peaks=some(
+            0.6,
+            Peaks(
+                matmul_flop_s=random.choice((1.2e11, 1e13)),
+                copy_bytes_s=3e11,
+                page_fault_s=some(0.5, 1e-6),
+                convolution_flop_s=some(0.4, 5e13),
+            ),
+        ),
+    )
+
+
+# ── One cell, in plain Python ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def middle(values: Iterable[float | None]) -> float:
+    known = [each for each in values if each is not None and not math.isnan(each)]
+    return median(known) if known else math.nan
+
+
+def medians(variant: Variant | None) -> list[float]:
+    """Those of its rounds; a single one is a block of the protocol of 2023, which takes its mean."""
+    rounds = variant.rounds_ms if variant else ()
+    return [fmean(rounds[0])] if len(rounds) == 1 else [median(calls) for calls in rounds]
+
+
+def interval(processes: Sequence[Sequence[float]], *, log: bool, confidence: float) -> tuple[float, float, float]:
+    import scipy.stats  # takes more than a second
+
+    if not processes:
+        return math.nan, math.nan, math.nan
+    if len(processes) == 1:
+        rounds, n = sorted(processes[0]), len(processes[0])
+        if 1 - 2.0 ** (1 - n) < confidence:
+            return median(rounds), math.nan, math.nan
+        reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
+        low, high = np.interp([n / 2 - reach, n / 2 + reach], np.arange(n) + 0.5, rounds)
+        return median(rounds), float(low), float(high)
+    scale = [math.log(median(each)) if log else median(each) for each in processes]
+    t = float(scipy.stats.t.ppf((1 + confidence) / 2, len(scale) - 1))
+    reach = t * stdev(scale) / math.sqrt(len(scale))
+    back: Callable[[float], float] = math.exp if log else float
+    return back(fmean(scale)), back(fmean(scale) - reach), back(fmean(scale) + reach)
+
+
+def pairs(cell: Sequence[Measurement]) -> list[list[tuple[float, float]]]:
+    comparable = [each for each in cell if each.compiled and each.compiled.batch_size == each.eager.batch_size]
+    found = [list(zip(medians(each.eager), medians(each.compiled), strict=False)) for each in comparable]
+    return [each for each in found if each]
+
+
+def published(cell: Sequence[Measurement]) -> tuple[float, float]:
+    comparable = [each for each in cell if each.compiled and each.compiled.batch_size == each.eager.batch_size]
+    eager, compiled = (middle(getattr(each, name).published_ms for each in comparable) for name in VARIANTS)
+    return eager, compiled
+
+
+def speedup(cell: Sequence[Measurement], confidence: float = 0.95) -> tuple[float, float, float]:
+    eager, compiled = published(cell)
+    ratios = [[one / other for one, other in each] for each in pairs(cell)]
+    return interval(ratios, log=True, confidence=confidence) if ratios else (eager / compiled, math.nan, math.nan)
+
+
+def saving(cell: Sequence[Measurement]) -> tuple[float, float, float]:
+    eager, compiled = published(cell)
+    saved = [[one - other for one, other in each] for each in pairs(cell)]
+    return interval(saved, log=False, confidence=0.95) if saved else (eager - compiled, math.nan, math.nan)
+
+
+def judged(low: float, high: float) -> str:
+    if math.isnan(low) or math.isnan(high):
+        return "unknown"
+    if low >= 1 / 1.01 and high <= 1.01:
+        return "same"
+    return "faster" if low > 1 else "slower" if high < 1 else "ambiguous"
+
+
+def latency(cell: Sequence[Measurement], name: str) -> float:
+    return middle(median(found) for each in cell if (found := medians(getattr(each, name))))
+
+
+def host(cell: Sequence[Measurement], name: str, waits: Callable[[float, float], float]) -> float:
+    variants = [one for each in cell if (one := getattr(each, name))]
+    both = [(median(medians(one)), median(one.device_ms)) for one in variants if one.rounds_ms and one.device_ms]
+    return middle(max(waits(wall, device), 0.0) for wall, device in both)
+
+
+def share(wall: float, device: float) -> float:
+    return 1 - device / wall
+
+
+def efficiency(cell: Sequence[Measurement]) -> dict[str, float]:
+    """What `causes` needs as well: the work of a call, and the best peaks."""
+    work = next((each.work for each in cell if each.work), None)
+    peaks = [each.peaks for each in cell if each.peaks]
+    known: dict[str, float] = {}
+    if work:
+        names = ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop")
+        known = {name: value for name in names if (value := getattr(work, name)) is not None}
+    if peaks:
+        known["copy"] = max(each.copy_bytes_s for each in peaks)
+        known["matmul"] = max(each.matmul_flop_s for each in peaks)
+        fault = [each.page_fault_s for each in peaks if each.page_fault_s is not None]
+        known |= {"fault": min(fault)} if fault else {}
+    if work and peaks:
+        tf32 = [each.convolution_flop_s for each in peaks if each.convolution_flop_s]
+        apart = known.get("convolution_flop", 0.0) if tf32 else 0.0
+        known["computing_s"] = (work.flop - apart) / known["matmul"] + (apart / max(tf32) if tf32 else 0.0)
+    return known
+
+
+def causes(cell: Sequence[Measurement]) -> list[tuple[str, float]]:
+    ratio, low, high = speedup(cell)
+    known = efficiency(cell)
+    gains: list[tuple[float, str, float]] = []
+    waiting = host(cell, "eager", share)
+    if waiting >= 0.2:
+        waits = [host(cell, name, lambda wall, device: wall - device) for name in VARIANTS]
+        gains.append((waits[0] - waits[1], "host_bound", waiting))
+    if {"traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "copy"} <= known.keys():
+        streaming_s = known["streamed_bytes"] / known["copy"]
+        less = known["traffic_bytes"] - known["compiled_traffic_bytes"]
+        if streaming_s >= 0.2 * (streaming_s + known["computing_s"]) and less >= 0.1 * known["traffic_bytes"]:
+            gains.append((less / known["copy"] * 1e3, "memory_bound", less / known["traffic_bytes"]))
+    faults = [middle(one.minor_faults_per_call for each in cell if (one := getattr(each, name))) for name in VARIANTS]
+    gains.append(((faults[0] - faults[1]) * known.get("fault", math.nan) * 1e3, "page_faults", faults[0] - faults[1]))
+    graphs = [each.graphs for each in cell if each.graphs]
+    obstacles: list[tuple[str, float]] = [
+        ("cudagraph_skips", max((len(each.cudagraph_skips) for each in graphs), default=0)),
+        ("graph_breaks", max((len(each.breaks) for each in graphs), default=0)),
+        ("recompiles", max((each.recompiles for each in graphs), default=0)),
+    ]
+    obstacles = [each for each in obstacles if each[1]]
+    at_the_peak = known.get("computing_s", math.nan) / latency(cell, "eager") * 1e3
+    obstacles += [("at_the_peak", at_the_peak)] if at_the_peak >= 0.7 else []
+    match judged(low, high):
+        case "faster":
+            counting = [each for each in gains if each[0] >= 0.05 * saving(cell)[0]]
+            return [(name, figure) for _, name, figure in sorted(counting, key=lambda gain: -gain[0])] + obstacles
+        case "slower" | "same":
+            waiting = host(cell, "compiled", share)
+            return obstacles + ([("host_bound", waiting)] if waiting >= 0.2 else []) + [("never_pays_back", ratio)]
+    return obstacles
+
+
+def calls(cost_s: float, saved_ms: float) -> float:
+    if math.isnan(cost_s) or math.isnan(saved_ms):
+        return math.nan
+    return cost_s * 1e3 / saved_ms if saved_ms > 0 else math.inf
+
+
+def percentile(variants: Sequence[Variant], percent: int, least: int) -> float:
+    samples = [[call for calls in each.rounds_ms for call in calls] for each in variants]
+    return middle(float(np.percentile(each, percent)) for each in samples if len(each) >= least)
+
+
+def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
+    """The columns of one cell with a batch of one image."""
+    found: dict[str, Any] = {
+        "processes": len(cell),
+        "causes": causes(cell),
+        "verdict": judged(*speedup(cell, 0.995)[1:]) if cell else "",
+    }
+    found |= zip(("speedup", "speedup_low", "speedup_high"), speedup(cell), strict=True)
+    value, low, high = saving(cell)
+    for cache, name in (("cold_s", "break_even_calls"), ("warm_s", "break_even_warm_calls")):
+        cost = middle(getattr(each.compilation, cache) for each in cell if each.compilation)
+        if math.isnan(value):
+            cost = math.nan
+        found |= {name: calls(cost, value), f"{name}_low": calls(cost, high), f"{name}_high": calls(cost, low)}
+    known = efficiency(cell)
+    for name, moved in zip(VARIANTS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
+        variants = [one for each in cell if (one := getattr(each, name))]
+        if middle([each.batch_size for each in variants if each.batch_size] or [1]) == 1:
+            timed = [medians(each) for each in variants if each.rounds_ms]
+            ms, ms_low, ms_high = interval(timed, log=True, confidence=0.95)
+            ms = middle(each.published_ms for each in variants) if math.isnan(ms) else ms
+            found |= {f"{name}_ms": ms, f"{name}_low_ms": ms_low, f"{name}_high_ms": ms_high}
+            found |= {f"{name}_p90_ms": percentile(variants, 90, 64), f"{name}_p99_ms": percentile(variants, 99, 662)}
+        samples = sum(len(calls) for each in variants for calls in each.rounds_ms)
+        found[f"{name}_samples"] = samples or math.nan
+        found[f"{name}_host_bound"] = host(cell, name, share)
+        found[f"{name}_matmul_share"] = known.get("computing_s", math.nan) / latency(cell, name) * 1e3
+        found[f"{name}_copy_share"] = (
+            known.get(moved, math.nan) / latency(cell, name) * 1e3 / known.get("copy", math.nan)
+        )
+        found[f"{name}_image_j"] = middle(each.energy_j for each in variants)
+    return found
+
+
+def same(row: dict[str, Any], expected: dict[str, Any]) -> None:
+    expected = dict(expected)
+    found = json.loads(row["causes"] or "[]")
+    assert [name for name, _ in found] == [name for name, _ in expected["causes"]]
+    assert [figure for _, figure in found] == pytest.approx([figure for _, figure in expected.pop("causes")])
+    assert row["verdict"] == expected.pop("verdict")
+    known = {name: math.nan if row[name] is None else row[name] for name in expected}
+    assert known == pytest.approx(expected, rel=1e-5, nan_ok=True)  # the quantiles of t have six digits
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_thousands_of_cells_at_once_have_the_figures_of_each(tmp_path: Path) -> None:
+    random.seed(7)
+    cells: dict[str, list[Measurement]] = {}
+    records: list[Record] = []
+    for number in range(400):
+        gain, rounds = random.choice((0.7, 0.99, 1.0, 1.3)), random.choice((0, 1, 5, 6, 7, 20, 70, 400))
+        checkpoint = f"c{number}"
+        cells[checkpoint] = [process(gain, rounds) for _ in range(random.choice((1, 2, 3, 5)))]
+        several = [
+            measured(run="r", process=at, figures=each, batch_size=1, checkpoint=checkpoint)
+            for at, each in enumerate(cells[checkpoint])
+        ]
+        random.shuffle(several)
+        records += several
+    append(tmp_path / "r.jsonl", records)
+    rows = load(tmp_path).by_label
+    assert len(rows) == len(cells)
+    for row in rows:
+        same(dict(row), expected_of(cells[row["checkpoint"]]))
+
+
+# ── The archive ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def newest_of(folder: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """What pages should show, by what tells cells apart, one record after the other."""
+    groups: dict[tuple[Any, ...], list[Record]] = {}
+    for path in run_files(folder):
+        for one in read(path):
+            groups.setdefault((path, one.run, one.cell, one.environment.device_name, one.environment.torch), []).append(
+                one
+            )
+    shown: dict[tuple[Any, ...], tuple[Any, dict[str, Any]]] = {}
+    for group in groups.values():
+        group.sort(key=lambda one: one.process)
+        standing = worst(group)
+        cell, on = standing.cell, standing.environment
+        cpu = (on.cores, on.threads) if cell.device == "cpu" else None
+        key = (cell.model, cell.checkpoint, cell.batch_size, cell.compile_mode, on.device_name, on.torch, cpu)
+        never = datetime.min.replace(tzinfo=UTC)
+        age = (max(one.measured_at or never for one in group), standing.run)
+        row = expected_of([one.measurement for one in group if one.measurement])
+        row |= {"run": standing.run, "status": standing.status.value, "reason": standing.reason or ""}
+        row |= {"attempts": len(group), "flags": " ".join(sorted({flag for one in group for flag in one.flags}))}
+        if key not in shown or shown[key][0] < age:
+            shown[key] = age, row
+    return {key: row for key, (_, row) in shown.items()}
+
+
+def some_records(dice: random.Random, run: str, night: int) -> list[Record]:
+    """One run: a few cells, some of whose processes have failed."""
+    records: list[Record] = []
+    for batch_size in dice.sample((1, 2, 3, 4), dice.randrange(1, 4)):
+        for at in range(dice.choice((1, 1, 2, 3))):
+            status = dice.choice((Status.PASS, Status.PASS, Status.UNSTABLE, Status.CRASH))
+            figures = process(dice.choice((0.7, 1.0)), 6) if status is not Status.CRASH else None
+            cpu: dict[str, Any] = {"device": "cpu", "environment": {"cores": dice.choice((2, 4)), "threads": 2}}
+            one = measured(
+                run=run,
+                process=at,
+                status=status,
+                day=night,
+                reason=None if status is Status.PASS else f"reason {dice.randrange(9)}",
+                figures=figures,
+                model="ViT",
+                checkpoint=dice.choice(("a", "b")),
+                batch_size=batch_size,
+                torch=dice.choice(("2.9.1", "2.13.0")),
+                **dice.choice(({}, cpu)),
+            )
+            flags = tuple(dice.sample(("doctor-load", "unsure"), dice.randrange(3)))
+            records.append(msgspec.structs.replace(one, flags=flags))
+    return list({(one.key, one.process): one for one in records}.values())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("strict", [10**9, -1])
+@pytest.mark.parametrize("seed", range(20 if THOROUGH else 2))
+def test_whatever_becomes_of_the_files_the_newest_rows_are_those_of_their_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strict: int, seed: int
+) -> None:
+    """Files appear, grow, change and go, and each time the table is that of a plain reading."""
+    for name, value in (("WORTH_KEEPING", 1), ("STRICT", strict), ("SETTLED_NS", -(10**12)), ("BATCH", 9_000)):
+        monkeypatch.setattr(archive, name, value)
+    monkeypatch.setattr(loading, "HISTORY", 0)
+    random.seed(seed)
+    dice = random.Random(seed)
+    folder = tmp_path / "records"
+    folder.mkdir()
+    for step in range(8):
+        for night in range(1, 4):
+            run = f"r{step}-{night}"
+            append(folder / f"{run}.jsonl", some_records(dice, run, dice.randrange(1, 28)))
+        for path in dice.sample(sorted(folder.iterdir()), 2):
+            lines = path.read_bytes().splitlines(keepends=True)
+            dice.choice((path.unlink, lambda: path.write_bytes(b"".join(lines[1:]))))()  # noqa: B023
+        expected = newest_of(folder)
+        found = [dict(row) for row in records(load(folder, tmp_path / "cache").newest)]
+        assert len(found) == len(expected)
+        on = {"H200": "NVIDIA H200"}
+        for row in found:
+            cpu = (row["cores"], row["threads"]) if row["device_type"] == "cpu" else None
+            label = row["model_label"].partition(" ")[0]
+            key = (
+                label,
+                row["checkpoint"],
+                row["batch_size"],
+                row["compile_mode"],
+                on[row["device_name"]],
+                row["torch"],
+                cpu,
+            )
+            one = {**expected[key]}
+            for name in ("run", "status", "reason", "flags"):
+                assert row[name] == one.pop(name), name
+            same(row, {name: value for name, value in one.items() if not name.endswith(("_image_j", "_ms"))})
+
+
+def test_statuses_and_flags_of_all_processes_count(tmp_path: Path) -> None:
+    noisy = msgspec.structs.replace(measured(process=2, status=Status.UNSTABLE), flags=("b", "a"), reason="noise")
+    (row,) = load(write(tmp_path, [measured(), measured(process=1), noisy])).by_label
+    assert (row["status"], row["flags"], row["reason"], row["attempts"]) == ("pass", "a b", "", 3)
