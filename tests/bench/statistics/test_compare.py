@@ -250,7 +250,7 @@ def test_the_status_tells_a_regression(runs: tuple[str, str], capsys: pytest.Cap
     ("arguments", "says"),
     [
         (["--threshold", "much"], "'much' is not a percentage"),
-        (["--variant", "both"], "arm 'both' is not known"),
+        (["--variant", "both"], "variant 'both' is not known"),
         (["--format", "xml"], "format 'xml' is not known"),
     ],
 )
