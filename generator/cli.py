@@ -193,7 +193,7 @@ def _words(row: Coverage) -> str:
 @click.argument("code")
 def add_language(code: str) -> None:
     """Add a language by its code, such as ko or pt-BR, and list what is left to do."""
-    from generator.site.new_language import add_language as add
+    from generator.commands.new_language import add_language as add
 
     for line in add(code):
         click.echo(line)
@@ -266,7 +266,7 @@ def stage(out: Path) -> None:
 @click.option("--out", type=_FOLDER, required=True, help="Folder to write into.")
 def pseudo(out: Path) -> None:
     """Build the finished site in two invented languages, to look at; never published."""
-    from generator.site.pseudo_site import build
+    from generator.commands.pseudo_site import build
 
     build(out)
     click.echo(f"wrote the site in English and in pseudo-locales into {out}")

@@ -73,7 +73,7 @@ LONG = (
     "bench/measuring/test_graphs.py",
     "generator/test_generator_cli.py",
     "generator/site/test_build_stamp.py",
-    "generator/site/test_new_language.py",
+    "generator/commands/test_new_language.py",
     "generator/site/test_stage.py",
 )
 """The longest files, which start first. Otherwise one process still runs them when the others have finished.

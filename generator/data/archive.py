@@ -77,7 +77,7 @@ def ask(results: Path, root: Path, question: Callable[[Database, Sequence[Path]]
             continue
         try:
             with contextlib.closing(database):
-                _update(database, seen, is_strict=size <= STRICT)
+                update(database, seen, is_strict=size <= STRICT)
                 return question(database, paths)
         except duckdb.Error:  # damaged, or the disk is full
             if kept is None:
@@ -172,8 +172,11 @@ def make_table(database: Database, name: str, types: Mapping[str, str], rows: Se
     database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {columns}", lists)
 
 
-def _update(database: Database, seen: Mapping[Path, tuple[int, int]], *, is_strict: bool) -> None:
-    """Read what is new, and forget what is gone. A file that was renamed or touched is not read again."""
+def update(database: Database, seen: Mapping[Path, tuple[int, int]], *, is_strict: bool) -> None:
+    """Read the run files that are new or changed, and forget those that are gone.
+
+    `seen` has the size and the time of each. A file that was renamed or touched is not read again.
+    """
     database.execute(_TABLES)
     known = {Path(path): (number, Stamp(*stamp)) for number, path, _, *stamp in database.table("files").fetchall()}
     new = [path for path in seen if path not in known or known[path][1][:2] != seen[path]]

@@ -30,7 +30,7 @@ from generator.data.selection import Row, records
 if TYPE_CHECKING:
     import pandas as pd
 
-    from generator.data.table import Table
+    from generator.data.table import ResultsTable
 
 HISTORY = 5_000
 """Rows up to which pages have those of former runs beside the newest. With more, they have of each cell the newest run,
@@ -42,7 +42,7 @@ class Results:
     """All that pages can show. `shown` holds every run's row of a cell up to `HISTORY` rows, beyond that the newest
     ones alone: so no page grows with the years."""
 
-    shown: Table
+    shown: ResultsTable
     walkthrough: Walkthrough | None = None  # the newest
     repeatability: Repeatability | None = None  # likewise
     faults: Faults | None = None  # likewise

@@ -55,20 +55,20 @@ Format = FigureFormat | TextFormat
 """How a cell of a table shows a value: `generator.figures.markup.Tables` has a method for each."""
 
 
-class Message(str):  # noqa: SLOT000  # has an attribute
+class HeadingText(str):  # noqa: SLOT000  # has an attribute
     """A text that is translated where it is shown. A heading that is none is a name, and stays as it is."""
 
     context = ""  # for gettext
 
 
-def N_(message: str) -> Message:  # noqa: N802  # the name that gettext's tools know
+def N_(message: str) -> HeadingText:  # noqa: N802  # the name that gettext's tools know
     """Mark a message for extraction."""
-    return Message(message)
+    return HeadingText(message)
 
 
-def N_p(context: str, message: str) -> Message:  # noqa: N802
+def N_p(context: str, message: str) -> HeadingText:  # noqa: N802
     """Mark a message of a context for extraction."""
-    marked = Message(message)
+    marked = HeadingText(message)
     marked.context = context
     return marked
 

@@ -1,6 +1,6 @@
 """The table of results: one row per cell and run, as pages show them.
 
-Takes the database of `generator.data.archive`; returns a `Table`. SQL finds the newest run of each cell, and
+Takes the database of `generator.data.archive`; returns a `ResultsTable`. SQL finds the newest run of each cell, and
 `bench.statistics` computes the figures of the rows that are shown, in arrays.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Table(NamedTuple):
+class ResultsTable(NamedTuple):
     """The rows that pages show, by column, and by variant the medians of the rounds of each row, in the order of time,
     one process after the other."""
 
@@ -45,7 +45,7 @@ class Table(NamedTuple):
     superseded: int = 0
 
 
-def read(database: Database, paths: Sequence[Path], history: int) -> Table:
+def read(database: Database, paths: Sequence[Path], history: int) -> ResultsTable:
     """Return the rows that pages show: all, or where there are more than `history`, those of the newest run of each
     cell and of the newest run with the other `malloc`.
 
@@ -61,7 +61,7 @@ def read(database: Database, paths: Sequence[Path], history: int) -> Table:
         )
     total, records = database.execute("SELECT count(*), sum(attempts)::BIGINT FROM cells").fetchall()[0]
     if not total:
-        return Table(_frame({}, {}, 0), {variant: Ragged.of(()) for variant in VARIANTS})
+        return ResultsTable(_frame({}, {}, 0), {variant: Ragged.of(()) for variant in VARIANTS})
     for name, describe in (("cell", _cell), ("environment", _environment), ("source", _source)):
         _add_columns(database, name, describe)
     database.execute(_AGED)
@@ -80,7 +80,7 @@ def read(database: Database, paths: Sequence[Path], history: int) -> Table:
     texts |= _reasons(database, len(order))
     rounds = {variant: processes.lists[f"{variant}_rounds"].merged(sizes) for variant in VARIANTS}
     runs = tuple(sorted(run for (run,) in database.execute("SELECT DISTINCT run FROM cells").fetchall()))
-    return Table(_frame({**described, **figures}, texts, len(order)), rounds, records, runs, total - len(order))
+    return ResultsTable(_frame({**described, **figures}, texts, len(order)), rounds, records, runs, total - len(order))
 
 
 # ── Cells ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ Link = Callable[[str, str], str | None]
 """Returns the address of a page from its kind (device, model) and slug, None for no link."""
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """One cell: its HTML, what it sorts by (None: by its text), and for a header cell its scope."""
 
     html: str
@@ -51,7 +51,7 @@ class Cell(NamedTuple):
 class Line:
     """One row of a table's body; its first cell is its header."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     doubtful: bool = False
 
 
@@ -60,7 +60,7 @@ class Table:
     """What the template shows."""
 
     caption: str
-    head: tuple[Cell, ...]
+    head: tuple[TableCell, ...]
     body: tuple[Line, ...]
     notes: tuple[str, ...] = ()
     sortable: bool = True
@@ -169,7 +169,7 @@ class Tables:
         """Return a table of any lines, at least one."""
         columns = [column(name) for name in lines.columns]
         head = tuple(
-            Cell(
+            TableCell(
                 escape(self.words.heading(each.name)),
                 scope="col",
                 classes="number" if each.alignment == "end" else "",
@@ -183,12 +183,15 @@ class Tables:
         """Return environments side by side, a property a row: there are few, with many properties."""
         rows = [self.results.by_label[label] for label in lines.index]
         heads = [self.words.facts([self.words.device(row), self.words.origin(row["origin"])]) for row in rows]
-        head = (Cell(escape(self.words.heading("property")), scope="col"), *(Cell(each, scope="col") for each in heads))
+        head = (
+            TableCell(escape(self.words.heading("property")), scope="col"),
+            *(TableCell(each, scope="col") for each in heads),
+        )
         body = (
             Line(
                 (
-                    Cell(escape(self.words.heading(str(name)))),
-                    *(Cell(self._property(str(name), value)) for value in plain(values)),
+                    TableCell(escape(self.words.heading(str(name)))),
+                    *(TableCell(self._property(str(name), value)) for value in plain(values)),
                 )
             )
             for name, values in lines.items()
@@ -212,7 +215,7 @@ class Tables:
             cells[0] = cells[0]._replace(html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
         return Line(tuple(cells), doubtful=doubtful)
 
-    def _cell(self, column: Column, value: Any, row: Row) -> Cell:
+    def _cell(self, column: Column, value: Any, row: Row) -> TableCell:
         if isinstance(value, tuple) and column.format == "text":
             return self._names(value)
         if value is None and column.alignment == "end" and column.format not in {"latency", "number"}:
@@ -220,7 +223,7 @@ class Tables:
         return self._formats[column.format](column.name, value, row)
 
     @cached_property
-    def _formats(self) -> Mapping[Format, Callable[[str, Any, Row], Cell]]:
+    def _formats(self) -> Mapping[Format, Callable[[str, Any, Row], TableCell]]:
         return {
             "number": self._coordinate_number,
             "count": self._count,
@@ -259,11 +262,11 @@ class Tables:
             "anomaly": self._anomaly,
         }
 
-    def _coordinate(self, name: str, _value: Any, row: Row) -> Cell:
-        return Cell(self._linked(name, row))
+    def _coordinate(self, name: str, _value: Any, row: Row) -> TableCell:
+        return TableCell(self._linked(name, row))
 
-    def _coordinate_number(self, name: str, value: int | None, row: Row) -> Cell:
-        return Cell(self._linked(name, row), "" if value is None else str(value), "number")
+    def _coordinate_number(self, name: str, value: int | None, row: Row) -> TableCell:
+        return TableCell(self._linked(name, row), "" if value is None else str(value), "number")
 
     def _linked(self, name: str, row: Row) -> str:
         text = self.words.coordinate(name, row)
@@ -274,18 +277,18 @@ class Tables:
         whole = Markup(' class="whole"') if "-" in label and len(label) <= NAME else ""
         return Markup('<a href="{}"{}>{}</a>').format(address, whole, text)
 
-    def _family(self, _name: str, slug: str, _row: Row) -> Cell:
-        return Cell(Markup('<a href="{}">{}</a>').format(self.link("family", slug), self.words.value(slug)))
+    def _family(self, _name: str, slug: str, _row: Row) -> TableCell:
+        return TableCell(Markup('<a href="{}">{}</a>').format(self.link("family", slug), self.words.value(slug)))
 
-    def _latency(self, name: str, value: float | None, row: Row) -> Cell:
+    def _latency(self, name: str, value: float | None, row: Row) -> TableCell:
         """Show a latency to the digit; in its place, or beside it, the status of a cell that did not pass."""
         marked = self._marked(row["status"])
         if value is None:
-            return Cell(marked, "", "number status") if marked else _UNKNOWN_NUMBER
+            return TableCell(marked, "", "number status") if marked else _UNKNOWN_NUMBER
         text = self._number(value, 3)
         if marked and name == "compiled_ms":
             text = Markup("{} {}").format(text, marked)
-        return Cell(text, repr(value), "number")
+        return TableCell(text, repr(value), "number")
 
     def _marked(self, status: str) -> str:
         if status == Status.PASS:
@@ -296,82 +299,82 @@ class Tables:
     def _number(self, value: float, digits: int | None = None) -> str:
         return self.words.value(self.words.language.number(value, digits))
 
-    def _count(self, _name: str, value: int, _row: Row) -> Cell:
-        return Cell(self._number(value), str(value), "number")
+    def _count(self, _name: str, value: int, _row: Row) -> TableCell:
+        return TableCell(self._number(value), str(value), "number")
 
-    def _seconds(self, _name: str, value: float, _row: Row) -> Cell:
-        return Cell(self._number(value, 1), repr(value), "number")
+    def _seconds(self, _name: str, value: float, _row: Row) -> TableCell:
+        return TableCell(self._number(value, 1), repr(value), "number")
 
-    def _phases(self, name: str, value: float, row: Row) -> Cell:
+    def _phases(self, name: str, value: float, row: Row) -> TableCell:
         """Show seconds, with those of each phase below them."""
         cell = self._seconds(name, value, row)
         named = zip(("TorchDynamo", "AOTAutograd", "Inductor"), (row[f"{each}_s"] for each in PHASES), strict=True)
         parts = [self.words.value(f"{phase} {self.words.language.number(each, 1)}") for phase, each in named if each]
         return cell._replace(html=_above(cell.html, self.words.lines(parts))) if parts else cell
 
-    def _ratio(self, _name: str, value: float, _row: Row) -> Cell:
-        return Cell(self.words.value(self.words.language.ratio(value)), _sort(value), "number")
+    def _ratio(self, _name: str, value: float, _row: Row) -> TableCell:
+        return TableCell(self.words.value(self.words.language.ratio(value)), _sort(value), "number")
 
-    def _interval(self, _name: str, low: float, row: Row) -> Cell:
+    def _interval(self, _name: str, low: float, row: Row) -> TableCell:
         number = self.words.language.number
-        return Cell(self.words.value(f"{number(low, 2)}–{number(row['speedup_high'], 2)}"), _sort(low), "number")
+        return TableCell(self.words.value(f"{number(low, 2)}–{number(row['speedup_high'], 2)}"), _sort(low), "number")
 
-    def _change(self, _name: str, value: float, _row: Row) -> Cell:
+    def _change(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show a change without an interval."""
         return self._toned(value, direction(value))
 
-    def _judged_change(self, _name: str, value: float, row: Row) -> Cell:
+    def _judged_change(self, _name: str, value: float, row: Row) -> TableCell:
         low, high = (math.nan if row[end] is None else row[end] for end in ("change_low", "change_high"))
         return self._toned(value, direction(value, low, high))
 
-    def _toned(self, change: float, sign: int) -> Cell:
+    def _toned(self, change: float, sign: int) -> TableCell:
         tone = {-1: " better", 0: "", 1: " worse"}[sign]
-        return Cell(self._percent(change), _sort(change), f"number{tone}")
+        return TableCell(self._percent(change), _sort(change), f"number{tone}")
 
     def _percent(self, value: float) -> str:
         return self.words.value(self.words.percent(value))
 
-    def _best(self, name: str, label: int, _row: Row) -> Cell:
+    def _best(self, name: str, label: int, _row: Row) -> TableCell:
         """Show the largest gain, with the model or device and the batch size that have it."""
         best = self.results.by_label[label]
         names = (self.words.fact(name.removeprefix("best_"), best), self.words.fact("batch_size", best))
         html = _above(self._percent(best["change"]), self.words.facts(names))
-        return Cell(html, _sort(best["change"]), "number")
+        return TableCell(html, _sort(best["change"]), "number")
 
-    def _names(self, values: Sequence[Any]) -> Cell:
+    def _names(self, values: Sequence[Any]) -> TableCell:
         texts = [each if isinstance(each, str) else self.words.language.number(each) for each in values]
-        return Cell(self.words.names(texts) if texts else UNKNOWN)
+        return TableCell(self.words.names(texts) if texts else UNKNOWN)
 
-    def _modes(self, _name: str, modes: tuple[str, ...], _row: Row) -> Cell:
+    def _modes(self, _name: str, modes: tuple[str, ...], _row: Row) -> TableCell:
         """Show modes below each other: a hyphen is no place to break a mode."""
-        return Cell(Markup("<br>").join(map(self.words.value, modes)), classes="modes")
+        return TableCell(Markup("<br>").join(map(self.words.value, modes)), classes="modes")
 
-    def _plain(self, _name: str, value: str, _row: Row) -> Cell:
-        return Cell(self.words.value(value) if value else UNKNOWN)
+    def _plain(self, _name: str, value: str, _row: Row) -> TableCell:
+        return TableCell(self.words.value(value) if value else UNKNOWN)
 
-    def _origins(self, _name: str, value: str | tuple[str, ...], _row: Row) -> Cell:
+    def _origins(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
         origins = (value,) if isinstance(value, str) else value
-        return Cell(Markup("<br>").join(map(self.words.origin, origins)))
+        return TableCell(Markup("<br>").join(map(self.words.origin, origins)))
 
-    def _calls(self, name: str, value: float, row: Row) -> Cell:
+    def _calls(self, name: str, value: float, row: Row) -> TableCell:
         """Show the calls that repay the compilation, with their interval: open at its end where it may never pay."""
         number, low, high = self.words.language.number, row[f"{name}_low"], row[f"{name}_high"]
         if math.isinf(value):
-            return Cell(escape(self.words.language.gettext("never")), repr(1e300), "number")
+            return TableCell(escape(self.words.language.gettext("never")), repr(1e300), "number")
         text = self._number(round(value))
         if low is not None and high is not None:
             reach = f"≥ {number(round(low))}" if math.isinf(high) else f"{number(round(low))}–{number(round(high))}"
             text = _above(text, self.words.value(reach))
-        return Cell(text, _sort(value), "number")
+        return TableCell(text, _sort(value), "number")
 
-    def _gigabytes(self, _name: str, value: float, _row: Row) -> Cell:
-        return Cell(self._number(value, 3), repr(value), "number")
+    def _gigabytes(self, _name: str, value: float, _row: Row) -> TableCell:
+        return TableCell(self._number(value, 3), repr(value), "number")
 
-    def _gflop(self, _name: str, value: float, row: Row) -> Cell:
+    def _gflop(self, _name: str, value: float, row: Row) -> TableCell:
         """Show the operations for one image, in GFLOP."""
         return self._three_digits(value, 1e9 * row["batch_size"])
 
-    def _tflop_s(self, name: str, value: float, row: Row) -> Cell:
+    def _tflop_s(self, name: str, value: float, row: Row) -> TableCell:
         """Show TFLOP/s, with the share of the peak below it."""
         cell, share = self._three_digits(value, 1e12), row[name.replace("_flop_s", "_matmul_share")]
         if share is None:
@@ -380,19 +383,19 @@ class Tables:
         below = self.words.say(message, share=self.words.language.percent(share, 0))
         return cell._replace(html=_above(cell.html, below))
 
-    def _share(self, _name: str, value: float, _row: Row) -> Cell:
-        return Cell(self.words.value(self.words.language.percent(value, 0)), _sort(value), "number")
+    def _share(self, _name: str, value: float, _row: Row) -> TableCell:
+        return TableCell(self.words.value(self.words.language.percent(value, 0)), _sort(value), "number")
 
-    def _figure(self, _name: str, value: float, _row: Row) -> Cell:
+    def _figure(self, _name: str, value: float, _row: Row) -> TableCell:
         return self._three_digits(value, 1.0)
 
-    def _three_digits(self, value: float, unit: float) -> Cell:
+    def _three_digits(self, value: float, unit: float) -> TableCell:
         """Show a figure in multiples of `unit`, with three significant digits."""
         size = value / unit
         digits = max(0, 2 - math.floor(math.log10(size))) if size > 0 else 0
-        return Cell(self._number(size, digits), repr(value), "number")
+        return TableCell(self._number(size, digits), repr(value), "number")
 
-    def _version(self, _name: str, label: int, _row: Row) -> Cell:
+    def _version(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the compiled latency with one version of torch, with the eager one below it."""
         row = self.results.by_label[label]
         compiled = self._number(row["compiled_ms"], 3)
@@ -400,9 +403,9 @@ class Tables:
             marked = Markup('<span class="doubt">{}</span> {}').format(DOUBT, compiled)
             compiled = Markup(self.words.language.isolate(marked))  # noqa: S704  # was markup before
         html = self._above_eager(compiled, self._number(row["eager_ms"], 3))
-        return Cell(html, repr(row["compiled_ms"]), "number")
+        return TableCell(html, repr(row["compiled_ms"]), "number")
 
-    def _version_change(self, name: str, changes: Mapping[str, float], row: Row) -> Cell:
+    def _version_change(self, name: str, changes: Mapping[str, float], row: Row) -> TableCell:
         """Show the change from the oldest to the newest version: compiled, and eager below it."""
         cell = self._change(name, changes["compiled"], row)
         return cell._replace(html=self._above_eager(cell.html, self._percent(changes["eager"])))
@@ -411,48 +414,52 @@ class Tables:
         below = self.words.say(self.words.language.gettext("eager %(figure)s"), figure=eager)
         return _above(compiled, below)
 
-    def _verdict(self, _name: str, verdict: str, _row: Row) -> Cell:
-        return Cell(escape(self.words.verdict(verdict)))
+    def _verdict(self, _name: str, verdict: str, _row: Row) -> TableCell:
+        return TableCell(escape(self.words.verdict(verdict)))
 
-    def _causes(self, _name: str, value: str, row: Row) -> Cell:
-        return Cell(causes.why(value, row["verdict"], self.words), classes="prose")
+    def _causes(self, _name: str, value: str, row: Row) -> TableCell:
+        return TableCell(causes.why(value, row["verdict"], self.words), classes="prose")
 
-    def _verbatim(self, _name: str, text: str, _row: Row) -> Cell:
+    def _verbatim(self, _name: str, text: str, _row: Row) -> TableCell:
         code = Markup('<code lang="en">{}</code>').format(text)
-        return Cell(code if text else UNKNOWN, classes="verbatim")
+        return TableCell(code if text else UNKNOWN, classes="verbatim")
 
-    def _task(self, _name: str, value: str, _row: Row) -> Cell:
-        return Cell(escape(self.words.task(value)))
+    def _task(self, _name: str, value: str, _row: Row) -> TableCell:
+        return TableCell(escape(self.words.task(value)))
 
-    def _device_type(self, _name: str, value: str, _row: Row) -> Cell:
-        return Cell(self.words.value(self.words.device_type(value)))
+    def _device_type(self, _name: str, value: str, _row: Row) -> TableCell:
+        return TableCell(self.words.value(self.words.device_type(value)))
 
-    def _code(self, _name: str, value: str | tuple[str, ...], _row: Row) -> Cell:
+    def _code(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
         texts = (value,) if isinstance(value, str) else value
-        return Cell(Markup("<br>").join(Markup("<code>{}</code>").format(text) for text in texts if text) or UNKNOWN)
+        return TableCell(
+            Markup("<br>").join(Markup("<code>{}</code>").format(text) for text in texts if text) or UNKNOWN
+        )
 
-    def _date(self, _name: str, label: int, _row: Row) -> Cell:
+    def _date(self, _name: str, label: int, _row: Row) -> TableCell:
         row = self.results.by_label[label]
         if row["measured_at"]:
-            return Cell(self.words.value(self.words.language.date(row["measured_at"])), row["measured_at"].isoformat())
-        return Cell(self.words.value(self.words.date(row["source_date"])), row["source_date"])
+            return TableCell(
+                self.words.value(self.words.language.date(row["measured_at"])), row["measured_at"].isoformat()
+            )
+        return TableCell(self.words.value(self.words.date(row["source_date"])), row["source_date"])
 
-    def _devices(self, _name: str, labels: tuple[int, ...], _row: Row) -> Cell:
+    def _devices(self, _name: str, labels: tuple[int, ...], _row: Row) -> TableCell:
         names = (self._linked("device", self.results.by_label[label]) for label in labels)
-        return Cell(Markup("<br>").join(names), str(len(labels)))
+        return TableCell(Markup("<br>").join(names), str(len(labels)))
 
-    def _run(self, _name: str, value: str, row: Row) -> Cell:
+    def _run(self, _name: str, value: str, row: Row) -> TableCell:
         name = Markup("<code>{}</code>").format(value)
         if not row["source_url"]:
-            return Cell(name)
+            return TableCell(name)
         link = Markup('<a href="{}" lang="en" dir="ltr">{}</a>').format(row["source_url"], row["source_title"])
-        return Cell(Markup("{}<br>{}").format(name, link))
+        return TableCell(Markup("{}<br>{}").format(name, link))
 
-    def _anomaly_kind(self, _name: str, position: int, _row: Row) -> Cell:
-        return Cell(escape(self.words.fault(self.results.problems[position])))
+    def _anomaly_kind(self, _name: str, position: int, _row: Row) -> TableCell:
+        return TableCell(escape(self.words.fault(self.results.problems[position])))
 
-    def _anomaly(self, _name: str, position: int, _row: Row) -> Cell:
-        return Cell(self.words.finding(self.results.problems[position], self.results.by_label), classes="prose")
+    def _anomaly(self, _name: str, position: int, _row: Row) -> TableCell:
+        return TableCell(self.words.finding(self.results.problems[position], self.results.by_label), classes="prose")
 
     def _property(self, name: str, value: Any) -> str:
         if value in {None, "", "{}", ()}:
@@ -499,4 +506,4 @@ def _sort(value: float) -> str:
     return repr(round(value, 6))
 
 
-_UNKNOWN_NUMBER = Cell(UNKNOWN, "", "number")
+_UNKNOWN_NUMBER = TableCell(UNKNOWN, "", "number")

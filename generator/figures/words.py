@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from bench.records.record import Status
 from generator.data.lint import Anomaly
-from generator.data.registry import VERSION, Message, column
+from generator.data.registry import VERSION, HeadingText, column
 from generator.data.selection import Row, Rows
 from generator.languages import typography
 from generator.languages.language import UNKNOWN, Language, Untranslated
@@ -199,7 +199,7 @@ class Words:
 
     def title(self, heading: str) -> str:
         """Return a heading of the registry of columns, translated unless it is a name."""
-        if not isinstance(heading, Message):
+        if not isinstance(heading, HeadingText):
             return self.phrase(heading)
         language, context = self.language, heading.context
         return self.phrase(language.pgettext(context, heading) if context else language.gettext(heading))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.records.build_times import BUILDS, EDITS, LOADS, OURS, START, BuildTimes, Figure
-from generator.figures.markup import Cell
+from generator.figures.markup import TableCell
 from generator.figures.words import Words
 from generator.pages import documents
 
@@ -38,14 +38,14 @@ def builds(build_times: BuildTimes, words: Words, figure: Figure) -> str:
     return documents.table(headlines[figure], head, lines, build_times, words)
 
 
-def _cells(build_times: BuildTimes, action: str, size: int, figure: Figure, words: Words) -> list[Cell]:
+def _cells(build_times: BuildTimes, action: str, size: int, figure: Figure, words: Words) -> list[TableCell]:
     cells = []
     for name in build_times.builders:
         cells.append(_figure(build_times, name, action, size, figure, words))
         if name != OURS:
             ratio = build_times.ratio(name, action, size, figure)
             text = "—" if ratio is None else words.value(words.language.ratio(ratio, 2 if ratio >= 0.01 else 3))
-            cells.append(Cell(text, None if ratio is None else repr(ratio), "number"))
+            cells.append(TableCell(text, None if ratio is None else repr(ratio), "number"))
     return cells
 
 
@@ -68,18 +68,18 @@ def loads(build_times: BuildTimes, words: Words) -> str:
     return documents.table(gettext("Reading the records"), head, lines, build_times, words)
 
 
-def _heads(size: int, action: str, words: Words) -> tuple[Cell, Cell]:
-    number = Cell(words.value(words.language.number(size)), str(size), "number")
-    return number, Cell(words.say(_action(action, words)))
+def _heads(size: int, action: str, words: Words) -> tuple[TableCell, TableCell]:
+    number = TableCell(words.value(words.language.number(size)), str(size), "number")
+    return number, TableCell(words.say(_action(action, words)))
 
 
-def _figure(build_times: BuildTimes, name: str, action: str, size: int, figure: Figure, words: Words) -> Cell:
+def _figure(build_times: BuildTimes, name: str, action: str, size: int, figure: Figure, words: Words) -> TableCell:
     if build_times.failed(name, action, size):
-        return Cell(words.say(words.language.gettext("failed")), None, "number")
+        return TableCell(words.say(words.language.gettext("failed")), None, "number")
     value = build_times.median(name, action, size, figure)
     if value is None:
-        return Cell("—", None, "number")
-    return Cell(words.value(words.language.number(value, 2)), repr(value), "number")
+        return TableCell("—", None, "number")
+    return TableCell(words.value(words.language.number(value, 2)), repr(value), "number")
 
 
 def _name(builder: str, words: Words) -> str:

@@ -12,7 +12,7 @@ from typing import Protocol
 from bench.records.build_times import BuildEnvironment
 from bench.records.record import Environment
 from generator.data.names import short_name
-from generator.figures.markup import Cell, Line, Table
+from generator.figures.markup import Line, Table, TableCell
 from generator.figures.words import Words
 
 
@@ -28,11 +28,13 @@ class Recorded(Protocol):
         """When it was recorded, in UTC."""
 
 
-def table(headline: str, head: Sequence[str], lines: Sequence[Sequence[Cell]], recorded: Recorded, words: Words) -> str:
+def table(
+    headline: str, head: Sequence[str], lines: Sequence[Sequence[TableCell]], recorded: Recorded, words: Words
+) -> str:
     """Return a table. A column is numeric if its first cell is."""
     numeric = [cell.classes == "number" for cell in lines[0]] if lines else [False] * len(head)
     cells = tuple(
-        Cell(words.say(text), scope="col", classes="number" if is_number else "")
+        TableCell(words.say(text), scope="col", classes="number" if is_number else "")
         for text, is_number in zip(head, numeric, strict=True)
     )
     caption = words.facts([words.say(headline), *facts(recorded, words)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Faults, Injected
-from generator.figures.markup import Cell
+from generator.figures.markup import TableCell
 from generator.figures.words import Words
 from generator.languages.language import Language
 from generator.pages import documents
@@ -23,15 +23,15 @@ def table(faults: Faults, words: Words) -> str:
     return documents.table(gettext("Faults that the tests inject"), head, lines, faults, words)
 
 
-def _line(group: Sequence[Injected], words: Words) -> tuple[Cell, ...]:
+def _line(group: Sequence[Injected], words: Words) -> tuple[TableCell, ...]:
     language = words.language
     where = words.names([words.phrase(places(language)[fault.place]) for fault in group])
     times = sum(fault.times for fault in group)
     return (
-        Cell(words.phrase(kinds(language)[group[0].kind])),
-        Cell(where),
-        Cell(words.phrase(outcomes(language)[group[0].outcome])),
-        Cell(words.value(language.number(times, 0)), str(times), "number"),
+        TableCell(words.phrase(kinds(language)[group[0].kind])),
+        TableCell(where),
+        TableCell(words.phrase(outcomes(language)[group[0].outcome])),
+        TableCell(words.value(language.number(times, 0)), str(times), "number"),
     )
 
 

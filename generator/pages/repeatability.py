@@ -7,7 +7,7 @@ import statistics
 from markupsafe import Markup
 
 from bench.records.repeatability import OURS, Repeatability
-from generator.figures.markup import Cell
+from generator.figures.markup import TableCell
 from generator.figures.words import Words
 from generator.pages import documents
 
@@ -24,22 +24,22 @@ def table(repeatability: Repeatability, words: Words) -> str:
     return documents.table(gettext("Ways of timing the same models"), head, lines, repeatability, words)
 
 
-def _line(repeatability: Repeatability, way: str, model: str, words: Words) -> tuple[Cell, ...]:
+def _line(repeatability: Repeatability, way: str, model: str, words: Words) -> tuple[TableCell, ...]:
     language, repeats = words.language, repeatability.of(way, model)
     if not repeats:
-        return (Cell(words.value(model)), _name(way, words), *[Cell("—", classes="number")] * 5)
+        return (TableCell(words.value(model)), _name(way, words), *[TableCell("—", classes="number")] * 5)
     eager, compiled = (
         statistics.median(getattr(repeat, f"{variant}_ms") for repeat in repeats) for variant in ("eager", "compiled")
     )
 
-    def figure(text: str, value: float) -> Cell:
-        return Cell(words.value(text), repr(value), "number")
+    def figure(text: str, value: float) -> TableCell:
+        return TableCell(words.value(text), repr(value), "number")
 
     pooled, spread, seconds = (
         statistic(way, model) for statistic in (repeatability.pooled, repeatability.spread, repeatability.seconds)
     )
     return (
-        Cell(words.value(model)),
+        TableCell(words.value(model)),
         _name(way, words),
         figure(language.ratio(pooled, 3), pooled),
         figure(language.percent(spread, 1), spread),
@@ -49,7 +49,7 @@ def _line(repeatability: Repeatability, way: str, model: str, words: Words) -> t
     )
 
 
-def _name(way: str, words: Words) -> Cell:
+def _name(way: str, words: Words) -> TableCell:
     gettext = words.language.gettext
     names = {
         OURS: gettext("the standard profile of this atlas"),
@@ -60,4 +60,4 @@ def _name(way: str, words: Words) -> Cell:
         "interleaved": gettext("our rounds in one process, both arms in turn"),
     }
     timer = Markup("<code>Timer.{}</code>").format(way)
-    return Cell(words.phrase(names[way]) if way in names else timer)
+    return TableCell(words.phrase(names[way]) if way in names else timer)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from generator.figures.markup import Cell, Line, Table
+from generator.figures.markup import Line, Table, TableCell
 from generator.figures.words import Words
 from generator.languages.catalogs import address_of
 from generator.languages.coverage import INTERFACE, VIEWS, Coverage, committed_coverage, next_up, percent, read_views
@@ -58,10 +58,10 @@ class _View:
             share = percent(rows)
             declared = gettext("yes") if rows[0].declared_complete else gettext("no")
             cells = (
-                Cell(_name(code)),
-                Cell(self.words.value(self.language.percent(share / 100, 0)), str(share), "number"),
+                TableCell(_name(code)),
+                TableCell(self.words.value(self.language.percent(share / 100, 0)), str(share), "number"),
                 *(self._number(sum(tally.words for tally in kind)) for kind in kinds),
-                Cell(escape(declared)),
+                TableCell(escape(declared)),
             )
             lines.append(Line(cells))
         return self._table(gettext("What is translated into each language"), head, lines, numbers=range(1, 5))
@@ -74,7 +74,7 @@ class _View:
             by_page.setdefault(row.page, []).append(row)
         head = (gettext("Page"), gettext("Words"), *map(_name, translated_languages()))
         lines = [
-            Line((Cell(self._page(page)), self._number(rows[0].total.words), *(self._left(row) for row in rows)))
+            Line((TableCell(self._page(page)), self._number(rows[0].total.words), *(self._left(row) for row in rows)))
             for page, rows in by_page.items()
         ]
         caption = gettext("Words of each page that appear in English")
@@ -109,11 +109,11 @@ class _View:
         shown = Markup("<code>{}</code>").format(address)
         return shown if "…" in address else Markup('<a href="..{}">{}</a>').format(address, shown)
 
-    def _left(self, row: Coverage) -> Cell:
+    def _left(self, row: Coverage) -> TableCell:
         return self._number(row.left.words)
 
-    def _number(self, n: int) -> Cell:
-        return Cell(self.words.value(self.language.number(n)), str(n), "number")
+    def _number(self, n: int) -> TableCell:
+        return TableCell(self.words.value(self.language.number(n)), str(n), "number")
 
     # ── Glossary ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -125,9 +125,9 @@ class _View:
         lines = [
             Line(
                 (
-                    Cell(_in("en", term.en)),
-                    *(Cell(self._term(term, code)) for code in translated_languages()),
-                    Cell(self._note(term), classes="prose"),
+                    TableCell(_in("en", term.en)),
+                    *(TableCell(self._term(term, code)) for code in translated_languages()),
+                    TableCell(self._note(term), classes="prose"),
                 )
             )
             for term in terms
@@ -157,7 +157,7 @@ class _View:
 
     def _table(self, caption: str, head: Sequence[str], lines: Sequence[Line], numbers: Sequence[int] = ()) -> str:
         columns = tuple(
-            Cell(escape(each), scope="col", classes="number" if index in numbers else "")
+            TableCell(escape(each), scope="col", classes="number" if index in numbers else "")
             for index, each in enumerate(head)
         )
         return Table(escape(caption), columns, tuple(lines)).html()

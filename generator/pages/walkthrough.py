@@ -10,7 +10,7 @@ from markupsafe import Markup
 from bench.records.walkthrough import ExplainedBreak, Score, Walkthrough
 from generator.figures.charts import linear_ticks, log_ticks
 from generator.figures.curves import Curve, Curves, CurvesChart
-from generator.figures.markup import Cell
+from generator.figures.markup import TableCell
 from generator.figures.words import Words
 from generator.pages import documents
 
@@ -60,7 +60,7 @@ def scores_table(walkthrough: Walkthrough, words: Words) -> str:
         *(gettext("MSE, eager"), gettext("MSE, compiled"), gettext("R², eager"), gettext("R², compiled")),
     )
     lines = [
-        (Cell(name), *(_figure(value, words) for value in (eager.mse, compiled.mse, eager.r2, compiled.r2)))
+        (TableCell(name), *(_figure(value, words) for value in (eager.mse, compiled.mse, eager.r2, compiled.r2)))
         for name, (eager, compiled) in zip(names, pairs, strict=True)
     ]
     return documents.table(
@@ -72,12 +72,12 @@ def _mean(scores: Sequence[Score]) -> Score:
     return Score(mse=mean(score.mse for score in scores), r2=mean(score.r2 for score in scores))
 
 
-def _code(text: str) -> Cell:
-    return Cell(Markup("<code>{}</code>").format(_one_line(text)))
+def _code(text: str) -> TableCell:
+    return TableCell(Markup("<code>{}</code>").format(_one_line(text)))
 
 
-def _verbatim(text: str) -> Cell:
-    return Cell(Markup('<span lang="en" dir="ltr">{}</span>').format(_one_line(text)), classes="prose")
+def _verbatim(text: str) -> TableCell:
+    return TableCell(Markup('<span lang="en" dir="ltr">{}</span>').format(_one_line(text)), classes="prose")
 
 
 def _one_line(text: str) -> str:
@@ -85,12 +85,12 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _count(value: int, words: Words) -> Cell:
-    return Cell(words.value(words.language.number(value)), str(value), "number")
+def _count(value: int, words: Words) -> TableCell:
+    return TableCell(words.value(words.language.number(value)), str(value), "number")
 
 
-def _figure(value: float, words: Words) -> Cell:
-    return Cell(words.value(words.language.number(value, 4)), repr(value), "number")
+def _figure(value: float, words: Words) -> TableCell:
+    return TableCell(words.value(words.language.number(value, 4)), repr(value), "number")
 
 
 # ── Chart ───────────────────────────────────────────────────────────────────────────────────────────────────────────

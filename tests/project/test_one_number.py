@@ -31,6 +31,7 @@ from bench.records.record import Peaks, Record
 from bench.running import resume, sweep
 from bench.running.executors import WorkerExit
 from bench.running.preflight import preflight
+from generator.data.load import load
 from generator.languages.language import load_language
 from generator.pages.pages import render
 
@@ -73,12 +74,6 @@ def test_the_stops_exist_and_are_few() -> None:
     files = [stop.file for stop in stops()]
     assert files[0] == "bench/measuring/rounds.py", "it begins where the clock is read"
     assert 8 <= len(set(files)) <= MOST_MODULES
-
-
-def loader() -> Any:
-    """The function that returns what pages can show."""
-    (stop,) = (stop for stop in stops() if stop.function == "load" and stop.file.startswith("generator/data/"))
-    return defined(stop)
 
 
 @contextmanager
@@ -143,7 +138,7 @@ def test_a_number_takes_this_way_into_an_arabic_table(tmp_path: Path) -> None:
 
     with returns() as seen:
         record = measure(tmp_path / "results")
-        results = loader()(tmp_path / "results", cache=tmp_path / "cache")
+        results = load(tmp_path / "results", cache=tmp_path / "cache")
         (page, *_) = render(arabic, results, docs)
         html = str(page.content)
 

@@ -12,8 +12,8 @@ from guide_figures import copy_of_guide
 
 from bench.errors import AtlasError
 from generator.checks.rendered_checks import check_site
+from generator.commands.new_language import add_language
 from generator.languages.language import catalog_path, listed
-from generator.site.new_language import add_language
 
 LIST = '# Languages.\nlanguages = ["en", "zh", "ja", "ar"]\n'
 
