@@ -65,11 +65,12 @@ class ProgressBar:
 
     def end(self) -> None:
         """Remove the bar."""
-        progress, self._progress, self._done = self._progress, None, None
+        progress, done, self._progress, self._done = self._progress, self._done, None, None
         for handler, before in self._streams:
             handler.setStream(before)
         self._streams.clear()
-        if progress:
+        if progress and done:
+            progress.update(progress.task_ids[0], completed=done.value)  # a short build ends between two looks
             progress.stop()
 
     def _follow(self, progress: Progress, done: Synchronized[int]) -> None:
