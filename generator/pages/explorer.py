@@ -16,6 +16,7 @@ from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
 from bench.statistics.verdicts import NOISE
 from generator.data.load import Results
+from generator.data.registry import COLUMNS
 from generator.data.selection import ORDERS, records
 from generator.figures import causes
 from generator.figures.markup import render
@@ -25,28 +26,11 @@ from generator.languages.language import Language
 from generator.pages.atlas import Atlas
 from generator.pages.downloads import json_values
 
-# ── Columns: what the script shows of the table, all of which it gets ───────────────────────────────────────────────
-
 FILTERS = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "torch", "status", "origin")
 """Columns that readers filter by."""
 
 COMPARED = ("device", "torch", "compile_mode")
 """Columns whose values readers compare in pairs."""
-
-SHOWN = (
-    *FILTERS,
-    *("eager_ms", "compiled_ms", "speedup", "break_even_calls", "change"),
-    *("compiled_images_s", "compile_cold_s", "compiled_peak_memory_gb", "compiled_matmul_share"),
-)
-"""Columns of the table."""
-
-OPENED = (
-    *("checkpoint", "weights", "dynamic", "input_size", "layout", "threads", "date", "verdict", "reason", "why"),
-    *("torch", "transformers", "python", "platform", "accelerator", "driver", "triton", "cores", "commit"),
-    *("memory_gb", "settings", "run", "contributor", "graphs", "graph_breaks", "recompiles"),
-    *("compile_warm_s", "break_even_warm_calls"),
-)
-"""Columns that an opened row shows under the headings of tables; `_details` names the others."""
 
 DIGITS = 7
 """Significant digits of a figure: as many as the published latencies have, and more than any measurement."""
@@ -253,20 +237,12 @@ def _in_order(column: str, values: Iterable[Any]) -> Iterable[Any]:
 
 
 def _headings(words: Words) -> dict[str, str]:
-    """Return the headings of the table. Here a column that tables show in pairs needs a name of its own."""
-    gettext = words.language.gettext
-    own = {
-        "status": gettext("Status"),
-        "compiled_images_s": gettext("Throughput (images/s)"),
-        "compile_cold_s": gettext("Compile time (s)"),
-        "compiled_peak_memory_gb": gettext("Peak memory (GB)"),
-        "compiled_matmul_share": gettext("Share of the peak"),
-    }
-    return {name: words.heading(name) for name in SHOWN if name not in own} | own
+    """Return the headings of the table, by column of the registry."""
+    return {column.name: words.title(column.explorer) for column in COLUMNS.values() if column.explorer}
 
 
 def _details(words: Words) -> dict[str, str]:
-    """Return the names of what an opened row shows besides its columns."""
+    """Return the names of what an opened row shows: its sections, and the columns of the registry."""
     gettext = words.language.gettext
     return {
         "figures": gettext("Figures with their intervals"),
@@ -274,21 +250,7 @@ def _details(words: Words) -> dict[str, str]:
         "environment": gettext("Environment"),
         "command": gettext("The command that reproduces it"),
         "source": gettext("Source"),
-        **{name: words.heading(name) for name in OPENED},
-        "eager_p90_ms": gettext("90th percentile, eager (ms)"),
-        "compiled_p90_ms": gettext("90th percentile, compiled (ms)"),
-        "eager_p99_ms": gettext("99th percentile, eager (ms)"),
-        "compiled_p99_ms": gettext("99th percentile, compiled (ms)"),
-        "dynamo_s": gettext("Compile time in TorchDynamo (s)"),
-        "aot_autograd_s": gettext("Compile time in AOTAutograd (s)"),
-        "inductor_s": gettext("Compile time in Inductor (s)"),
-        "eager_peak_memory_gb": gettext("Peak memory, eager (GB)"),
-        "compiled_peak_memory_gb": gettext("Peak memory, compiled (GB)"),
-        "cudagraph_skips": gettext("Skipped CUDA graphs"),
-        "eager_host_bound": gettext("Eager, share of waiting for the host"),
-        "compiled_host_bound": gettext("Compiled, share of waiting for the host"),
-        "eager_images_s": gettext("Throughput, eager (images/s)"),
-        "compiled_images_s": gettext("Throughput, compiled (images/s)"),
         "samples": gettext("Samples"),
-        "status": gettext("Status"),
+        **{name: words.heading(name) for name in ("date", "why")},
+        **{column.name: words.title(column.detail) for column in COLUMNS.values() if column.detail},
     }
