@@ -34,7 +34,6 @@ EXAMPLES = {
     "locales/ko/LC_MESSAGES/messages.po",
     "locales/page-views.csv",
     "tests/findings/",
-    "generator/data/registry.py",  # to be removed here when it exists
 }
 """Files that a recipe tells its reader to make, or that a command makes."""
 
