@@ -117,6 +117,8 @@ FROM_THE_RIGHT = re.compile(f"[{ARABIC}{RIGHT_TO_LEFT_MARK}]")
 """Matches a line that runs from the right: it has an Arabic letter or the right-to-left mark."""
 
 _WORD = re.compile(r" *[^ ]+| +")
+_SIGN_FIRST = re.compile(r" +[^\w ]")
+_AFTER_CJK = re.compile(r"[\u2e80-\uffef][\W\d_]*\Z")
 _RUN = re.compile(rf" *[^ ]+(?: +[^ {ARABIC}{RIGHT_TO_LEFT_MARK}][^ ]*)*| +")
 
 
@@ -128,7 +130,14 @@ def parts(line: str) -> list[str]:
     """
     if FROM_THE_RIGHT.search(line):
         return [f"{RIGHT_TO_LEFT_MARK}{run}" for run in _RUN.findall(line.removeprefix(RIGHT_TO_LEFT_MARK))]
-    return _WORD.findall(line)
+    words: list[str] = []
+    for word in _WORD.findall(line):
+        # A sign is set in the script of the letter before it, which decides on its kerning.
+        if _SIGN_FIRST.match(word) and _AFTER_CJK.search("".join(words)):
+            words[-1] += word
+        else:
+            words.append(word)
+    return words
 
 
 _EMBEDDED = re.compile(f"{LEFT_TO_RIGHT_MARK}(.*?){LEFT_TO_RIGHT_MARK}", re.DOTALL)
