@@ -74,7 +74,7 @@ class MachineState:
     """The state of this machine. Unknown values are None."""
 
     cores: int
-    quota_cores: float | None = None  # of which a container may use these
+    quota_cores: float | None = None  # that a container may use
     busy_cores: float | None = None  # used by others on average during the look
     stolen_share: float | None = None
     governors: frozenset[str] = frozenset()

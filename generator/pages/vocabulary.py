@@ -543,12 +543,6 @@ class _Functions:
         return str(Markup('<p class="no-records">{}</p>').format(text))
 
 
-@lru_cache(maxsize=512)
-def _cells(results: Results, labels: tuple[int, ...]) -> pd.DataFrame:
-    """Return the rows with these labels: taken once for all languages, since it takes longer than drawing a chart."""
-    return results.table.take([*labels])  # labels are positions
-
-
 def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(coordinate, str(getattr(value, "slug", value))) for coordinate, value in sorted(selection.items())]
 
