@@ -8,7 +8,7 @@ is then the speedup.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -232,10 +232,13 @@ class _Selection:
         """The rows in which eager and compiled can be compared."""
         return self._labelled(comparisons(self.cells))
 
+    @cached_property
+    def _by_label(self) -> Mapping[int, Row]:
+        return {row["row"]: row for row in self.rows}
+
     def _labelled(self, cells: pd.DataFrame) -> list[Row]:
         """Return the rows with the labels of these cells, in their order."""
-        by_label = {row["row"]: row for row in self.rows}
-        return [by_label[label] for label in cells.index]
+        return [self._by_label[label] for label in cells.index.tolist()]
 
     @cached_property
     def columns(self) -> list[str]:

@@ -34,9 +34,6 @@ ENVIRONMENT = (
 )
 """What the environment of a record consists of, in the order in which it is shown."""
 
-MALLOC_LATENCIES = ("eager_ms:default", "eager_ms:keep", "compiled_ms:default", "compiled_ms:keep")
-MALLOC_SPEEDUPS = ("speedup:default", "speedup:keep")
-
 
 # ── One line per row ────────────────────────────────────────────────────────────────────────────────────────────────
 
