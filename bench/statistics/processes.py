@@ -85,7 +85,7 @@ class Processes:
             values = [getattr(each, part) for each in measurements]
             figures |= {name: _column(values, name) for name in names}
         phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
-        figures |= {f"{name}_s": _array(each.get(name) for each in phases) for name in PHASES}
+        figures |= {f"{name}_s": _array([each.get(name) for each in phases]) for name in PHASES}
         telemetry = [each.telemetry or Telemetry() for each in measurements]
         lists |= {name: Ragged.of([getattr(each, name) for each in telemetry]) for name in READINGS}
         return cls(figures, calls, rounds, lists)
@@ -121,9 +121,9 @@ class Processes:
 def _column(values: Iterable[Any], name: str) -> Array:
     """Return an attribute of each value, nan where the attribute or the value is None."""
     get = attrgetter(name)
-    found = (None if value is None else get(value) for value in values)
-    return _array(len(each) if isinstance(each, tuple) else each for each in found)
+    found = [None if value is None else get(value) for value in values]
+    return _array([None if each is None else len(each) for each in found] if name in COUNTED else found)
 
 
-def _array(values: Iterable[float | None]) -> Array:
-    return np.array([np.nan if value is None else value for value in values], np.float64)
+def _array(values: Sequence[float | None]) -> Array:
+    return np.array(values, np.float64)  # nan for None

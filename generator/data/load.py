@@ -30,7 +30,6 @@ from generator.data.selection import Row, records
 if TYPE_CHECKING:
     import pandas as pd
 
-    from generator.data.table import ResultsTable
 
 HISTORY = 5_000
 """Rows up to which pages have those of former runs beside the newest. With more, they have of each cell the newest run,
@@ -39,44 +38,18 @@ and the newest with the other `malloc`."""
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that pages can show. `shown` holds every run's row of a cell up to `HISTORY` rows, beyond that the newest
-    ones alone: so no page grows with the years."""
+    """All that pages can show. `table` has every run's row of a cell up to `HISTORY` rows, beyond that the newest ones
+    alone: so no page grows with the years. Nobody changes it."""
 
-    shown: ResultsTable
+    table: pd.DataFrame  # the rows by `COLUMNS`, indexed by label; unknown text is empty, anything else missing
+    rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # by label, the medians of the rounds of each variant, in order
+    records: int  # that were read
+    runs: tuple[str, ...]  # all of them, sorted
+    superseded: int  # rows that are left out, since a newer run has their cell
     walkthrough: Walkthrough | None = None  # the newest
     repeatability: Repeatability | None = None  # likewise
     faults: Faults | None = None  # likewise
     build_times: BuildTimes | None = None  # likewise
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The rows by `COLUMNS`, indexed by label. Text that is unknown is empty, anything else missing. Nobody changes
-        it."""
-        return self.shown.cells
-
-    @property
-    def records(self) -> int:
-        """How many records were read."""
-        return self.shown.records
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """The names of all runs, sorted."""
-        return self.shown.runs
-
-    @property
-    def superseded(self) -> int:
-        """How many rows are left out, since a newer run has their cell."""
-        return self.shown.superseded
-
-    @cached_property
-    def rounds_ms(self) -> Sequence[Mapping[str, Sequence[float]]]:
-        """By label, for each variant of a measured row the median of each round, in the order of time, one process
-        after the other; empty for a row without."""
-        variants = {variant: lists.lists() for variant, lists in self.shown.rounds.items()}
-        return [
-            {variant: lists[row] for variant, lists in variants.items() if lists[row]} for row in range(len(self.table))
-        ]
 
     @cached_property
     def newest(self) -> pd.DataFrame:
@@ -113,13 +86,13 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
     """Read every run file below `results`: those that have changed since they are in the `cache`.
 
     Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
-    duplicate of another line of its run; and for a file that changes meanwhile. Of many records, the measurements in
-    files without rows that pages show are left unread: `python -m bench check` reads all of them.
+    duplicate of another line of its run; and for a file that changes meanwhile. In files without rows that pages show,
+    only what names the records is read: `python -m bench check` reads all of it.
     """
     from generator.data import archive, table  # DuckDB takes half a second, which an unchanged build need not wait
 
     return Results(
-        archive.ask(results, cache, partial(table.read, history=HISTORY)),
+        *archive.ask(results, cache, partial(table.read, history=HISTORY)),
         walkthrough=newest_walkthrough(results),
         repeatability=newest_repeatability(results),
         faults=newest_faults(results),

@@ -7,7 +7,7 @@ The index of a row is its label: it stays the same in every selection.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import pandas as pd
@@ -131,6 +131,7 @@ def mode_order(mode: str) -> tuple[int, str]:
     return (MODES.index(mode) if mode in MODES else len(MODES), mode)
 
 
+@cache
 def version_order(version: str) -> tuple[bool, Version | str]:
     """Return a sort key that orders versions, the oldest first: 2.9.1 before 2.13.0. What is no version comes first."""
     try:

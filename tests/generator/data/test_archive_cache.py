@@ -7,11 +7,10 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from archive import write_archive
 from atlas_data import KEEPING, ON_CPU, measured, write
@@ -24,36 +23,32 @@ from generator.data import load as loading
 from generator.data.load import Results, load
 
 
-@pytest.fixture(autouse=True, params=["strictly", "by DuckDB"])
-def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few records count as many, or as very many, and a file is settled as soon as it is written."""
-    if request.param == "by DuckDB":
-        monkeypatch.setattr(archive, "STRICT", 1)
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few records are kept like many."""
     monkeypatch.setattr(archive, "WORTH_KEEPING", 1)
     monkeypatch.setattr(archive, "BATCH", 100_000)
-    monkeypatch.setattr(archive, "SETTLED_NS", -(10**12))
 
 
 @pytest.fixture
 def files_read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files that are read because they are new; of many, those with rows that pages show are read once more."""
+    """The files whose records are read because they are new."""
     read: list[Path] = []
     insert = archive._insert
 
-    def noted(database: archive.Database, stamps: Any, *, is_strict: bool) -> None:
-        if is_strict == (archive.STRICT > 1):
-            read.extend(stamps)
-        insert(database, stamps, is_strict=is_strict)
+    def noted(database: archive.Database, batch: Mapping[str, archive.Stamp]) -> None:
+        read.extend(map(Path, batch))
+        insert(database, batch)
 
     monkeypatch.setattr(archive, "_insert", noted)
     return read
 
 
 def plain(records: Path) -> Results:
-    """Without any cache, and strictly."""
+    """Without any cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(archive, "WORTH_KEEPING", 10**12)
-        patch.setattr(archive, "STRICT", 10**12)
+        patch.setattr(archive, "_KNOWN", {})
         return load(records)
 
 
@@ -82,18 +77,6 @@ def test_a_new_record_reads_its_file_and_no_other(tmp_path: Path, files_read: li
     write(records, [measured(run=run.stem)])
     after = load(records, tmp_path / "cache")
     assert set(files_read) == {run}
-    same(after, plain(records))
-
-
-def test_a_file_that_was_touched_or_renamed_is_not_read_again(tmp_path: Path, files_read: list[Path]) -> None:
-    records = write_archive(tmp_path / "records", 100, models=1)
-    load(records, tmp_path / "cache")
-    files_read.clear()
-    first, second = sorted(records.iterdir())[:2]
-    os.utime(first, (1, 1))
-    second.rename(records / "z.jsonl")
-    after = load(records, tmp_path / "cache")
-    assert not files_read
     same(after, plain(records))
 
 
@@ -170,11 +153,10 @@ def test_another_program_makes_its_own(tmp_path: Path, monkeypatch: pytest.Monke
     load(records, tmp_path / "cache")
     files_read.clear()
     (old,) = (tmp_path / "cache").rglob("*.duckdb")
-    os.utime(old, (1, 1))
-    monkeypatch.setattr(archive, "version", lambda: "another")
+    monkeypatch.setattr(archive, "VERSION", "another")
     load(records, tmp_path / "cache")
     assert files_read
-    assert not old.exists(), "nobody has used it for a while"
+    assert not old.exists()
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -> None:
@@ -183,22 +165,17 @@ def test_a_cache_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) -
     assert load(records, tmp_path / "file").records == 20
 
 
-def test_a_database_that_another_process_uses_is_waited_for_and_done_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(archive, "WAIT_S", 0.1)
+def test_a_database_that_another_process_uses_is_done_without(tmp_path: Path) -> None:
     records = write_archive(tmp_path / "records", 100, models=1)
     first = load(records, tmp_path / "cache")
     (database,) = (tmp_path / "cache").rglob("*.duckdb")
     program = f"import duckdb, time; c = duckdb.connect({str(database)!r}); print('here', flush=True); time.sleep(60)"
-    other = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
-    assert other.stdout
-    other.stdout.readline()
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        other.stdout.readline()
+        same(load(records, tmp_path / "cache"), first)
+        other.kill()
     same(load(records, tmp_path / "cache"), first)
-    monkeypatch.setattr(archive, "WAIT_S", 60)
-    threading.Timer(0.5, other.kill).start()
-    same(load(records, tmp_path / "cache"), first)
-    other.wait()
     assert database.exists()
 
 
@@ -207,7 +184,7 @@ def test_a_load_that_is_killed_at_any_moment_spoils_nothing(tmp_path: Path) -> N
     records, cache = write_archive(tmp_path / "records", 400, models=1), tmp_path / "cache"
     program = (
         "from pathlib import Path; from generator.data import archive; from generator.data.load import load\n"
-        f"archive.WORTH_KEEPING = 1; archive.BATCH = 50_000; archive.STRICT = {archive.STRICT}\n"
+        f"archive.WORTH_KEEPING = 1; archive.BATCH = 50_000\n"
         f"print('here', flush=True); load(Path({str(records)!r}), Path({str(cache)!r}))"
     )
     whole = plain(records)
@@ -255,15 +232,16 @@ def test_a_file_that_changes_while_it_is_read_is_told_and_not_kept(
     records = write_archive(tmp_path / "records", 100, models=1)
     last = max(records.iterdir())
     sound = last.read_bytes()
-    numbered = archive._number_values
+    read = archive._read
 
-    def meanwhile(database: archive.Database) -> None:
+    def meanwhile(database: archive.Database, paths: Sequence[str]) -> Sequence[tuple[str, int, str]]:
+        new = read(database, paths)
         if last.read_bytes() == sound:
             change(last)
-        numbered(database)
+        return new
 
     with monkeypatch.context() as patch:
-        patch.setattr(archive, "_number_values", meanwhile)
+        patch.setattr(archive, "_read", meanwhile)
         patch.setattr(archive, "BATCH", 10**9)
         with pytest.raises(AtlasError, match="has changed while it was read") as raised:
             load(records, tmp_path / "cache")
@@ -297,12 +275,3 @@ def test_a_long_history_leaves_both_ways_of_freeing_memory(tmp_path: Path, monke
     results = load(tmp_path / "records", tmp_path / "cache")
     assert [(row["run"], row["newest"]) for row in results.by_label] == [("b", False), ("d", True)]
     assert results.superseded == 2
-
-
-def test_every_field_of_a_measurement_is_kept(tmp_path: Path) -> None:
-    """The types of DuckDB follow from those of a record."""
-    with duckdb.connect() as database:
-        database.execute(archive._TABLES)
-        columns = {name: kind for name, kind, *_ in database.execute("DESCRIBE processes").fetchall()}
-    for name in ("rounds_ms DOUBLE[][]", "phases_s MAP(VARCHAR, DOUBLE)", "throttle_reasons MAP(VARCHAR, BIGINT)"):
-        assert name in columns["measurement"]

@@ -76,7 +76,7 @@ def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
 def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     results = load(write(tmp_path, [measured()]))
     cells = results.table.assign(causes='[["graph_breaks", 2]]')
-    results = dataclasses.replace(results, shown=results.shown._replace(cells=cells))
+    results = dataclasses.replace(results, table=cells)
     why = {code: unpacked(results, code)[0]["why"] for code in LANGUAGES}
     assert "2" in why["en"]
     assert len(set(why.values())) == len(LANGUAGES)

@@ -24,7 +24,7 @@ def atlas(tmp_path: Path) -> Atlas:
     [
         "atlas.results.table.speedup.to_csv(path)",
         "atlas.results.table['speedup'].to_pickle(path)",
-        "atlas.results.shown.rounds.eager.flat.tofile(path)",
+        "atlas.results.table.speedup.array.tofile(path)",
         "atlas.language.catalog.write_text(path)",
         "atlas.language.locale.parse('de')",
         "atlas.__class__.__mro__",
