@@ -220,11 +220,12 @@ def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def _reasons(measured: Sequence[Measurement]) -> dict[str, str]:
     """Return why graphs ended, why CUDA graphs were left out, and why rounds were throttled, as JSON."""
     graphs = [each.graphs for each in measured if each.graphs]
+    breaks = [{"reason": found.reason, "location": found.location or ""} for each in graphs for found in each.breaks]
     throttled: Counter[str] = Counter()
     for each in measured:
         throttled.update(each.telemetry.throttle_reasons if each.telemetry else {})
     return {
-        "graph_break_reasons": _json_of(msgspec.to_builtins([found for each in graphs for found in each.breaks])),
+        "graph_break_reasons": _json_of(breaks),
         "cudagraph_skip_reasons": _json_of([found for each in graphs for found in each.cudagraph_skips]),
         "throttle_reasons": json.dumps(throttled, sort_keys=True) if throttled else "",
     }
