@@ -98,8 +98,8 @@ FOCUSED = """() => {
 """What has the focus: whether a line is around it, and whether it can be seen."""
 
 
-def walk(page: Page, steps: int) -> Iterator[dict[str, Any]]:
-    """What the tab key comes to, at most `steps` places."""
+def walk(page: Page, steps: int, settled_ms: int = 500) -> Iterator[dict[str, Any]]:
+    """What the tab key comes to, at most `steps` places. What is covered gets `settled_ms` to be seen."""
     for _ in range(steps):
         page.keyboard.press("Tab")
         if (focused := page.evaluate(FOCUSED)) is None:
@@ -108,7 +108,7 @@ def walk(page: Page, steps: int) -> Iterator[dict[str, Any]]:
             page.wait_for_function("() => document.querySelector('#__search').checked")  # it opens by its focus
             focused = page.evaluate(FOCUSED)
         if focused["covered"]:  # the theme moves its sidebars some frames after the page has scrolled
-            page.wait_for_timeout(500)
+            page.wait_for_timeout(settled_ms)
             focused = page.evaluate(FOCUSED)
         yield focused
 
@@ -172,7 +172,7 @@ def test_the_drawer_of_a_phone_by_keyboard(page: Page, hosted_site: str) -> None
     page.get_by_role("checkbox", name="Navigation").focus()
     page.keyboard.press("Space")
     expect(closed).to_be_visible()
-    names = [place["name"] for place in walk(page, 40)]
+    names = [place["name"] for place in walk(page, 40, settled_ms=0)]
     assert any("modes/" in name for name in names)
     assert any("md-nav__title" in name for name in names), "the way back to the first level"
 
