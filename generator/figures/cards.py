@@ -17,7 +17,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jieba
 import matplotlib as mpl
 import numpy as np
 import PIL
@@ -30,7 +29,7 @@ from generator.figures import fonts
 from generator.figures.canvas import check_glyphs
 from generator.figures.link_preview import CARD_SIZE
 from generator.languages import typography
-from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK
+from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK, chinese_words
 
 WIDTH, HEIGHT = CARD_SIZE
 
@@ -284,7 +283,7 @@ def _pieces(text: str, language: str) -> Iterator[str]:
         yield from re.findall(r"\S+\s*", text)
         return
     piece = ""
-    for word in jieba.cut(text) if language == "zh" else _JAPANESE.findall(text):
+    for word in chinese_words(text) if language == "zh" else _JAPANESE.findall(text):
         if piece and not _belongs(piece, word):
             yield piece
             piece = ""

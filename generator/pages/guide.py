@@ -12,15 +12,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from generator.data.load import Results, load
-from generator.data.selection import Row
 from generator.languages.language import Language, load_language, published_languages
-from generator.pages import atlas
 from generator.pages.pages import PageFile, emitted_by, pages_of
 from generator.pages.site_file import SiteFile
-from generator.pages.translators import NAMES as TRANSLATORS
+
+if TYPE_CHECKING:
+    from generator.data.load import Results
+    from generator.data.selection import Row
 
 Made = TypeVar("Made")
 
@@ -81,6 +81,8 @@ class Edition:
     def _crowded(self) -> list[str]:
         """Folders with so many devices or models that their index and the pages of their groups lead to them: a
         navigation stands on every page."""
+        from generator.pages import atlas
+
         folders = Counter(page.uri.partition("/")[0] for page in self.pages if page.item and page.uri.count("/") == 1)
         return [f"{folder}/" for folder, count in sorted(folders.items()) if count > atlas.FEW]
 
@@ -107,6 +109,8 @@ class Guide:
     def update(self) -> None:
         """Bring results and languages up to date with their files. Raises `AtlasError` where one can't be read."""
         self.settings = tuple(mark(self.root / each) for each in SETTINGS)
+        from generator.data.load import load
+
         folder = self.root / "bench" / "results"
         results = self._keep("results", (mark(folder),), lambda: _prepared(load(folder)))
         languages = tuple(self._language(code) for code in self._codes)
@@ -150,7 +154,9 @@ class Guide:
 
 
 def _prepared(results: Results) -> Results:
-    """Compute what every language shows, before there is a process for each."""
+    """Compute what every language shows, and import what they need, before there is a process for each."""
+    from generator.pages import atlas, vocabulary  # noqa: F401
+
     results.by_label, results.doubts  # noqa: B018  # cached
     atlas.prepare(results)
     return results
@@ -165,7 +171,9 @@ def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:
 
 def _kept(page: PageFile, known: PageFile | None) -> PageFile:
     """Return the known page if it was made from the same text. Pages about translations are made from all texts."""
-    about_translations = any(name in page.translated.template for name in TRANSLATORS)
+    from generator.pages import translators
+
+    about_translations = any(name in page.translated.template for name in translators.NAMES)
     return page if known is None or about_translations or known.translated != page.translated else known
 
 

@@ -28,7 +28,6 @@ from generator.languages.language import UNKNOWN, Language, Untranslated
 from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
 from generator.pages.sandbox import Sandbox
 from generator.pages.site_file import SiteFile
-from generator.pages.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     from generator.data.load import Results
@@ -55,6 +54,8 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
 def pages_of(language: Language, results: Results, docs: Path = DOCS) -> tuple[PageFile, ...]:
     """Return every page of one language. A page is rendered when its content is first read."""
     emitted: list[SiteFile] = []
+    from generator.pages.vocabulary import vocabulary
+
     return tuple(render_pages(language, vocabulary(results, language, emitted.append), docs, emitted))
 
 

@@ -26,8 +26,18 @@ SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")
 """The sources of a site, below the folder of the project."""
 
 LIBRARIES = (
-    *("babel", "brotli", "fonttools", "jieba", "jinja2", "markdown", "matplotlib", "mkdocs", "mkdocs-material"),
-    *("msgspec", "numpy", "pillow", "polib", "pygments", "pymdown-extensions", "uharfbuzz"),
+    *("babel", "brotli", "duckdb", "fonttools", "jieba", "jinja2", "markdown", "matplotlib", "mkdocs"),
+    *(
+        "mkdocs-material",
+        "msgspec",
+        "numpy",
+        "pandas",
+        "pillow",
+        "polib",
+        "pygments",
+        "pymdown-extensions",
+        "uharfbuzz",
+    ),
 )
 """Libraries whose version can change the site."""
 

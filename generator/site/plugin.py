@@ -13,7 +13,6 @@ Templates below ``docs/theme`` may use `language`, `languages`, `newest`, `prelo
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +23,6 @@ from typing import Literal
 from urllib.parse import urljoin, urlsplit
 
 import click
-import jieba
 import jinja2
 from markupsafe import Markup, escape
 from mkdocs.commands.build import build
@@ -42,7 +40,6 @@ from pathspec.gitignore import GitIgnoreSpec
 from bench.errors import AtlasError, unusable
 from generator.checks.rendered_checks import differences, outlines
 from generator.figures.link_preview import PageMetadata, card_uri, page_metadata
-from generator.figures.markup import framed, unbroken
 from generator.languages.language import SOURCE, published_languages
 from generator.languages.typography import plain
 from generator.pages.guide import Edition, Guide, guide_of
@@ -66,8 +63,6 @@ GARBAGE_THRESHOLD = 100_000
 
 _log = get_plugin_logger(PLUGIN)
 """Its warnings fail a strict build."""
-
-jieba.setLogLevel(logging.WARNING)
 
 
 class _Languages(config_options.ListOfItems):  # type: ignore[misc]  # mkdocs has no types
@@ -268,6 +263,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             for entry in _entries(page.toc):
                 name = Markup(plain(headings.get(entry.id, entry.title)))  # noqa: S704  # made by Markdown
                 entry.title = str(escape(name.striptags()))
+        from generator.figures.markup import framed, unbroken
+
         return unbroken(framed(html))
 
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:
@@ -345,7 +342,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         return page_metadata(page.file.src_uri, page.url, words, language, languages, self._root_url(config))
 
     def _card(self, page: Page, config: MkDocsConfig) -> File:
-        from generator.figures import cards  # noqa: PLC0415  # takes a second to load, and is not needed while serving
+        from generator.figures import cards  # takes a second to load, and is not needed while serving
 
         language, metadata = self._edition.language, self._metadata(page, config)
         rtl = language.direction == "rtl"

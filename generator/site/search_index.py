@@ -12,11 +12,11 @@ import re
 from functools import lru_cache
 from typing import Any
 
-import jieba
 import msgspec
 from material.plugins.search.plugin import SearchIndex as MaterialIndex
 
 from generator.languages.language import UNKNOWN
+from generator.languages.typography import chinese_words
 
 _CHOICES = re.compile(r"<select\b.*?</select>", re.DOTALL)
 _TABLE = re.compile(r'<table class="atlas".*?</table>', re.DOTALL)
@@ -76,7 +76,7 @@ _CHINESE = re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U000
 @lru_cache(maxsize=1 << 14)  # pages of one kind say much in the same words
 def _in_words(text: str) -> str:
     """Return the text with breaks between words and on both sides, as in Material's index."""
-    return _BREAK.join(("", *jieba.cut(text), ""))
+    return _BREAK.join(("", *chinese_words(text), ""))
 
 
 def searchable(html: str) -> str:

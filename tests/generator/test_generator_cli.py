@@ -59,6 +59,11 @@ def test_the_generator_needs_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
+def test_a_build_that_is_up_to_date_imports_nothing_that_reads_or_draws_tables() -> None:
+    code = "import sys, generator.site.plugin; print({'duckdb', 'pandas', 'matplotlib'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True) == "set()\n"
+
+
 def test_the_project_has_no_findings() -> None:
     done = run("check")
     assert (done.exit_code, done.stdout) == (0, "")
