@@ -8,6 +8,7 @@ a tenth of the time.
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import math
 import re
 from abc import ABC, abstractmethod
@@ -20,11 +21,7 @@ from string import ascii_lowercase
 from threading import RLock
 from typing import Any, Literal
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.ft2font import LoadFlags
-from matplotlib.path import Path as Shape
-from matplotlib.textpath import TextToPath
 
 from bench.errors import AtlasError
 from bench.statistics import verdicts
@@ -119,7 +116,7 @@ def _version() -> str:
     here = Path(__file__)
     modules = *(here.with_name(f"{name}.py") for name in ("canvas", "curves", "plot", "svg")), Path(verdicts.__file__)
     program = hashlib.sha256(b"".join(module.read_bytes() for module in modules)).hexdigest()
-    return f"{mpl.__version__} {fonts.fingerprint()} {program}"
+    return f"{importlib.metadata.version('matplotlib')} {fonts.fingerprint()} {program}"
 
 
 # ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -186,6 +183,8 @@ def _width(text: str, language: str, bold: bool) -> float:
         *_, (_, start, _) = letters = _set(text, language, bold)
         if len(letters) == len(text):  # without ligatures the last glyph is as wide as it is alone
             return start + _width(text[-1], language, bold)
+    from matplotlib.ft2font import LoadFlags
+
     with _SETTING:  # takes as long as all of `_set`
         font = fonts.drawing_font(language, _EM, bold=bold)
         font.set_text(text, flags=LoadFlags.NO_HINTING)
@@ -227,6 +226,9 @@ def _placed(text: str, language: str, bold: bool) -> Iterator[tuple[str, float, 
 
 @lru_cache(maxsize=1024)
 def _set(text: str, language: str, bold: bool) -> tuple[tuple[str, float, float], ...]:
+    from matplotlib.path import Path as Shape
+    from matplotlib.textpath import TextToPath
+
     scale = UNITS / _EM
     known: Any = _SHAPES  # only its keys are read
     with _SETTING:
@@ -237,8 +239,8 @@ def _set(text: str, language: str, bold: bool) -> tuple[tuple[str, float, float]
     return tuple((name, x, y) for name, x, y, _ in placed)
 
 
-def _segments(shape: Shape) -> Iterator[Segment]:
-    commands = {Shape.MOVETO: "M", Shape.LINETO: "L", Shape.CURVE3: "Q", Shape.CURVE4: "C", Shape.CLOSEPOLY: "z"}
+def _segments(shape: Any) -> Iterator[Segment]:
+    commands = {shape.MOVETO: "M", shape.LINETO: "L", shape.CURVE3: "Q", shape.CURVE4: "C", shape.CLOSEPOLY: "z"}
     for points, code in shape.iter_segments(simplify=False):
         yield commands[code], points.tolist()
 

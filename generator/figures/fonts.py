@@ -82,7 +82,7 @@ def drawing_font(language: str, size: float, *, bold: bool = False) -> Any:
     It looks characters up in the Latin face, then in that of the language, then in the others. All callers in a thread
     share it, so set the text right away.
     """
-    from matplotlib.font_manager import get_font  # noqa: PLC0415  # pages do without it
+    from matplotlib.font_manager import get_font  # pages do without it
 
     font = get_font(_drawing_files(language, "bold" if bold else "regular"))
     font.set_size(size, 72)
