@@ -261,5 +261,5 @@ def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.
             values = [value or "" for value in values]
         elif column.type is datetime:
             values = pd.to_datetime(pd.Series(values, dtype="Int64"), unit="us", utc=True)
-        columns[name] = pd.Series(values, dtype=column.dtype)
-    return pd.DataFrame(columns)
+        columns[name] = pd.array(values, dtype=column.dtype)
+    return pd.DataFrame(columns, copy=False)
