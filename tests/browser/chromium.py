@@ -13,10 +13,13 @@ from typing import Any
 import psutil
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+NAMES = (
+    "chromium-headless-shell",  # the same pages without the windows around them, in a fifth less time
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"),
+)
 
 HOW_TO_GET_ONE = (
-    "no Chromium found: install one (Debian, Ubuntu: apt-get install chromium), or set ATLAS_BROWSER to the path of a "
+    "no Chromium found: install one (Debian: apt-get install chromium-headless-shell), or set ATLAS_BROWSER to the path of a "
     "Chromium, Chrome or Edge"
 )
 
