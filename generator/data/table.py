@@ -254,9 +254,9 @@ def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.
     """Return `COLUMNS` in their order. What is unknown is "" in a column of text, and missing in any other."""
     import pandas as pd  # takes half a second, which commands without a table need not wait
 
-    columns = {}
+    columns: dict[str, Any] = {}
     for name, column in COLUMNS.items():
-        values = figures[name] if name in figures else [row.get(name) for row in rows]
+        values: Any = figures[name] if name in figures else [row.get(name) for row in rows]
         if column.type is str:
             values = [value or "" for value in values]
         elif column.type is datetime:

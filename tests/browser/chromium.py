@@ -19,8 +19,8 @@ NAMES = (
 )
 
 HOW_TO_GET_ONE = (
-    "no Chromium found: install one (Debian: apt-get install chromium-headless-shell), or set ATLAS_BROWSER to the path of a "
-    "Chromium, Chrome or Edge"
+    "no Chromium found: install one (Debian: apt-get install chromium-headless-shell), or set ATLAS_BROWSER to the "
+    "path of a Chromium, Chrome or Edge"
 )
 
 QUIET = (
