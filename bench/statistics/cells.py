@@ -3,8 +3,6 @@
 Takes `Processes` and how many of them each cell has; works in arrays of shape (cells, processes), so that thousands of
 cells take little longer than one. A single cell is the case of one row: `Cells.of`, or `latency`, `speedup`,
 `saving_ms` and `break_even_calls`, which return an `Estimate`. What was not measured is nan, and so is what follows.
-
-    python -c "from bench.statistics.cells import Cells; help(Cells)"
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ class Cells:
     def of(cls, measurements: Sequence[Measurement], batch_size: float = np.nan) -> Cells:
         """Build one cell from the measurements of its processes. Without its batch size, nothing is known per image."""
         known = measurements or [Measurement(eager=Variant())]
-        return cls(Processes.of(known), np.arange(len(known))[None, :], np.array([batch_size]))
+        return cls(Processes(known), np.arange(len(known))[None, :], np.array([batch_size]))
 
     def __getitem__(self, name: str) -> Array:
         """A figure of every process, shape (cells, processes)."""
@@ -265,7 +263,7 @@ def verdict(measurements: Sequence[Measurement]) -> Verdict:
 
 def process_latencies(variants: Sequence[Variant]) -> Array:
     """Return the latency of each process in ms: its median, or what was published; shape (processes,) or shorter."""
-    processes = Processes.of([Measurement(eager=each) for each in variants]).figures
+    processes = Processes([Measurement(eager=each) for each in variants]).figures
     medians, published = processes["eager_latency"], processes["eager_published_ms"]
     timed = np.array([bool(each.rounds_ms) for each in variants], dtype=bool)
     return np.where(timed, medians, published)[timed | ~np.isnan(published)]

@@ -1,7 +1,6 @@
 """What many processes measured, as arrays: one figure per process, and one list of rounds.
 
-Takes `Measurement`s, or the columns that a reader made of run files; returns `Processes`, from which
-`bench.statistics.cells` computes every statistic.
+Takes `Measurement`s; returns `Processes`, from which `bench.statistics.cells` computes every statistic.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bench.records.record import PHASES, Measurement, Telemetry, Variant
-from bench.statistics.ragged import Array, Indices, Ragged
+from bench.statistics.ragged import Array, Ragged
 
 VariantName = Literal["eager", "compiled"]
 
@@ -46,57 +45,38 @@ READINGS = ("clock_mhz", "temperature_c", "power_w")
 
 
 class Processes:
-    """Measurements of processes, numbered from 0. `figures` has arrays of shape (processes,), nan where unknown;
-    `lists` has a list for each process.
+    """The measurements of processes, numbered from 0. `figures` has arrays of shape (processes,), nan where unknown;
+    `lists` has a list for each process: by variant its device times and the medians of its rounds, and `READINGS`."""
 
-    Takes the figures that `VARIANT_FIGURES`, `PARTS` and `PHASES` (with ``_s``) name, and ``has_compiled``; `calls`, by
-    variant the calls of each round in ms; `rounds`, by variant how many rounds each process has; and the lists
-    ``eager_device``, ``compiled_device`` and `READINGS`.
-    """
-
-    def __init__(
-        self,
-        figures: Mapping[str, Array],
-        calls: Mapping[VariantName, Ragged],
-        rounds: Mapping[VariantName, Indices],
-        lists: Mapping[str, Ragged],
-    ) -> None:
-        self.figures, self.lists = dict(figures), dict(lists)
+    def __init__(self, measurements: Sequence[Measurement]) -> None:
+        self.figures = {"has_compiled": np.array([each.compiled is not None for each in measurements], np.float64)}
+        self.lists: dict[str, Ragged] = {}
+        for part, names in PARTS.items():
+            values = [getattr(each, part) for each in measurements]
+            self.figures |= {name: _column(values, name) for name in names}
+        phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
+        self.figures |= {f"{name}_s": _array([each.get(name) for each in phases]) for name in PHASES}
+        telemetry = [each.telemetry or Telemetry() for each in measurements]
+        self.lists |= {name: Ragged.of([getattr(each, name) for each in telemetry]) for name in READINGS}
         for variant in VARIANTS:
-            self._add_variant(variant, calls[variant], rounds[variant])
+            self._add_variant(variant, [getattr(each, variant) for each in measurements])
         eager, compiled = (self.figures[f"{variant}_batch_size"] for variant in VARIANTS)
         alike = (eager == compiled) | (np.isnan(eager) & np.isnan(compiled))
         self.comparable = (self.figures["has_compiled"] > 0) & alike
         self._add_pairs()
 
-    @classmethod
-    def of(cls, measurements: Sequence[Measurement]) -> Processes:
-        """Build it from records that were read."""
-        figures = {"has_compiled": np.array([each.compiled is not None for each in measurements], np.float64)}
-        calls, rounds, lists = {}, {}, {}
-        for variant in VARIANTS:
-            values = [getattr(each, variant) for each in measurements]
-            figures |= {f"{variant}_{name}": _column(values, name) for name in VARIANT_FIGURES}
-            known = [each or Variant() for each in values]
-            calls[variant] = Ragged.of([calls for each in known for calls in each.rounds_ms])
-            rounds[variant] = np.array([len(each.rounds_ms) for each in known], np.int64)
-            lists[f"{variant}_device"] = Ragged.of([each.device_ms for each in known])
-        for part, names in PARTS.items():
-            values = [getattr(each, part) for each in measurements]
-            figures |= {name: _column(values, name) for name in names}
-        phases = [each.compilation.phases_s if each.compilation else {} for each in measurements]
-        figures |= {f"{name}_s": _array([each.get(name) for each in phases]) for name in PHASES}
-        telemetry = [each.telemetry or Telemetry() for each in measurements]
-        lists |= {name: Ragged.of([getattr(each, name) for each in telemetry]) for name in READINGS}
-        return cls(figures, calls, rounds, lists)
-
-    def _add_variant(self, variant: VariantName, calls: Ragged, rounds: Indices) -> None:
+    def _add_variant(self, variant: VariantName, values: Sequence[Variant | None]) -> None:
+        lists, figures = self.lists, self.figures
+        figures |= {f"{variant}_{name}": _column(values, name) for name in VARIANT_FIGURES}
+        known = [each or Variant() for each in values]
+        lists[f"{variant}_device"] = Ragged.of([each.device_ms for each in known])
+        calls = Ragged.of([calls for each in known for calls in each.rounds_ms])
+        rounds = np.array([len(each.rounds_ms) for each in known], np.int64)
         samples = calls.merged(rounds)
         medians = calls.medians()
         alone = np.flatnonzero(np.repeat(rounds == 1, rounds))  # blocks of the protocol of 2023 are worth their mean
         blocks = calls.take(alone)
         medians[alone] = np.add.reduceat(blocks.flat, blocks.starts) / blocks.lengths
-        lists, figures = self.lists, self.figures
         lists[f"{variant}_rounds"] = Ragged(medians, rounds)
         figures[f"{variant}_latency"] = lists[f"{variant}_rounds"].medians()
         figures[f"{variant}_device_ms"] = lists[f"{variant}_device"].medians()

@@ -6,8 +6,6 @@ reads it strictly, from those files alone whose rows pages show.
 
 Safe to delete at any moment: a database that is damaged, of another version or gone is made again, and one that another
 process uses, or that cannot be written, is replaced by one in memory.
-
-    rm -rf .cache
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def read(database: Database, history: int) -> ResultsTable:
     rows = [describe(list(group)) for _, group in groupby(lines, key=itemgetter("id"))]
     rows.sort(key=_order)
     found = [list(_measured(row["lines"])) for row in rows]
-    processes = Processes.of([each for several in found for each in several])
+    processes = Processes([each for several in found for each in several])
     sizes = np.array([len(several) for several in found], np.int64)
     figures = _pooled(processes, sizes, np.array([row["batch_size"] for row in rows], np.float64))
     rounds = {variant: processes.lists[f"{variant}_rounds"].merged(sizes).lists() for variant in VARIANTS}
