@@ -1,7 +1,4 @@
-"""Resolve what a user typed: a member of a closed set, or an existing path. Unknown names get suggestions.
-
-python -c "from bench.choices import pick; print(pick('device', 'cdua', ('cuda', 'cpu')))"
-"""
+"""Resolve what a user typed: a member of a closed set, or an existing path. Unknown names get suggestions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Describe this machine and checkout: CPU, memory, operating system, package versions, commit. Imports no torch.
-
-python -c "from bench import machine; print(machine.cpu_name(), machine.cores())"
-"""
+"""Describe this machine and checkout: CPU, memory, operating system, package versions, commit. Imports no torch."""
 
 from __future__ import annotations
 

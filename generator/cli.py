@@ -213,8 +213,7 @@ _LANGUAGE = click.option(
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="By default CODE.xlf or CODE.csv.")
 def export(code: str, layout: Format | None, out: Path | None) -> None:
     """Write a catalog as XLIFF or CSV, for translators without gettext."""
-    from generator.languages.interchange import SUFFIXES
-    from generator.languages.interchange import export as exported
+    from generator.languages.interchange import SUFFIXES, export as exported
 
     kind: Format = layout or ("csv" if out and out.suffix == ".csv" else "xliff")
     path = out or Path(f"{code}{SUFFIXES[kind]}")

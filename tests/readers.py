@@ -33,8 +33,7 @@ from bench.records import document
 from bench.records.injected_faults import FaultPlace
 from bench.records.record import RESULTS
 from bench.records.run_file import encode
-from bench.records.walkthrough import SCHEMA as WALKTHROUGH_SCHEMA
-from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
+from bench.records.walkthrough import SCHEMA as WALKTHROUGH_SCHEMA, WALKTHROUGHS, Walkthrough
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
 from generator.data.load import load

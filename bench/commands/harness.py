@@ -47,8 +47,7 @@ def add(commands: Commands) -> None:
 
 
 def _dynamo_walkthrough(options: argparse.Namespace) -> int:
-    from bench.records import document
-    from bench.records import walkthrough as documents
+    from bench.records import document, walkthrough as documents
     from bench.running import walkthrough
     from bench.running.executors import LocalProcesses
 

@@ -2,8 +2,6 @@
 
 `DurationEstimates` takes records of earlier runs on this kind of machine, and each process of the present run as it
 ends. It returns the seconds of the same cell, else the mean of its model, else of all models, else a default.
-
-    python -m bench run --profile standard --dry-run
 """
 
 from __future__ import annotations

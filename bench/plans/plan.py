@@ -2,8 +2,6 @@
 
 `make_plan` takes a `Profile` and the models to build, and returns a `Plan`. `pending` returns its steps that have no
 record yet, in order; `Agenda` hands them out to several nodes.
-
-    python -m bench run --profile standard --dry-run
 """
 
 from __future__ import annotations

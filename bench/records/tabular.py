@@ -2,8 +2,6 @@
 
 `flatten` takes a `Record` and returns a dict from dotted columns such as `cell.batch_size` to plain values, one column
 for each known field. Lists stay lists; maps and lists of structures become JSON.
-
-    python -c "from bench.records.tabular import COLUMNS; print(list(COLUMNS))"
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The record of one walkthrough of TorchDynamo, as made by `bench.measuring.dynamo_walkthrough`.
 
 Each walkthrough is one JSON document in ``results/walkthroughs``; the page shows the newest.
-
-    python -m bench dynamo-walkthrough
 """
 
 from __future__ import annotations

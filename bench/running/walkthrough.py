@@ -1,8 +1,6 @@
 """Run the Dynamo walkthrough in a worker process with an empty compile cache.
 
 Takes an executor; returns a `Walkthrough`.
-
-    python -m bench dynamo-walkthrough
 """
 
 from __future__ import annotations

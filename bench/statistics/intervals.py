@@ -5,8 +5,6 @@ come from the differences *between* processes, and there are only three to eight
 reaches ten different sets and covers far less than it claims; Student's t over the logarithms of the processes' medians
 covers as it claims from two processes on (`tests/bench/statistics/test_intervals.py` compares both). One process alone
 has the order-statistics interval of its median: true for that process, not for the machine.
-
-    python -c "from bench.statistics.intervals import student; print(student(2))"
 """
 
 from __future__ import annotations

@@ -14,15 +14,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.records.build_times import BuildTimes
-from bench.records.build_times import newest as newest_build_times
-from bench.records.injected_faults import Faults
-from bench.records.injected_faults import newest as newest_faults
+from bench.records.build_times import BuildTimes, newest as newest_build_times
+from bench.records.injected_faults import Faults, newest as newest_faults
 from bench.records.record import RESULTS
-from bench.records.repeatability import Repeatability
-from bench.records.repeatability import newest as newest_repeatability
-from bench.records.walkthrough import Walkthrough
-from bench.records.walkthrough import newest as newest_walkthrough
+from bench.records.repeatability import Repeatability, newest as newest_repeatability
+from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
 from generator.data.lint import Anomaly, lint
 from generator.data.selection import Row, records

@@ -2,8 +2,6 @@
 
 `coverage` takes the project's messages and catalogs, and yields one `Coverage` per page and language. A translation
 counts if readers see it: it is neither missing nor fuzzy.
-
-    python -m generator status
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ import pandas as pd
 from bench.plans.models import MODELS
 from generator.data.load import Results
 from generator.data.names import slugify
-from generator.data.selection import Row as PlainRow
-from generator.data.selection import comparisons, grouped, labels_by, mode_order, where
+from generator.data.selection import Row as PlainRow, comparisons, grouped, labels_by, mode_order, where
 from generator.figures import tables
 from generator.figures.words import Words
 from generator.languages.language import Language

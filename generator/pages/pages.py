@@ -3,8 +3,6 @@
 Takes a `Language`, the `Results` and the folder of authored pages, and yields `SiteFile`s: pages, charts and downloads.
 A page is split into blocks, each block is replaced by its translation, and Jinja renders the result. A block without a
 translation stays English and is marked as such; a notice on the page counts them.
-
-    python -m generator stage
 """
 
 from __future__ import annotations

@@ -27,8 +27,7 @@ from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
 from bench.records import injected_faults as fault_documents
-from bench.records.build_times import BUILD_TIMES, BuildTimes, Figure
-from bench.records.build_times import COMMAND as TIME_BUILDS
+from bench.records.build_times import BUILD_TIMES, COMMAND as TIME_BUILDS, BuildTimes, Figure
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.data.load import Results

@@ -27,8 +27,7 @@ from bench.exchange import transfer
 from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.plans.messages import CellOutcome
-from bench.records import document
-from bench.records import repeatability as repeatability_document
+from bench.records import document, repeatability as repeatability_document
 from bench.records.record import Measurement, Record, Status, Variant
 from bench.records.run_file import append, encode, read
 from bench.running import resume, sweep

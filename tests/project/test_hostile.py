@@ -19,8 +19,7 @@ from atlas_data import measured, write
 from conftest import ROOT, THOROUGH
 from faults import Survived
 from hostile_values import CODE, DEEP, NAMES, broken, changed
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from readers import CATALOG, DYNAMO, ENTRIES, PAGE, PUBLISHED, RECORD, TABLE_NAMES, TIMM, TOLD, exported
 from test_importers_optimum_benchmark import REPORT
 

@@ -16,15 +16,12 @@ import msgspec
 import pytest
 from atlas_data import measured, measurement, rounds, telling
 from conftest import THOROUGH
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from test_command_line import bench
 
 from bench.errors import AtlasError
 from bench.exchange.exporters import FORMATS, github_action, pytorch_oss_v3, tables
-from bench.exchange.importers import huggingface_2023
-from bench.exchange.importers import pytorch_oss_v3 as from_v3
-from bench.exchange.importers import table as from_table
+from bench.exchange.importers import huggingface_2023, pytorch_oss_v3 as from_v3, table as from_table
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import export, import_
 from bench.records.record import SCHEMA, Day, Measurement, Moment, Name, Record, Slug, Status, Text, Url, Variant, Whole

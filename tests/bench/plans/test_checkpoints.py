@@ -11,8 +11,7 @@ import pytest
 from faults import Survived
 from hostile_values import broken
 from hypothesis import given
-from readers import INDEX
-from readers import checkpoint as read_checkpoint
+from readers import INDEX, checkpoint as read_checkpoint
 
 from bench.errors import AtlasError
 from bench.plans.checkpoints import MAX_JSON_BYTES, refuse_unsafe

@@ -6,8 +6,7 @@ import math
 from pathlib import Path
 
 import msgspec
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from test_sweep import paced, plan, record, todo
 
 from bench.plans.duration import DurationEstimates

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pytest
 from conftest import THOROUGH
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bench.records.record import Compilation, Measurement, Variant
 from bench.statistics.cells import (

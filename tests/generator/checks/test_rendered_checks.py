@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BuiltSite
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bench.errors import AtlasError
 from generator.checks.rendered_checks import check_site, compare, outline, structure

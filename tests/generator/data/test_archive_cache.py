@@ -18,8 +18,7 @@ from conftest import ROOT, THOROUGH
 
 from bench.errors import AtlasError
 from bench.records.record import Status
-from generator.data import archive, selection
-from generator.data import load as loading
+from generator.data import archive, load as loading, selection
 from generator.data.load import Results, load
 
 

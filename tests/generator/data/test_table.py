@@ -30,8 +30,7 @@ from bench.records.record import (
     worst,
 )
 from bench.records.run_file import append, read, run_files
-from generator.data import archive
-from generator.data import load as loading
+from generator.data import archive, load as loading
 from generator.data.load import load
 from generator.data.selection import records
 

@@ -7,8 +7,7 @@ import re
 import jinja2
 import markdown as python_markdown
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from generator.languages import blocks
 from generator.languages.blocks import Block, Heading, join, split

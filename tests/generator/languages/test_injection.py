@@ -10,8 +10,7 @@ import jinja2
 import pytest
 from conftest import LANGUAGES
 from hostile_values import CODE
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bench.errors import AtlasError
 from generator.languages.injection import MAX_LENGTH, injections, injections_in_entry

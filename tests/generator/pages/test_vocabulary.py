@@ -14,8 +14,7 @@ from typing import Any
 import jinja2
 import markdown
 import pytest
-from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, measurement, telling, write
-from atlas_data import mixed as mixed_records
+from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, measurement, mixed as mixed_records, telling, write
 from markupsafe import Markup
 
 from bench.errors import AtlasError

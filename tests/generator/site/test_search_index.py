@@ -6,8 +6,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from material.plugins.search.plugin import SearchIndex as MaterialIndex
 
 from generator.site.material import search

@@ -19,8 +19,7 @@ from playwright.sync_api import Browser, expect
 
 from bench.errors import AtlasError
 from generator.languages.language import load_language
-from generator.site.stage import _owned as owned
-from generator.site.stage import stage
+from generator.site.stage import _owned as owned, stage
 
 
 @pytest.fixture(scope="module")
