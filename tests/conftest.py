@@ -121,6 +121,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000)
         gc.enable()
 
 

@@ -86,9 +86,11 @@ def test_sorting_by_keyboard_keeps_the_unknown_last(page: Page, hosted_site: str
 
 def test_pages_of_the_table_turn(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site)
-    first = page.locator(".explorer tbody tr").first.text_content()  # whether or not it was laid out by now
+    status = page.locator(".explorer [role=status]")
+    expect(status).to_have_text(re.compile("^Rows 1 to 25 of"))
+    first = page.locator(".explorer tbody tr").first.text_content()
     page.locator(".explorer-pager button").last.click()
-    expect(page.locator(".explorer [role=status]")).to_have_text(re.compile("^Rows 26 to 50 of"))
+    expect(status).to_have_text(re.compile("^Rows 26 to 50 of"))
     assert page.locator(".explorer tbody tr").first.text_content() != first
 
 

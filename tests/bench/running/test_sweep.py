@@ -332,7 +332,7 @@ command_line.main(["run", "--model", *models, "--processes", "3", "--out", sys.a
 """
 """`python -m bench run` with the stub for a worker."""
 
-KILLS = 20 if THOROUGH else 8
+KILLS = 20 if THOROUGH else 5
 
 
 def start_parent(folder: Path, seconds: float = 0.02) -> subprocess.Popen[str]:

@@ -30,6 +30,7 @@ from bench.statistics.intervals import (
     median_interval,
     student,
 )
+from bench.statistics.processes import Processes
 from bench.statistics.verdicts import SAME, VERDICT_CONFIDENCE, judge
 
 latencies = st.lists(st.floats(0.01, 1e5), min_size=1, max_size=20)
@@ -243,11 +244,10 @@ def test_warm_up_ends_when_two_windows_agree() -> None:
 @pytest.mark.parametrize("k", [3, 5, 8] if THOROUGH else [3, 8])
 def test_intervals_over_processes_cover_the_truth(k: int) -> None:
     rng, truth, runs = np.random.default_rng(k), 1.5, 1000
-    covered = 0
-    for _ in range(runs):
-        estimate = speedup(simulated(rng, truth, k=k, between=0.04, within=0.03))
-        covered += estimate.low <= truth <= estimate.high
-    assert 0.93 <= covered / runs <= 0.97
+    processes = Processes([one for _ in range(runs) for one in simulated(rng, truth, k=k, between=0.04, within=0.03)])
+    cells = Cells(processes, np.arange(runs * k).reshape(runs, k), np.full(runs, np.nan))
+    _, low, high = cells.speedup()
+    assert 0.93 <= np.mean((low <= truth) & (truth <= high)) <= 0.97
 
 
 def test_resampling_three_processes_would_cover_far_less() -> None:
@@ -276,10 +276,9 @@ def test_the_interval_of_one_process_covers_its_median() -> None:
 
 def test_eager_against_itself_is_rarely_called_different() -> None:
     rng, runs = np.random.default_rng(7), 500
-    wrong = sum(
-        verdict(simulated(rng, 1.0, k=5, between=0.01, within=0.03)) in ("faster", "slower") for _ in range(runs)
-    )
-    assert wrong / runs <= 0.015
+    processes = Processes([one for _ in range(runs) for one in simulated(rng, 1.0, k=5, between=0.01, within=0.03)])
+    cells = Cells(processes, np.arange(runs * 5).reshape(runs, 5), np.full(runs, np.nan))
+    assert np.isin(cells.verdicts(), ("faster", "slower")).mean() <= 0.015
 
 
 @pytest.mark.parametrize(
