@@ -7,6 +7,7 @@ and no date. Cards are cached by their content, so each is drawn once. Matplotli
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import re
 import unicodedata
 import zlib
@@ -17,12 +18,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
-import PIL
-from matplotlib.ft2font import LoadFlags
 from numpy.typing import NDArray
-from PIL import Image
 
 from generator.cache import Cache
 from generator.figures import fonts
@@ -60,7 +57,7 @@ def draw(card: Card) -> bytes:
 def _version() -> str:
     """Return what a drawing depends on besides its card."""
     source = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-    return f"{mpl.__version__} {PIL.__version__} {fonts.fingerprint()} {source}"
+    return " ".join((*map(importlib.metadata.version, ("matplotlib", "pillow")), fonts.fingerprint(), source))
 
 
 # ── Drawing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -171,6 +168,8 @@ def _square() -> NDArray[np.uint8]:
 
 
 def _png(picture: NDArray[np.uint8]) -> bytes:
+    from PIL import Image
+
     image = Image.fromarray(picture)
     image.putpalette(_palette())
     content = BytesIO()
@@ -191,6 +190,8 @@ def _palette() -> bytes:
 
 def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
     """Return Matplotlib's font with `text` laid out, `size` pixels high. It is the same object for every text."""
+    from matplotlib.ft2font import LoadFlags
+
     font = fonts.drawing_font(language, size, bold=bold)
     # From the right, even where the first word is Latin.
     font.set_text(f"{RIGHT_TO_LEFT_MARK}{text}" if _ARABIC.search(text) else text, flags=LoadFlags.NO_HINTING)
