@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, THOROUGH, BuiltSite
-from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, expect
 
 from browser.kinds import arrived, enter
 from generator.data.load import load
@@ -164,6 +164,7 @@ def test_a_published_row_names_its_source_and_a_command_of_the_same_protocol(pag
 
 HOLLOW = """async (canvas, module) => {
   const { Chart } = await import(module)
+  while (!Chart.getChart(canvas)) await new Promise(requestAnimationFrame)
   const { datasets } = Chart.getChart(canvas).data
   return datasets.flatMap(each => (each.backgroundColor === "#0000" ? each.data.map(({ x }) => x) : []))
 }"""
@@ -183,6 +184,19 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
     assert set(hollow) == {row["eager_ms"] for row in ROWS if (row["device"], row["model"]) == ("t4", "beit")} & doubted
     page.locator("[name=chart]").select_option("compiled_images_s")
     expect(canvas).to_have_attribute("aria-label", re.compile(r"^Throughput \(images/s\) over"))
+
+
+def test_nothing_moves_when_the_points_of_the_chart_come(page: Page, hosted_site: str) -> None:
+    held: list[Route] = []
+    page.route("**/vendor/chart.js", lambda route: held.append(route))
+    visit(page, hosted_site)
+    pager = page.locator(".explorer-pager")
+    expect(page.locator(".explorer-legend li").first).to_be_visible()
+    before = pager.bounding_box()
+    with page.expect_response("**/vendor/chart.js"):
+        held[0].continue_()
+    page.locator(".explorer canvas").evaluate(HOLLOW, f"{hosted_site}assets/javascripts/explorer/vendor/chart.js")
+    assert pager.bounding_box() == before
 
 
 def test_an_address_that_names_what_does_not_exist_shows_all(page: Page, hosted_site: str) -> None:

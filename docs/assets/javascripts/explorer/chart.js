@@ -1,9 +1,6 @@
-// The chart beside the table: a point for each row with both values, drawn by Chart.js in the colours of the page.
+// The chart above the table: a point for each row with both values, drawn by Chart.js in the colours of the page.
 
-import { Chart, LinearScale, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip } from "./vendor/chart.js"
 import { element, isolated, say } from "./words.js"
-
-Chart.register(LinearScale, LineElement, LogarithmicScale, PointElement, ScatterController, Tooltip)
 
 // Series differ by colour and shape; all after the seventh share the last.
 const MARKS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "＋" }
@@ -18,9 +15,9 @@ export const makeChart = texts => {
   const box = element("div", { className: "explorer-canvas" }, canvas)
   const figure = element("figure", { className: "explorer-chart" }, box, legend, caption)
   const isRightToLeft = document.body.dir === "rtl"
+  let Chart // once loaded
   let chart
   let last
-  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily
 
   // Read once and after a change of colours: each read makes the browser compute the style of the whole page.
   let styles = new Map()
@@ -32,6 +29,8 @@ export const makeChart = texts => {
 
   // A canvas has no elements to isolate figures with.
   const ordered = text => (isRightToLeft ? `\u200e${text}\u200e` : text)
+
+  const colour = at => style(`--explorer-${at + 1}`)
 
   // Groups the rows into a series per value of `by`, the most frequent first.
   const series = (points, by) => {
@@ -61,7 +60,7 @@ export const makeChart = texts => {
   }
 
   const draw = () => {
-    const { rows, x, y, by, name } = last
+    const { rows, x, y, by } = last
     const points = rows.filter(row => row[x.id] > 0 && Number.isFinite(row[y.id]) && (!y.log || row[y.id] > 0)).map(row => ({ x: row[x.id], y: row[y.id], row }))
     chart?.destroy()
     chart = undefined
@@ -73,7 +72,6 @@ export const makeChart = texts => {
     canvas.ariaLabel = caption.textContent
     if (!points.length) return
     const all = series(points, by)
-    const colour = at => style(`--explorer-${at + 1}`)
     legend.replaceChildren(
       ...all.map(({ name }, at) => {
         const mark = element("span", { ariaHidden: "true" }, MARKS[SHAPES[at]])
@@ -82,6 +80,11 @@ export const makeChart = texts => {
       }),
     )
     legend.hidden = all.length < 2
+    if (Chart) paint(points, all)
+  }
+
+  const paint = (points, all) => {
+    const { x, y, name } = last
     chart = new Chart(canvas, {
       type: "scatter",
       data: {
@@ -130,8 +133,16 @@ export const makeChart = texts => {
   return {
     element: figure,
     // Draws `y` over `x`, both { id, label, show, log }, coloured by `by`; `name` returns the name of a row.
+    // Legend and caption come at once, so that nothing below them moves when the points follow.
     draw: what => {
       last = what
+      draw()
+    },
+    load: async () => {
+      const { Chart: library, ...parts } = await import("./vendor/chart.js")
+      library.register(...Object.values(parts))
+      library.defaults.font.family = getComputedStyle(document.body).fontFamily
+      Chart = library
       draw()
     },
   }

@@ -1,5 +1,6 @@
 // The explorer: a form, a chart and a table of the records that the page names. Its state is in the address.
 
+import { makeChart } from "./chart.js"
 import { asCsv, asJson, PAIR_COLUMNS, pairs, select, unpack } from "./data.js"
 import { makeDetails } from "./details.js"
 import { makeTable } from "./table.js"
@@ -155,8 +156,7 @@ export const start = async (root, columns) => {
 
   // Together
 
-  const picture = element("div", { className: "explorer-picture" })
-  let chart
+  const chart = makeChart(texts)
   let waitingFrame
   let shownRows
   let answered
@@ -171,7 +171,6 @@ export const start = async (root, columns) => {
     waitingFrame = requestAnimationFrame(() => setTimeout(act))
   }
   const plot = () => {
-    if (!chart) return
     const colour = compare.value ? (compare.value === "device" ? "model" : "device") : group.value || "device"
     const by = { id: colour, text: row => named(colour, row) }
     if (!compare.value) return chart.draw({ rows: shownRows, x: axis(X), y: axis(measure.value), by, name: described })
@@ -247,17 +246,15 @@ export const start = async (root, columns) => {
     button(says.download_json, () => save("application/json", asJson)),
     link,
   )
-  root.replaceChildren(form, tools, picture, where)
+  root.replaceChildren(form, tools, chart.element, where)
   await new Promise(setTimeout) // lets a slow phone paint first
   read()
   update()
-  // Loads the chart once it is visible.
-  new IntersectionObserver(async ([{ isIntersecting }], observer) => {
+  plot()
+  // Draws the points once they can be seen.
+  new IntersectionObserver(([{ isIntersecting }], observer) => {
     if (!isIntersecting) return
     observer.disconnect()
-    const { makeChart } = await import("./chart.js")
-    chart = makeChart(texts)
-    picture.append(chart.element)
-    plot()
-  }).observe(picture)
+    chart.load()
+  }).observe(chart.element)
 }
