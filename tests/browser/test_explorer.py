@@ -188,7 +188,11 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
 
 def test_nothing_moves_when_the_points_of_the_chart_come(page: Page, hosted_site: str) -> None:
     held: list[Route] = []
-    page.route("**/vendor/chart.js", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:  # Playwright cannot take the method itself
+        held.append(route)
+
+    page.route("**/vendor/chart.js", hold)
     visit(page, hosted_site)
     pager = page.locator(".explorer-pager")
     expect(page.locator(".explorer-legend li").first).to_be_visible()
