@@ -136,11 +136,11 @@ def inductor_traffic() -> Iterator[list[int]]:
             with suppress(Exception):  # not a public interface; without it, only one cause stays unknown
                 graphs.append(sum(node.get_read_write_buffers_sizes() for node in graph.scheduler.nodes))
 
-    GraphLowering.compile_to_module = counted  # type: ignore[assignment, method-assign]
+    GraphLowering.compile_to_module = counted
     try:
         yield graphs
     finally:
-        GraphLowering.compile_to_module = compile_to_module  # type: ignore[method-assign]
+        GraphLowering.compile_to_module = compile_to_module
 
 
 # ── Peaks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
