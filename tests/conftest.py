@@ -164,7 +164,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the document of the injected faults, if all were survived."""
-    gc.unfreeze()  # DuckDB reports what it still finds at the end as leaked
     folder = session.config.getoption("--faults")
     if folder is None or hasattr(session.config, "workerinput") or exitstatus != pytest.ExitCode.OK:
         return
