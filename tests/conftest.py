@@ -79,7 +79,7 @@ LONG = (
 """The longest files, which start first. Otherwise one process still runs them when the others have finished.
 The first three start together: only the second needs the site, whose build takes a while."""
 
-settings.register_profile("day", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("day", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("night", deadline=None, max_examples=1000)
 settings.load_profile("night" if THOROUGH else "day")
 

@@ -72,7 +72,7 @@ LOWERED = ("ResNet",)
 """Dynamo alone finds graph breaks. Without the thorough option, only this model continues to AOTAutograd, which takes
 as long again. The test of the worker compiles ViT with Inductor."""
 
-COMPILED = ("ViT", "ResNet", "Segformer", "DETR")
+COMPILED = ("ViT", "ResNet", "Segformer")
 """Without the thorough option, other models run only eager, since each looks like one of these to Dynamo."""
 
 

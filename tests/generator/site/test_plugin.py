@@ -229,6 +229,7 @@ def test_a_broken_link_fails_a_strict_build_which_only_reads_the_authored_pages(
     assert done.returncode == 1
     assert "models/no-such-page.md" in done.stderr
     assert "Aborted with 2 warnings in strict mode" in done.stdout, "one for each language"
+    assert "building the guide" not in done.stdout + done.stderr, "a bar belongs to a terminal"
     assert "Traceback" not in done.stderr
     assert {path: path.stat().st_mtime_ns for path in (project / "docs").rglob("*")} == before
 
