@@ -77,7 +77,7 @@ LONG = (
     "generator/site/test_stage.py",
 )
 """The longest files, which start first. Otherwise one process still runs them when the others have finished.
-The first three start together: only the second needs the site, whose build takes a while."""
+The first two start together: only the second needs the site, whose build takes a while."""
 
 settings.register_profile("day", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("night", deadline=None, max_examples=1000)
@@ -102,12 +102,6 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-tests-"))
         address = stack.enter_context(hosted(Path(folder, "site"), prefix=PREFIX))
     os.environ[FOLDER], os.environ[ADDRESS] = folder, address
-
-
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: there is always one that waits for a browser or for a clock."""
-    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)
