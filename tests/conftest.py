@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import gc
@@ -115,6 +116,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         return (yield)
     finally:
         gc.freeze()
+        atexit.register(gc.unfreeze)  # DuckDB reports what is left at the very end as leaked
         gc.set_threshold(50_000)
         gc.enable()
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 ADDRESS = "explorer/"
 POLICY = "script-src 'self'; style-src 'self'"
 SCRIPTS_LIMIT = 350_000
-results = cache(load)  # not at import: what is there before the tests is never collected, which DuckDB reports
+results = cache(load)  # not at import: every process collects every test
 
 
 @cache
