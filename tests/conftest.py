@@ -40,7 +40,9 @@ PREFIXES = {code: "" if code == SOURCE else f"{code}/" for code in LANGUAGES}
 """Below the root of the site: the folder of each language."""
 
 THOROUGH = bool(os.environ.get("ATLAS_THOROUGH"))
-"""For the night: more random examples, every page in every language. By day, less of the same."""
+"""For the weekly run: more random examples, every page in every language. By day, less of the same."""
+
+weekly = pytest.mark.skipif(not THOROUGH, reason="other tests cover most of it by day: ATLAS_THOROUGH=1")
 
 FOLDER, ADDRESS = "ATLAS_TESTS_FOLDER", "ATLAS_TESTS_ADDRESS"
 """Variables by which all processes of one run of the tests know where the built site lies, and where it is hosted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import weekly
 from playwright.sync_api import Browser
 
 from browser.visit import visit
@@ -10,6 +11,7 @@ from browser.visit import visit
 pytestmark = pytest.mark.browser
 
 
+@weekly
 def test_everything_works_below_a_path(browser: Browser, hosted_site: str) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     visit(page, hosted_site, "ConvNeXT")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, copy_of_project, in_project, keep_few_records
+from conftest import ROOT, copy_of_project, in_project, keep_few_records, weekly
 from guide_figures import proper_names
 from playwright.sync_api import Browser, Page
 
@@ -87,6 +87,7 @@ def leaks(texts: list[str], kept: set[str]) -> list[str]:
     return sorted(set(english_words(joined)))
 
 
+@weekly
 @pytest.mark.parametrize("code", PSEUDO)
 def test_no_english_leaks_nothing_is_clipped_and_nothing_is_too_wide(code: str, page: Page, pseudo_site: str) -> None:
     kept, found = names(), {}
@@ -101,6 +102,7 @@ def test_no_english_leaks_nothing_is_clipped_and_nothing_is_too_wide(code: str, 
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
 
 
+@weekly
 def test_an_english_sentence_is_found(page: Page, pseudo_site: str) -> None:
     page.goto(f"{pseudo_site}en-XA/")
     page.evaluate("document.querySelector('article p').textContent = 'Nobody has translated this.'")
@@ -113,6 +115,7 @@ MIRRORED = (
 )
 
 
+@weekly
 def test_right_to_left_is_the_mirror_image(page: Page, pseudo_site: str) -> None:
     page.set_viewport_size({"width": SCREEN, "height": 900})
     edges = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from atlas_data import PUBLISHED
-from conftest import LANGUAGES, ROOT, THOROUGH, small_project
+from conftest import LANGUAGES, ROOT, small_project, weekly
 from rich.console import Console
 
 from bench.errors import AtlasError
@@ -162,7 +162,7 @@ def run(plan: TimingPlan, known: BuildTimes | None = None) -> tuple[BuildTimes, 
     return TimingRun(plan, begun, saved.append, print).all(), saved
 
 
-@pytest.mark.skipif(not THOROUGH, reason="ten seconds of a server: ATLAS_THOROUGH=1")
+@weekly
 def test_every_edit_is_shown_timed_and_undone(plan: TimingPlan) -> None:
     found, saved = run(plan)
     assert [each.failure for each in found.timings] == [None] * 5

@@ -21,7 +21,7 @@ from bench.records.record import Measurement, Variant
 from bench.statistics.cells import speedup, verdict
 from bench.statistics.intervals import Estimate
 
-RUNS = int(os.environ.get("ATLAS_RUNS", "300"))
+RUNS = int(os.environ.get("ATLAS_RUNS", "150"))
 ENOUGH = 2000
 
 SHORT = msgspec.structs.replace(STANDARD.sampling, max_s=4.0, warmup_cap_s=1.0, min_s=1.0)

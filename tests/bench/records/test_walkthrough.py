@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from conftest import weekly
 
 from bench.errors import AtlasError
 from bench.records import walkthrough
@@ -38,6 +39,7 @@ def test_a_function_with_a_branch_on_data_becomes_a_graph_on_each_side_of_the_br
     assert "Sym(" in (found.recompiled[0].code or ""), "the second size makes the size symbolic"
 
 
+@weekly
 def test_a_step_of_training_breaks_at_backward_and_at_the_optimizer() -> None:
     from bench.measuring.dynamo_walkthrough import _traced_step
 

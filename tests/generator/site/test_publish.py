@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from browser.hosting import hosted
 from browser.visit import visit
-from conftest import ROOT, THOROUGH, in_project, small_project
+from conftest import ROOT, in_project, small_project, weekly
 from faults import Survived
 from playwright.sync_api import Browser
 
@@ -194,7 +194,7 @@ def under_other_circumstances() -> Iterator[None]:
         os.umask(umask)
 
 
-@pytest.mark.skipif(not THOROUGH, reason="builds the site twice: ATLAS_THOROUGH=1")
+@weekly
 def test_who_builds_it_again_elsewhere_gets_the_same_bytes(
     published: Published, tmp_path: Path, survived: Survived
 ) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import yaml
 from browser.hosting import hosted
-from conftest import LANGUAGES
+from conftest import LANGUAGES, weekly
 from html_page import read
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
@@ -51,6 +51,7 @@ def test_pages_hold_no_expressions(staged: Path) -> None:
             assert b"{%" not in content, name
 
 
+@weekly
 def test_mkdocs_builds_it_without_our_plugin(staged: Path, tmp_path: Path) -> None:
     """MkDocs is another builder, too: it reads every page and resolves every link of the Markdown."""
     config = load_config(str(staged / "ar.yml"), site_dir=str(tmp_path / "site"), strict=True)
