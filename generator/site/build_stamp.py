@@ -27,17 +27,8 @@ SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")
 
 LIBRARIES = (
     *("babel", "brotli", "duckdb", "fonttools", "jieba", "jinja2", "markdown", "matplotlib", "mkdocs"),
-    *(
-        "mkdocs-material",
-        "msgspec",
-        "numpy",
-        "pandas",
-        "pillow",
-        "polib",
-        "pygments",
-        "pymdown-extensions",
-        "uharfbuzz",
-    ),
+    *("mkdocs-material", "msgspec", "numpy", "pandas", "pillow", "polib", "pygments", "pymdown-extensions"),
+    "uharfbuzz",
 )
 """Libraries whose version can change the site."""
 
