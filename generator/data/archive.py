@@ -67,6 +67,8 @@ def ask(results: Path, root: Path, question: Callable[[Database], Answer]) -> An
         try:
             with contextlib.closing(_connected(file)) as database:
                 _update(database, stamps)
+                if file:
+                    database.execute("RESET threads")  # all cores, which many lines in one file are worth
                 return question(database)
         except (duckdb.Error, OSError) as error:
             if file is None:
