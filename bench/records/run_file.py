@@ -182,6 +182,4 @@ def file_slug(text: str) -> str:
 
 def run_files(results: Path) -> list[Path]:
     """Return all run files below the folder `results`, sorted; or `results` itself if it is a file."""
-    if results.is_file():
-        return [results]
-    return sorted((path for path in results.rglob("*.jsonl") if path.is_file()), key=lambda path: path.parts)
+    return [results] if results.is_file() else sorted(path for path in results.rglob("*.jsonl") if path.is_file())

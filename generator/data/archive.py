@@ -41,7 +41,7 @@ VERSION = hashlib.sha256(b"\0".join([duckdb.__version__.encode(), *_SOURCES])).h
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": "2GB",  # buffers count with 32 MB a file, of which most files fill little
-    "threads": "1",  # two take twice the work for many small files, and longer for few
+    "threads": "1",  # to read: two take twice the work for many small files, and longer for few
     "temp_directory": str(Path(tempfile.gettempdir(), f"atlas-{os.getpid()}")),
 }
 
@@ -67,8 +67,7 @@ def ask(results: Path, root: Path, question: Callable[[Database], Answer]) -> An
         try:
             with contextlib.closing(_connected(file)) as database:
                 _update(database, stamps)
-                if file:
-                    database.execute("RESET threads")  # all cores, which many lines in one file are worth
+                database.execute("RESET threads")  # to the number of cores: questions about many lines gain by it
                 return question(database)
         except (duckdb.Error, OSError) as error:
             if file is None:
