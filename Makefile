@@ -39,7 +39,7 @@ test: .venv/test.done             ## lint, types, unit tests, a strict build, th
 	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder; tests=$$?; wait $$types && exit $$tests
 
 bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other timing methods
-	ATLAS_RUNS=2000 $(BIN)/python -m pytest tests/bench/harness/test_protocol.py && $(BIN)/python -m bench repeatability
+	ATLAS_THOROUGH=1 $(BIN)/python -m pytest tests/bench/harness/test_protocol.py && $(BIN)/python -m bench repeatability
 
 perf: .venv/site.done .venv/peers.done ## how fast the guide builds and reloads, beside other builders: takes hours
 	$(BIN)/python -m perf

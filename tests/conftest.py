@@ -83,8 +83,8 @@ LONG = (
 The first two start together: only the second needs the site, whose build takes a while."""
 
 settings.register_profile("day", deadline=None, derandomize=True, max_examples=20)
-settings.register_profile("night", deadline=None, max_examples=1000)
-settings.load_profile("night" if THOROUGH else "day")
+settings.register_profile("weekly", deadline=None, max_examples=1000)
+settings.load_profile("weekly" if THOROUGH else "day")
 
 
 def pytest_configure(config: pytest.Config) -> None:

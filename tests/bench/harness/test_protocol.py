@@ -1,19 +1,19 @@
 """The whole protocol on simulated clocks with a known speedup: warm-up, rounds, stopping, intervals, verdicts.
 
-Two thousand runs (ATLAS_RUNS=2000) take a minute and must meet the claims exactly. By default, there are fewer runs and
-some allowance for chance.
+The weekly run makes two thousand runs, which must meet the claims exactly. By day, there are fewer, and some allowance
+for chance.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import msgspec
 import pytest
+from conftest import THOROUGH
 
 from bench.measuring.rounds import Subject, sample, warm_up
 from bench.plans.profiles import STANDARD, Sampling
@@ -21,8 +21,7 @@ from bench.records.record import Measurement, Variant
 from bench.statistics.cells import speedup, verdict
 from bench.statistics.intervals import Estimate
 
-RUNS = int(os.environ.get("ATLAS_RUNS", "150"))
-ENOUGH = 2000
+RUNS = 2000 if THOROUGH else 300
 
 SHORT = msgspec.structs.replace(STANDARD.sampling, max_s=4.0, warmup_cap_s=1.0, min_s=1.0)
 """The same rules with fewer calls, since simulated calls are slow."""
@@ -81,9 +80,9 @@ def cells(machine: SimulatedMachine, seed: int, runs: int = RUNS) -> Iterator[li
 def chance(share: float) -> float:
     """Return 2.5 standard deviations of a share in `RUNS` runs, the allowance for chance if they are few.
 
-    Seeds are fixed, so that enough runs give the same result on every machine.
+    Seeds are fixed, so that the runs give the same result on every machine.
     """
-    return 2.5 * math.sqrt(share * (1 - share) / RUNS) if RUNS < ENOUGH else 0.0
+    return 0.0 if THOROUGH else 2.5 * math.sqrt(share * (1 - share) / RUNS)
 
 
 def holds(estimate: Estimate, truth: float) -> bool:
