@@ -19,7 +19,8 @@ from rich.text import Text
 
 from bench.records.record import Cell, Status
 from bench.running.progress import describe
-from bench.statistics.compare import Change, Comparison, Totals
+from bench.statistics.compare import Change, Comparison, Outcome, Totals
+from bench.statistics.digits import rounded
 from bench.statistics.intervals import Estimate
 from bench.statistics.verdicts import Verdict
 
@@ -89,7 +90,7 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
     return [
         (
             f"{comparison.variant.capitalize()} latency, A → B: {counts} "
-            "(verdicts by 99.5% intervals; the same: within 1%)."
+            "(by 95% intervals that lie wholly beyond 1%, or within it)."
         ),
         f"Geometric mean of the changes: {_interval(comparison.overall)}; {other}: {_interval(comparison.control)}.",
         *_control(comparison),
@@ -184,8 +185,8 @@ def _rows(comparison: Comparison) -> list[tuple[str, ...]]:
 def _figures(change: Change) -> tuple[str, ...]:
     before, after = change.before, change.after
     return (
-        _ms(before.latency_ms),
-        _ms(after.latency_ms),
+        _ms(before),
+        _ms(after),
         _percent(change.change.value),
         _range(change.change),
         f"{before.processes} + {after.processes}",
@@ -201,8 +202,9 @@ def _outcome(change: Change) -> str:
     return str(after) if before is after else f"{before} → {after}"
 
 
-def _ms(latency_ms: float) -> str:
-    return "–" if math.isnan(latency_ms) else f"{latency_ms:.3f}"
+def _ms(outcome: Outcome) -> str:
+    latency = Estimate(outcome.latency_ms, outcome.low_ms, outcome.high_ms)
+    return "–" if math.isnan(latency.value) else rounded(latency)
 
 
 def _percent(share: float) -> str:

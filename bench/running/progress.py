@@ -20,6 +20,7 @@ from bench.plans.messages import Phase
 from bench.plans.plan import Step, duration_s, fitting
 from bench.records.record import Cell, Record
 from bench.statistics.cells import break_even_calls, latency, speedup
+from bench.statistics.digits import decimals, rounded
 
 
 class PlainReporter:
@@ -135,9 +136,9 @@ def outcome(record: Record) -> str:
     if not measurement or not measurement.compiled:
         return reason
     variants = measurement.eager, measurement.compiled
-    eager_ms, compiled_ms = (latency([each]).value for each in variants)
+    eager_ms, compiled_ms = (rounded(latency([each])) for each in variants)
     calls = " + ".join(str(sum(map(len, each.rounds_ms))) for each in variants)
-    text = f"eager {eager_ms:.3f} ms, compiled {compiled_ms:.3f} ms, {speedup([measurement]).value:.3f}×, {calls} calls"
+    text = f"eager {eager_ms} ms, compiled {compiled_ms} ms, {rounded(speedup([measurement]))}×, {calls} calls"
     return f"{text}; {reason}" if reason else text
 
 
@@ -217,13 +218,14 @@ def _figures(records: Sequence[Record]) -> list[str]:
     compiled = latency([pair.compiled for pair in pairs if pair.compiled])
     ratio, calls = speedup(pairs), break_even_calls(pairs)
     ready = [pair.compilation.cold_s for pair in pairs if pair.compilation and pair.compilation.cold_s is not None]
+    certain = decimals(ratio.value, ratio.low, ratio.high)
     return [
-        f"{eager.value:.3f}",
-        f"{compiled.value:.3f}",
-        f"{ratio.value:.3f}×",
-        "–" if math.isnan(ratio.low) else f"{ratio.low:.3f}–{ratio.high:.3f}",
+        rounded(eager),
+        rounded(compiled),
+        f"{rounded(ratio)}×",
+        "–" if math.isnan(ratio.low) else f"{ratio.low:.{certain}f}–{ratio.high:.{certain}f}",
         f"{ready[0]:.1f}" if ready else "–",
-        "–" if math.isnan(calls.value) else "never" if math.isinf(calls.value) else f"{calls.value:,.0f}",
+        "–" if math.isnan(calls.value) else "never" if math.isinf(calls.value) else rounded(calls),
         str(len(pairs)),
     ]
 

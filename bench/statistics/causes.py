@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from bench.statistics.cells import Cells
 from bench.statistics.processes import VARIANTS
 from bench.statistics.ragged import Array
-from bench.statistics.verdicts import verdicts
 
 HOST_BOUND = 0.2
 """Share of a call that the device waits for Python, from which it is worth naming: less is what a launch costs."""
@@ -65,11 +64,10 @@ def explain(cells: Cells) -> list[list[Explanation]]:
 
     Faster: what accounts for the saving, by how much it saves; then what stands in the way of more. Otherwise: what
     went wrong while compiling, then what left nothing to win, then that it never pays back. Which of the two it is, the
-    95% interval of the speedup says; where it says neither, only what went wrong or left nothing to win is known.
+    verdict says; where it says neither, only what went wrong or left nothing to win is known.
     """
     with np.errstate(all="ignore"):
-        ratio, low, high = cells.speedup()
-        judged = verdicts(low, high)
+        ratio, judged = cells.speedup[0], np.where(cells.were_timed, cells.verdicts, "unknown")
         lost = (judged == "slower") | (judged == "same")
         waiting = cells.host_bound("compiled")
         obstacles = [(cause, figures, holds) for cause, figures, holds in _obstacles(cells)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from bench.records.record import PHASES, Measurement, Variant
 from bench.statistics.intervals import Estimate, Interval, over_processes
 from bench.statistics.processes import PARTS, PERCENTILE_FLOORS, READINGS, VARIANTS, Processes, VariantName
-from bench.statistics.ragged import CONFIDENCE, Array, Indices
-from bench.statistics.verdicts import VERDICT_CONFIDENCE, Verdict, judge, verdicts
+from bench.statistics.ragged import Array, Indices
+from bench.statistics.verdicts import Verdict, verdicts, verdicts_without_interval
 
 
 class Cells:
@@ -41,9 +41,12 @@ class Cells:
     @np.errstate(all="ignore")
     def figures(self) -> dict[str, Array]:
         """Return every column of numbers, each of shape (cells,)."""
-        value, low, high = self.speedup()
+        value, low, high = self.speedup
         found = {"speedup": value, "speedup_low": low, "speedup_high": high}
         found |= {"change": 1 / value - 1, "change_low": 1 / high - 1, "change_high": 1 / low - 1}
+        found["paired_speedup"] = over_processes(
+            self["paired_speedup"], self.processes.lists["speedup"], self.at, log=True
+        )[0]
         for variant in VARIANTS:
             found |= self._variant(variant)
         gigabytes = [found[f"{variant}_peak_memory_gb"] for variant in VARIANTS]
@@ -54,9 +57,17 @@ class Cells:
         found |= {name: self.most(own) for name, own in names.items()}
         return found | self._compilation() | self._phases() | self._efficiency() | self._telemetry()
 
+    @cached_property
     def verdicts(self) -> NDArray[Any]:
-        """Return whether compiled is faster than eager, as far as a 99.5% interval of the speedup can tell."""
-        return verdicts(*self.speedup(VERDICT_CONFIDENCE)[1:])
+        """Whether compiled is faster than eager, as far as the interval of the speedup can tell, or a published one."""
+        value, low, high = self.speedup
+        return np.where(self.were_timed, verdicts(low, high), verdicts_without_interval(value))
+
+    @property
+    def were_timed(self) -> NDArray[np.bool_]:
+        """Whether any process has rounds of both variants; else there are at most published figures."""
+        found: NDArray[np.bool_] = ~np.isnan(self["speedup"]).all(axis=1)
+        return found
 
     # ── Latency and speedup ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -67,20 +78,20 @@ class Cells:
         value, low, high = over_processes(medians, rounds, self.at, log=True)
         return np.where(np.isnan(value), self.middle(f"{variant}_published_ms"), value), low, high
 
-    def speedup(self, confidence: float = CONFIDENCE) -> Interval:
-        """Return eager ÷ compiled: each process gives the median of its paired rounds."""
-        return self._paired("speedup", np.divide, log=True, confidence=confidence)
+    @cached_property
+    def speedup(self) -> Interval:
+        """Eager ÷ compiled: of each process, the ratio of the latencies, so that it is the ratio of those shown."""
+        return self._compared("speedup", np.divide, log=True)
 
     @cached_property
     def saving(self) -> Interval:
-        """What one compiled call saves in ms: eager − compiled, paired by round. Negative where compiled is slower."""
-        return self._paired("saving", np.subtract, log=False)
+        """What one compiled call saves in ms: eager − compiled. Negative where compiled is slower."""
+        return self._compared("saving", np.subtract, log=False)
 
     @np.errstate(all="ignore")
-    def _paired(self, name: str, combine: Any, *, log: bool, confidence: float = CONFIDENCE) -> Interval:
-        """Combine the pairs of rounds; where there are none, the published figures. nan where batches differ."""
-        lists = self.processes.lists[name]
-        value, low, high = over_processes(self[name], lists, self.at, log=log, confidence=confidence)
+    def _compared(self, name: str, combine: Any, *, log: bool) -> Interval:
+        """Pool a figure of both variants; without rounds, of the published figures. nan where batches differ."""
+        value, low, high = over_processes(self[name], self.processes.lists[name], self.at, log=log)
         comparable = self.processes.comparable[self.at]
         eager, compiled = (
             _middle(np.where(comparable, self[f"{variant}_published_ms"], np.nan)) for variant in VARIANTS
@@ -112,12 +123,18 @@ class Cells:
     def break_even(self, cache: str) -> Interval:
         """Return the calls after which compiling has paid back its time to ready, with a ``cold`` or ``warm`` cache.
 
-        inf means never: compiled isn't faster. nan means that no process measured the cost. An interval that ends in
-        inf holds a saving of nothing.
+        There is one only where the verdict is faster. inf means never: compiled is as fast as eager, or slower. nan
+        means that nothing is clear, or that no process measured the cost. An interval that ends in inf holds a saving
+        of nothing.
         """
         value, low, high = self.saving
         cost_ms = np.where(np.isnan(value), np.nan, np.maximum(self.middle(f"{cache}_s") * 1e3, 0.0))
-        return _calls(cost_ms, value), _calls(cost_ms, high), _calls(cost_ms, low)
+        is_faster = self.verdicts == "faster"
+        never = ~np.isnan(cost_ms) & np.isin(self.verdicts, ("slower", "same"))
+        calls, earliest, latest = (
+            np.where(is_faster, _calls(cost_ms, saved), np.where(never, np.inf, np.nan)) for saved in (value, high, low)
+        )
+        return calls, earliest, latest
 
     def _compilation(self) -> dict[str, Array]:
         found: dict[str, Array] = {}
@@ -241,9 +258,9 @@ def latency(variants: Sequence[Variant]) -> Estimate:
     return _only(Cells.of([Measurement(eager=each) for each in variants]).latency("eager"))
 
 
-def speedup(measurements: Sequence[Measurement], confidence: float = CONFIDENCE) -> Estimate:
+def speedup(measurements: Sequence[Measurement]) -> Estimate:
     """Return eager ÷ compiled of one cell."""
-    return _only(Cells.of(measurements).speedup(confidence))
+    return _only(Cells.of(measurements).speedup)
 
 
 def saving_ms(measurements: Sequence[Measurement]) -> Estimate:
@@ -258,7 +275,7 @@ def break_even_calls(measurements: Sequence[Measurement], *, warm: bool = False)
 
 def verdict(measurements: Sequence[Measurement]) -> Verdict:
     """Return whether the compiled variant of a cell is faster than eager."""
-    return judge(speedup(measurements, VERDICT_CONFIDENCE))
+    return cast(Verdict, str(Cells.of(measurements).verdicts[0]))
 
 
 def process_latencies(variants: Sequence[Variant]) -> Array:

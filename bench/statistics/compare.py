@@ -28,7 +28,7 @@ from bench.statistics.cells import latency, process_latencies
 from bench.statistics.intervals import UNKNOWN, Estimate, mean_ratio
 from bench.statistics.processes import VariantName
 from bench.statistics.ragged import Array
-from bench.statistics.verdicts import VERDICT_CONFIDENCE, Verdict, judge
+from bench.statistics.verdicts import Verdict, judge
 
 CONDITIONS = ("threads", "settings")
 """Fields of `Environment` that move a latency although the software is the same: who changes them compares settings."""
@@ -284,13 +284,14 @@ def _totals(side: Side) -> Totals:
 def _change(before: Sequence[Record], after: Sequence[Record], variant: VariantName) -> Change:
     comparable = _is_comparable(before) and _is_comparable(after)
     pair = [(process_latencies(_variants(before, variant)), process_latencies(_variants(after, variant)))]
+    ratio = mean_ratio(pair) if comparable else UNKNOWN
     return Change(
         cell=after[0].cell,
         device_name=after[0].environment.device_name,
         before=_outcome(before, variant),
         after=_outcome(after, variant),
-        change=_as_change(mean_ratio(pair)) if comparable else UNKNOWN,
-        verdict=judge(mean_ratio(pair, VERDICT_CONFIDENCE)) if comparable else "unknown",
+        change=_as_change(ratio),
+        verdict=judge(ratio),
     )
 
 
@@ -370,18 +371,14 @@ def replicate(records: Iterable[Record]) -> Replication:
     """Compare eager with itself: between the compile modes of a run, or the processes of the only one.
 
     Eager does the same whatever is compiled beside it, so each compile mode of a model, batch size and data type is a
-    replicate. Where there is one mode alone, its even processes are compared with its odd ones. At most one pair of a
-    hundred should be called different: more say that the intervals are too narrow, or the machine busy.
+    replicate. Where there is one mode alone, its even processes are compared with its odd ones. At most one pair in
+    twenty should be called different: more say that the intervals are too narrow, or the machine busy.
     """
     same: defaultdict[tuple[Any, ...], defaultdict[Cell, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         eager = msgspec.structs.replace(record.cell, compile_mode="", dynamic=None)
         same[eager, _device(record), record.environment.torch, record.run][record.cell].append(record)
-    verdicts = [
-        judge(mean_ratio([pair], VERDICT_CONFIDENCE))
-        for cells in same.values()
-        for pair in _pairs(list(cells.values()))
-    ]
+    verdicts = [judge(mean_ratio([pair])) for cells in same.values() for pair in _pairs(list(cells.values()))]
     judged = [each for each in verdicts if each != "unknown"]
     return Replication(pairs=len(judged), different=sum(each in {"faster", "slower"} for each in judged))
 

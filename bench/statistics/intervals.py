@@ -35,9 +35,7 @@ class Estimate:
 UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
-def over_processes(
-    medians: Array, lists: Ragged, at: Indices, *, log: bool, confidence: float = CONFIDENCE
-) -> Interval:
+def over_processes(medians: Array, lists: Ragged, at: Indices, *, log: bool) -> Interval:
     """Average the medians of the processes of each cell, with Student's t interval.
 
     `medians` and `at` have the shape (cells, processes): the median of each process, nan where it has none, and the
@@ -49,7 +47,7 @@ def over_processes(
     scale = np.log(medians) if log else medians
     centre = np.nansum(scale, axis=1) / n
     spread = np.sqrt(np.nansum((scale - centre[:, None]) ** 2, axis=1) / (n - 1))
-    quantile = np.array([math.nan, math.nan, *(student(each - 1, confidence) for each in range(2, n.max() + 1))])
+    quantile = np.array([math.nan, math.nan, *(student(each - 1) for each in range(2, n.max() + 1))])
     reach = quantile[n] * spread / np.sqrt(n)
     ends = np.stack((centre, centre - reach, centre + reach))
     value, low, high = np.exp(ends) if log else ends
@@ -57,17 +55,19 @@ def over_processes(
     if alone.size:
         process = known[alone].argmax(axis=1)
         value[alone] = medians[alone, process]
-        low[alone], high[alone] = lists.take(at[alone, process]).median_intervals(confidence)
+        first, last = lists.take(at[alone, process]).median_intervals()
+        # The median ratio of the pairs of rounds is not quite the ratio of the medians: the interval holds both.
+        low[alone], high[alone] = np.minimum(first, value[alone]), np.maximum(last, value[alone])
     return value, low, high
 
 
-def median_interval(rounds: Array, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def median_interval(rounds: Array) -> tuple[float, float]:
     """Return the interval of the median of one process's rounds: see `Ragged.median_intervals`."""
-    low, high = Ragged(np.asarray(rounds, np.float64), np.array([len(rounds)])).median_intervals(confidence)
+    low, high = Ragged(np.asarray(rounds, np.float64), np.array([len(rounds)])).median_intervals()
     return float(low[0]), float(high[0])
 
 
-def mean_ratio(pairs: Sequence[tuple[Array, Array]], confidence: float = CONFIDENCE) -> Estimate:
+def mean_ratio(pairs: Sequence[tuple[Array, Array]]) -> Estimate:
     """Return numerator ÷ denominator, its geometric mean over the pairs, with Welch's interval.
 
     A pair has the values of the processes of both sides, shapes (processes,) and (processes,), independent of each
@@ -91,7 +91,7 @@ def mean_ratio(pairs: Sequence[tuple[Array, Array]], confidence: float = CONFIDE
     else:
         parts = squares.sum() / freedom.sum() / sizes
         free = freedom.sum()
-    reach = student(max(1, int(free + 1e-9)), confidence) * math.sqrt(parts.sum()) / len(pairs)
+    reach = student(max(1, int(free + 1e-9))) * math.sqrt(parts.sum()) / len(pairs)
     return Estimate(value, value * math.exp(-reach), value * math.exp(reach))
 
 

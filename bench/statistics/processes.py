@@ -87,15 +87,20 @@ class Processes:
         figures[f"{variant}_published_ms"] = np.where(np.isnan(median), mean, median)
 
     def _add_pairs(self) -> None:
-        """Combine the rounds of both variants: what slows the machine down for both cancels out."""
+        """Compare both variants by their latencies, and by pairs of rounds: in these, what slows down both cancels out.
+
+        The figures are those of the latencies, which readers see beside them. The pairs give the interval of a process
+        that stands alone, and `paired_speedup`: where it differs from the other, the machine did not hold still.
+        """
         eager, compiled = (self.lists[f"{variant}_rounds"] for variant in VARIANTS)
         common = np.where(self.comparable, np.minimum(eager.lengths, compiled.lengths), 0)
         eager, compiled = eager.cut(common), compiled.cut(common)
         with np.errstate(all="ignore"):
             self.lists["speedup"] = Ragged(eager.flat / compiled.flat, common)
-        self.lists["saving"] = Ragged(eager.flat - compiled.flat, common)
-        for name in ("speedup", "saving"):
-            self.figures[name] = self.lists[name].medians()
+            self.figures["paired_speedup"] = self.lists["speedup"].medians()
+            self.lists["saving"] = Ragged(eager.flat - compiled.flat, common)
+            latencies = [np.where(common > 0, self.figures[f"{variant}_latency"], np.nan) for variant in VARIANTS]
+            self.figures |= {"speedup": np.divide(*latencies), "saving": np.subtract(*latencies)}
 
 
 def _column(values: Iterable[Any], name: str) -> Array:

@@ -77,17 +77,17 @@ class Ragged:
             found[where] = (lists[:, (n - 1) // 2] + lists[:, n // 2]) / 2
         return found
 
-    def median_intervals(self, confidence: float = CONFIDENCE) -> tuple[Array, Array]:
+    def median_intervals(self) -> tuple[Array, Array]:
         """Return the interval of the median of each list, from order statistics: no shape of the noise is assumed.
 
         How many samples fall below the true median is binomial, so the interval runs between the ranks n/2 ± z√n/2,
-        interpolated. nan for lists whose whole range covers less: fewer than six, and for 99.5% fewer than nine.
+        interpolated. nan for lists whose whole range covers less: those shorter than `SMALLEST_SAMPLE`.
         """
         low, high = np.full((2, len(self.lengths)), np.nan)
-        for where, lists in self.by_length(smallest_sample(confidence)):
+        for where, lists in self.by_length(SMALLEST_SAMPLE):
             lists.sort(axis=1)
             n = lists.shape[1]
-            reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(n) / 2
+            reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(n) / 2
             low[where], high[where] = _at_rank(lists, n / 2 - reach), _at_rank(lists, n / 2 + reach)
         return low, high
 
@@ -109,11 +109,6 @@ class Ragged:
                 yield where, self.flat.reshape(-1, length).copy()
             else:
                 yield where, self.flat[starts[where][:, None] + np.arange(length)]
-
-
-def smallest_sample(confidence: float) -> int:
-    """Return the least number of rounds whose median has such an interval: the whole range of n covers 1 − 2^(1−n)."""
-    return max(SMALLEST_SAMPLE, math.ceil(1 - math.log2(1 - confidence)))
 
 
 def _at_rank(ordered: Array, rank: float) -> Array:

@@ -1,8 +1,11 @@
-"""Verdicts: what the interval of a speedup, or of a change of a latency, says in a word."""
+"""Verdicts: what the interval of a speedup, or of a change of a latency, says in a word.
+
+One rule for one word, wherever it stands: a difference is clear where the 95% interval that readers see lies wholly
+beyond 1%. Tables, charts, the answers of the guide and `bench compare` all take their words and colours from here.
+"""
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -11,26 +14,32 @@ from numpy.typing import NDArray
 from bench.statistics.intervals import Estimate
 from bench.statistics.ragged import Array
 
-Verdict = Literal["faster", "slower", "same", "ambiguous", "unknown"]
-
-VERDICT_CONFIDENCE = 0.995
-"""Confidence of the interval behind a verdict: an eager model compared with itself may be called different once in a
-hundred."""
+Verdict = Literal["faster", "slower", "same", "ambiguous", "doubtful", "unknown"]
+"""``ambiguous``: the interval reaches beyond 1% and does not lie there wholly. ``doubtful``: the figures have an
+interval that nobody should trust (`generator.data.lint`). ``unknown``: there is nothing to judge."""
 
 SAME = 0.01
 """Differences that stay below 1% are called the same: no one chooses a mode for less."""
 
 NOISE = 0.05
-"""Without an interval, differences up to 5% count as none: processes of one model differ by as much. SAME and NOISE are
-those of docs/assets/javascripts/recommend.js as well."""
+"""Published figures have no interval. Of these, differences up to 5% count as none: processes of one model differ by as
+much."""
 
 
 def verdicts(low: Array, high: Array) -> NDArray[Any]:
-    """Return the `Verdict` of each interval of a ratio, shape (cells,): wholly within 1% of 1 is the same, wholly on
-    one side is faster or slower."""
+    """Return the `Verdict` of each interval of a ratio, shape (cells,)."""
     unknown = np.isnan(low) | np.isnan(high)
     same = (low >= 1 / (1 + SAME)) & (high <= 1 + SAME)
-    return np.select([unknown, same, low > 1, high < 1], ["unknown", "same", "faster", "slower"], "ambiguous")
+    return np.select(
+        [unknown, same, low > 1 + SAME, high < 1 / (1 + SAME)], ["unknown", "same", "faster", "slower"], "ambiguous"
+    )
+
+
+def verdicts_without_interval(ratio: Array) -> NDArray[Any]:
+    """Return the `Verdict` of each published ratio, shape (cells,): faster or slower beyond `NOISE`."""
+    return np.select(
+        [np.isnan(ratio), ratio > 1 + NOISE, ratio < 1 / (1 + NOISE)], ["unknown", "faster", "slower"], "ambiguous"
+    )
 
 
 def judge(ratio: Estimate) -> Verdict:
@@ -38,15 +47,7 @@ def judge(ratio: Estimate) -> Verdict:
     return cast(Verdict, str(verdicts(np.array([ratio.low]), np.array([ratio.high]))[0]))
 
 
-def direction(change: float, low: float = math.nan, high: float = math.nan) -> Literal[-1, 0, 1]:
-    """Return what a change of the latency is shown as: -1 a gain, 1 a loss, 0 no clear difference.
-
-    There is no clear difference where its interval holds zero or stays within `SAME`, or where it has none (nan) and is
-    within `NOISE`.
-    """
-    least, most = (1 + change) / (1 + NOISE), (1 + change) * (1 + NOISE)
-    if not (math.isnan(low) or math.isnan(high)):
-        least, most = 1 + low, 1 + high
-    if least >= 1 / (1 + SAME) and most <= 1 + SAME:
-        return 0
-    return 1 if least > 1 else -1 if most < 1 else 0
+def judge_change(change: float) -> Verdict:
+    """Return the verdict of a change without an interval: −0.45 is 45% less latency or memory, and faster."""
+    ratio = np.array([1 / (1 + change) if change > -1 else np.inf])
+    return cast(Verdict, str(verdicts_without_interval(ratio)[0]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from statistics import median
@@ -17,8 +17,8 @@ from typing import Any, Literal, get_args
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
-from bench.records.record import DOCTOR, UNEQUAL_BATCHES
-from generator.data.selection import Groups, Row, Rows, grouped, labels_by, numbered, records
+from bench.records.record import DOCTOR, UNEQUAL_BATCHES, Status
+from generator.data.selection import Groups, Row, Rows, grouped, is_comparison, labels_by, numbered, records
 
 Kind = Literal[
     "repeated",
@@ -28,6 +28,9 @@ Kind = Literal[
     "version_jump",
     "implausible",
     "impossible",
+    "unstable",
+    "disturbed",
+    "no_interval",
     "no_reason",
     "gap",
     "flag",
@@ -68,6 +71,7 @@ GAP_SHARE = 0.75
 
 MIN_SIBLINGS = 3
 
+_RESTLESS = (Status.UNSTABLE, Status.THROTTLED)
 _VARIANTS = ("eager_ms", "compiled_ms")
 _SETTING = ("dtype", "dynamic", "weights", "input_size", "layout", "threads", "origin")
 
@@ -86,6 +90,17 @@ class Anomaly:
         return self.rows[:1] if self.kind in DOUBTING else ()
 
 
+def doubted(cells: pd.DataFrame, labels: Iterable[int]) -> pd.DataFrame:
+    """Return `cells` with the verdict doubtful, and without a break-even point, in the rows with these labels."""
+    rows = list(labels)
+    if not rows:
+        return cells
+    found = cells.copy()
+    found.loc[rows, "verdict"] = "doubtful"
+    found.loc[rows, [name for name in cells.columns if name.startswith("break_even")]] = math.nan
+    return found
+
+
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     """Return everything that does not fit together in `cells`, by kind and then by row.
 
@@ -99,6 +114,9 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
         _version_jump,
         _implausible,
         _impossible,
+        _unstable,
+        _disturbed,
+        _without_interval,
         _without_reason,
         _gaps,
         _flags,
@@ -252,6 +270,35 @@ def _impossible(cells: pd.DataFrame) -> Iterator[Anomaly]:
         for row in records(pd.DataFrame({"ms": cells.loc[outside.index, variant], "share": outside})):
             figures = {"variant": variant.removesuffix("_ms"), "ms": row["ms"], "share": row["share"]}
             yield Anomaly("impossible", _labels([row]), figures)
+
+
+def _unstable(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find comparisons whose latency never settled, or whose device lowered its clock. Figures: status."""
+    known = cells.loc[_is_restless(cells) & cells["change"].notna(), ["status"]]
+    for row in records(known):
+        yield Anomaly("unstable", _labels([row]), {"status": row["status"]})
+
+
+def _disturbed(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find speedups that pairs of rounds contradict: something slowed down one variant more than the other.
+
+    Figures: speedup, and paired_speedup, which lies outside the interval of it.
+    """
+    is_outside = (cells["paired_speedup"] < cells["speedup_low"]) | (cells["paired_speedup"] > cells["speedup_high"])
+    for row in records(cells.loc[is_outside & ~_is_restless(cells), ["speedup", "paired_speedup"]]):
+        yield Anomaly("disturbed", _labels([row]), {name: row[name] for name in ("speedup", "paired_speedup")})
+
+
+def _without_interval(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find measured comparisons that are too short for an interval. Figures: calls, of the variant that has fewer."""
+    is_short = is_comparison(cells) & (cells["origin"] == "measured") & cells["speedup_low"].isna()
+    calls = cells.loc[is_short & ~_is_restless(cells), ["eager_samples", "compiled_samples"]].min(axis=1)
+    for label, fewest in calls.items():
+        yield Anomaly("no_interval", (int(str(label)),), {"calls": int(fewest)})
+
+
+def _is_restless(cells: pd.DataFrame) -> pd.Series:
+    return cells["status"].isin(_RESTLESS)
 
 
 def _without_reason(cells: pd.DataFrame) -> Iterator[Anomaly]:

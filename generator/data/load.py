@@ -20,7 +20,7 @@ from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
-from generator.data.lint import Anomaly, lint
+from generator.data.lint import Anomaly, doubted, lint
 from generator.data.selection import Row, records
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ and the newest with the other `malloc`."""
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that pages can show. `table` has every run's row of a cell up to `HISTORY` rows, beyond that the newest ones
+    """All that pages can show. It has every run's row of a cell up to `HISTORY` rows, beyond that the newest ones
     alone: so no page grows with the years. Nobody changes it."""
 
-    table: pd.DataFrame  # the rows by `COLUMNS`, indexed by label; unknown text is empty, anything else missing
+    rows: pd.DataFrame  # as they were measured, by `COLUMNS`; unknown text is empty, anything else missing
     rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # by label, the medians of the rounds of each variant, in order
     records: int  # that were read
     runs: tuple[str, ...]  # all of them, sorted
@@ -46,6 +46,11 @@ class Results:
     repeatability: Repeatability | None = None  # likewise
     faults: Faults | None = None  # likewise
     build_times: BuildTimes | None = None  # likewise
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The rows, indexed by label. Those that the data lint doubts have the verdict doubtful."""
+        return doubted(self.rows, self.doubts)
 
     @cached_property
     def newest(self) -> pd.DataFrame:
@@ -66,7 +71,7 @@ class Results:
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in the newest rows."""
-        return lint(self.newest)
+        return lint(self.rows[self.rows["newest"]])
 
     @cached_property
     def doubts(self) -> Mapping[int, Sequence[Anomaly]]:

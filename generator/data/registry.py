@@ -174,7 +174,16 @@ _TEXTS = (
     _column("profile", str, "profile of the run"),
     _column("status", str, "outcome of the cell", "", N_("Status"), explorer=HEADING, detail=HEADING),
     _column("reason", str, "why the cell has that status", "", N_("Reason"), "verbatim", detail=HEADING),
-    _column("verdict", str, "faster, slower, same, ambiguous or unknown", "", N_("Verdict"), "verdict", detail=HEADING),
+    _column(
+        "verdict",
+        str,
+        "faster, slower, same, ambiguous, doubtful or unknown",
+        "",
+        N_("Verdict"),
+        "verdict",
+        explorer=HEADING,
+        detail=HEADING,
+    ),
     _column("causes", str, "causes of the verdict, the best first: JSON pairs of cause and figure"),
     _column("stop_reason", str, "why the measurement ended"),
     _column("flags", str, "what an importer or the doctor marked, separated by spaces"),
@@ -229,6 +238,7 @@ _NUMBERS = (
     *_with_interval(
         _column("speedup", float, "eager ÷ compiled latency", "×", N_("Speedup"), "ratio", explorer=HEADING)
     ),
+    _column("paired_speedup", float, "eager ÷ compiled of the rounds, pair by pair", "×"),
     *_with_interval(
         _column(
             "change",

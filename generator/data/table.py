@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class ResultsTable(NamedTuple):
     """The first fields of `generator.data.load.Results`."""
 
-    table: pd.DataFrame
+    rows: pd.DataFrame
     rounds_ms: Sequence[Mapping[str, Sequence[float]]]
     records: int
     runs: tuple[str, ...]
@@ -240,11 +240,11 @@ def _json_of(values: Iterable[Any]) -> str:
 def _pooled(processes: Processes, sizes: Indices, batch_sizes: Array) -> dict[str, Any]:
     """Return the columns that follow from what the processes of each row measured."""
     figures: dict[str, Any] = defaultdict(lambda: np.full(len(sizes), np.nan))
-    verdicts, explained = [""] * len(sizes), [""] * len(sizes)
+    verdicts, explained = ["unknown"] * len(sizes), [""] * len(sizes)
     for where, cells in by_size(processes, sizes, batch_sizes):
         for name, values in cells.figures().items():
             figures[name][where] = values
-        for row, verdict, several in zip(where.tolist(), cells.verdicts().tolist(), explain(cells), strict=True):
+        for row, verdict, several in zip(where.tolist(), cells.verdicts.tolist(), explain(cells), strict=True):
             verdicts[row] = verdict
             explained[row] = json.dumps([(each.cause.value, each.figure) for each in several]) if several else ""
     return {**figures, "processes": sizes.astype(np.float64), "verdict": verdicts, "causes": explained}

@@ -24,7 +24,6 @@ from typing import Any, Literal
 import numpy as np
 
 from bench.errors import AtlasError
-from bench.statistics import verdicts
 from generator.cache import Cache
 from generator.figures import fonts, svg
 from generator.figures.svg import UNITS, Drawing, Letter, Segment, Text, outline
@@ -37,7 +36,21 @@ WIDTH = 480
 LABEL = 16.0
 SMALL = 14.5
 
-Role = Literal["text", "muted", "grid", "zero", "eager", "compiled", "first", "second", "third", "fourth", "fifth"]
+Role = Literal[
+    "text",
+    "muted",
+    "grid",
+    "zero",
+    "eager",
+    "compiled",
+    "gain",
+    "loss",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+]
 
 LIGHT: dict[Role, str] = {
     "text": "#16202a",
@@ -46,6 +59,8 @@ LIGHT: dict[Role, str] = {
     "zero": "#6b7885",
     "eager": "#0072b2",
     "compiled": "#d55e00",
+    "gain": "#00694b",
+    "loss": "#a83a00",
     "first": "#a36fc4",
     "second": "#7a3f9d",
     "third": "#4b1b69",
@@ -53,7 +68,8 @@ LIGHT: dict[Role, str] = {
     "fifth": "#612746",
 }
 """Colours on a light page. Eager is blue and compiled orange everywhere (Okabe and Ito: safe for colour-blind readers).
-Batch sizes and versions are steps of one purple, each with its own shape."""
+A gain is green and a loss red, as in tables (docs/assets/stylesheets/atlas.css). Batch sizes and versions are steps of
+one purple, each with its own shape."""
 
 DARK: dict[Role, str] = {
     "text": "#e3e9ef",
@@ -62,6 +78,8 @@ DARK: dict[Role, str] = {
     "zero": "#8a97a4",
     "eager": "#56b4e9",
     "compiled": "#e69f00",
+    "gain": "#4fd1a5",
+    "loss": "#ffa366",
     "first": "#9d6cc0",
     "second": "#c49ae0",
     "third": "#ecd9fb",
@@ -114,7 +132,7 @@ class DrawnOnce(ABC):
 def _version() -> str:
     """Return what drawings depend on besides their content: fonts, Matplotlib and the modules that draw."""
     here = Path(__file__)
-    modules = *(here.with_name(f"{name}.py") for name in ("canvas", "curves", "plot", "svg")), Path(verdicts.__file__)
+    modules = [here.with_name(f"{name}.py") for name in ("canvas", "curves", "plot", "svg")]
     program = hashlib.sha256(b"".join(module.read_bytes() for module in modules)).hexdigest()
     return f"{importlib.metadata.version('matplotlib')} {fonts.fingerprint()} {program}"
 

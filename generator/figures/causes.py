@@ -18,7 +18,9 @@ def parse(text: str) -> list[Explanation]:
 
 
 def why(causes: str, verdict: str, words: Words) -> str:
-    """Return all causes of a cell as sentences; a sentence also says that there is none."""
+    """Return all causes of a cell as sentences; a sentence also says that there is none, or a doubt."""
+    if verdict == "doubtful":
+        return words.say(words.language.gettext("The data lint doubts this record, so it supports no recommendation."))
     sentences = [_sentence(each, verdict, words) for each in parse(causes)]
     return words.sentences(sentences or [words.language.gettext("Nothing that was measured explains it.")])
 

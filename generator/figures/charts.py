@@ -1,14 +1,13 @@
 """Charts of the results: cells become a `Chart`, a drawing with its caption and its text alternative.
 
-Takes a DataFrame with one row per cell, a `Language` and the labels of the rows that the data lint doubts. Bars need a
-zero, so latencies that differ by more than `LOG_FROM` are dots on a logarithmic scale: the distance between two dots
-is then the speedup.
+Takes a DataFrame with one row per cell and a `Language`. Bars need a zero, so latencies that differ by more than
+`LOG_FROM` are dots on a logarithmic scale: the distance between two dots is then the speedup.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -17,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from bench.records.record import Status
+from generator.data.digits import digits
 from generator.data.selection import Row, comparisons, records, version_order
 from generator.figures import plot
 from generator.figures.canvas import DrawnOnce, Role
@@ -52,9 +52,9 @@ class Chart(DrawnOnce):
 # ── The charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def latency(cells: pd.DataFrame, language: Language, doubtful: Collection[int] = ()) -> Chart:
+def latency(cells: pd.DataFrame, language: Language) -> Chart:
     """Draw eager and compiled latency, one row per model (per batch size or device where there is only one model)."""
-    selection, gettext = _Selection(cells, language, doubtful), language.gettext
+    selection, gettext = _Selection(cells, language), language.gettext
     latencies = _finite(selection.rows, "eager_ms", "compiled_ms") or [1.0]
     least, most = min(latencies), max(latencies)
     log = most / least > LOG_FROM
@@ -79,15 +79,15 @@ def latency(cells: pd.DataFrame, language: Language, doubtful: Collection[int] =
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
 
 
-def change(cells: pd.DataFrame, language: Language, doubtful: Collection[int] = ()) -> Chart:
+def change(cells: pd.DataFrame, language: Language) -> Chart:
     """Draw the change of the latency by compiling, from zero to both sides."""
-    selection, gettext = _Selection(cells, language, doubtful), language.gettext
+    selection, gettext = _Selection(cells, language), language.gettext
 
     def marks(rows: Sequence[Row]) -> tuple[Mark | None]:
         (row,) = rows
         if row["change"] is None:
             return (None,)
-        return (_change_mark(row, text=selection.with_status(selection.words.percent(row["change"]), row)),)
+        return (_change_mark(row, selection.with_status(selection.change(row), row)),)
 
     drawn = selection.plot(
         "change",
@@ -100,13 +100,13 @@ def change(cells: pd.DataFrame, language: Language, doubtful: Collection[int] = 
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
 
 
-def batches(cells: pd.DataFrame, language: Language, doubtful: Collection[int] = ()) -> Chart:
+def batches(cells: pd.DataFrame, language: Language) -> Chart:
     """Draw the change of the latency by compiling, with the batch sizes of a model on one line."""
-    selection, gettext = _Selection(cells, language, doubtful, apart="batch_size"), language.gettext
+    selection, gettext = _Selection(cells, language, apart="batch_size"), language.gettext
     sizes = sorted({row["batch_size"] for row in selection.rows})[: len(plot.STEPS)]
 
     def marks(rows: Sequence[Row]) -> tuple[Mark | None, ...]:
-        by_size = {row["batch_size"]: _change_mark(row, doubtful) for row in rows if row["change"] is not None}
+        by_size = {row["batch_size"]: _change_mark(row) for row in rows if row["change"] is not None}
         return tuple(by_size.get(size) for size in sizes)
 
     names = [selection.words.fact("batch_size", {"batch_size": size}) for size in sizes]
@@ -127,7 +127,7 @@ def _batch_findings(selection: _Selection, sizes: Iterable[int]) -> Iterator[str
     """Yield a sentence with the median change at each of these batch sizes."""
     words, language = selection.words, selection.language
     for size in sizes:
-        changes = [row["change"] for row in selection.compared if row["batch_size"] == size]
+        changes = [row["change"] for row in selection.trusted if row["batch_size"] == size]
         if changes:
             message = language.ngettext(
                 "Batch size %(size)s: median change %(median)s in %(count)s comparison.",
@@ -138,11 +138,11 @@ def _batch_findings(selection: _Selection, sizes: Iterable[int]) -> Iterator[str
             yield words.say(message, size=str(size), median=middle, count=language.number(len(changes)))
 
 
-def versions(cells: pd.DataFrame, language: Language, doubtful: Collection[int] = ()) -> Chart:
+def versions(cells: pd.DataFrame, language: Language) -> Chart:
     """Draw the compiled latency of the cells that several versions of torch share, with the versions on one line."""
     shared = version_rows(cells)
     names = sorted(set(shared["torch"]), key=version_order)[-len(plot.STEPS) :]
-    selection, gettext = _Selection(shared, language, doubtful, apart="torch"), language.gettext
+    selection, gettext = _Selection(shared, language, apart="torch"), language.gettext
 
     def marks(rows: Sequence[Row]) -> tuple[Mark | None, ...]:
         known = {row["torch"]: selection.latency_mark(row, "compiled") for row in rows}
@@ -178,9 +178,9 @@ def _version_finding(changes: Sequence[float], selection: _Selection) -> str:
     return selection.words.say(message, **_range(changes, selection))
 
 
-def overview(cells: pd.DataFrame, language: Language, doubtful: Collection[int] = ()) -> Chart:
+def overview(cells: pd.DataFrame, language: Language) -> Chart:
     """Draw how the change is distributed on each device: every comparison as a dot, with the median."""
-    selection, gettext = _Selection(cells, language, doubtful), language.gettext
+    selection, gettext = _Selection(cells, language), language.gettext
     words = selection.words
     headline = gettext("Change in latency by compiling, each comparison a dot")
     sources = {(row["device"], row["origin"]) for row in selection.rows}
@@ -189,16 +189,19 @@ def overview(cells: pd.DataFrame, language: Language, doubtful: Collection[int] 
         label = words.device(group[0])
         if sum(device == group[0]["device"] for device, _ in sources) > 1:
             label = words.facts([label, words.origin(group[0]["origin"])])
-        changes = [row["change"] for row in group]
+        dots = tuple(map(_change_mark, group))
+        changes = [row["change"] for row in group if row["verdict"] != "doubtful"]
+        if not changes:
+            lines.append(PlotRow(label, (None, *dots)))
+            continue
         figures = _range(changes, selection)
-        note = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(group))
+        note = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(changes))
         centre = Mark(median(changes), words.say(gettext("median %(change)s"), change=figures["median"]))
-        dots = (_change_mark(row, doubtful) for row in group)
         lines.append(PlotRow(label, (centre, *dots), words.say(note, count=figures["count"])))
         sentence = language.ngettext(
             "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparison.",
             "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparisons.",
-            len(group),
+            len(changes),
         )
         alt.append(words.say(sentence, device=label, **figures))
     drawn = selection.plot(
@@ -217,13 +220,10 @@ def overview(cells: pd.DataFrame, language: Language, doubtful: Collection[int] 
 class _Selection:
     """The cells of a chart in one language. The values of the column `apart`, if any, share a line."""
 
-    def __init__(
-        self, cells: pd.DataFrame, language: Language, doubtful: Collection[int] = (), *, apart: str = ""
-    ) -> None:
+    def __init__(self, cells: pd.DataFrame, language: Language, *, apart: str = "") -> None:
         self.cells = cells
         self.rows = records(cells)  # each becomes a mark
         self.language = language
-        self.doubtful = doubtful
         self.apart = apart
         self.words = Words(language, html=False)
 
@@ -231,6 +231,11 @@ class _Selection:
     def compared(self) -> list[Row]:
         """The rows in which eager and compiled can be compared."""
         return self._labelled(comparisons(self.cells))
+
+    @cached_property
+    def trusted(self) -> list[Row]:
+        """Those of them that nothing doubts: these are averaged and ranked."""
+        return self._labelled(trusted(self.cells))
 
     @cached_property
     def _by_label(self) -> Mapping[int, Row]:
@@ -271,7 +276,7 @@ class _Selection:
     def _label(self, line: Sequence[Row], across: str) -> str:
         """Return the label of a line, marked where the data lint doubts one of its rows."""
         label = self.words.fact(across, line[0])
-        return f"{label} {DOUBT}" if any(row["row"] in self.doubtful for row in line) else label
+        return f"{label} {DOUBT}" if any(map(_is_doubtful, line)) else label
 
     def _missing(self, line: Sequence[Row]) -> str:
         """Say why a line lacks figures: in words where it has none at all, else for each row that failed."""
@@ -286,10 +291,14 @@ class _Selection:
         value = row[f"{variant}_ms"]
         if value is None:
             return None
-        text = self.language.number(value, 2 if value < 10 else 1 if value < 100 else 0)
+        text = self.language.number(value, digits(row, f"{variant}_ms"))
         if variant == "compiled":
             text = self.with_status(text, row)
         return Mark(value, text, _or(row[f"{variant}_low_ms"], math.nan), _or(row[f"{variant}_high_ms"], math.nan))
+
+    def change(self, row: Row) -> str:
+        """Return the change of a row as text."""
+        return self.words.percent(row["change"], digits(row, "change") - 2)
 
     def with_status(self, text: str, row: Row) -> str:
         """Append the status of the row to the text, unless it passed."""
@@ -310,7 +319,7 @@ class _Selection:
     def finding(self, headline: str) -> str:
         """Return the main finding of a chart of comparisons with its numbers, as plain text."""
         gettext = self.language.gettext
-        known = self._labelled(trusted(self.cells, self.doubtful).sort_values("change", kind="stable"))
+        known = sorted(self.trusted, key=lambda row: float(row["change"]))
         sentences = [self.described(headline)]
         if not known:
             return self.words.sentences([*sentences, gettext("There is no pair of latencies to compare.")])
@@ -333,9 +342,9 @@ class _Selection:
         return self.words.say(
             message,
             name=self.words.facts(self.words.fact(column, row) for column in dict.fromkeys((first, *self.columns))),
-            eager=self.language.milliseconds(row["eager_ms"]),
-            compiled=self.language.milliseconds(row["compiled_ms"]),
-            change=self.words.percent(row["change"]),
+            eager=self.language.milliseconds(row["eager_ms"], digits(row, "eager_ms")),
+            compiled=self.language.milliseconds(row["compiled_ms"], digits(row, "compiled_ms")),
+            change=self.change(row),
         )
 
     def caption(self, headline: str, notes: Iterable[str], *, counted: tuple[str, int] | None = None) -> str:
@@ -355,7 +364,7 @@ class _Selection:
             yield self.language.gettext("Thin lines are intervals of 95%.")
             if any(row["origin"] == "measured" and row["processes"] == 1 for row in self.rows):
                 yield words.one_process()
-        if any(row["row"] in self.doubtful for row in self.rows):
+        if any(map(_is_doubtful, self.rows)):
             yield words.doubted()
 
 
@@ -373,9 +382,13 @@ def _first_change(rows: Sequence[Row]) -> float:
     return float(min(known)[1]) if known else math.inf
 
 
-def _change_mark(row: Row, doubtful: Collection[int] = (), text: str = "") -> Mark:
+def _change_mark(row: Row, text: str = "") -> Mark:
     low, high = _or(row["change_low"], math.nan), _or(row["change_high"], math.nan)
-    return Mark(row["change"], text, low, high, row["row"] in doubtful)
+    return Mark(row["change"], text, low, high, row["verdict"])
+
+
+def _is_doubtful(row: Row) -> bool:
+    return bool(row["verdict"] == "doubtful")
 
 
 def _or(value: float | None, default: float) -> float:
@@ -397,10 +410,10 @@ def _range(changes: Sequence[float], selection: _Selection) -> dict[str, str]:
 
 def _winners(rows: Iterable[Row], language: Language) -> tuple[tuple[str, Role], ...]:
     """Return the legend of bars and dots: the colours that occur."""
-    roles = {plot.winner(_change_mark(row)) for row in rows if row["change"] is not None}
+    roles = {plot.VERDICTS.get(row["verdict"], "zero") for row in rows if row["change"] is not None}
     entries: tuple[tuple[str, Role], ...] = (
-        (language.gettext("compiled is faster"), "compiled"),
-        (language.gettext("eager is faster"), "eager"),
+        (language.gettext("compiled is faster"), "gain"),
+        (language.gettext("eager is faster"), "loss"),
         (language.gettext("no clear difference"), "zero"),
     )
     return tuple(entry for entry in entries if entry[1] in roles)
@@ -408,7 +421,7 @@ def _winners(rows: Iterable[Row], language: Language) -> tuple[tuple[str, Role],
 
 def _hollow_dots(selection: _Selection) -> Iterator[str]:
     """Yield a note that counts the doubtful comparisons, if there are any."""
-    if count := sum(row["row"] in selection.doubtful for row in selection.compared):
+    if count := sum(map(_is_doubtful, selection.compared)):
         language = selection.language
         message = language.gettext("The data lint doubts %(count)s of these comparisons: the hollow dots.")
         yield Words(language, html=True).say(message, count=language.number(count))

@@ -22,7 +22,9 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.records.record import PHASES, Status
-from bench.statistics.verdicts import direction
+from bench.statistics.digits import decimals
+from bench.statistics.verdicts import Verdict, judge_change
+from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.registry import Column, Format, column
 from generator.data.selection import Row, Rows, plain, records
@@ -33,6 +35,9 @@ from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+
+TONES: Mapping[Verdict, str] = {"faster": " better", "slower": " worse"}
+"""The class of a change by its verdict, after a space. Any other verdict has none. The charts have the same colours."""
 
 Link = Callable[[str, str], str | None]
 """Returns the address of a page from its kind (device, model) and slug, None for no link."""
@@ -285,7 +290,7 @@ class Tables:
         marked = self._marked(row["status"])
         if value is None:
             return TableCell(marked, "", "number status") if marked else _UNKNOWN_NUMBER
-        text = self._number(value, 3)
+        text = self._number(value, digits(row, name))
         if marked and name == "compiled_ms":
             text = Markup("{} {}").format(text, marked)
         return TableCell(text, repr(value), "number")
@@ -296,14 +301,14 @@ class Tables:
         explanation = self.words.status_explained(status)
         return Markup('<abbr title="{}">{}</abbr>').format(explanation, self.words.status(status))
 
-    def _number(self, value: float, digits: int | None = None) -> str:
-        return self.words.value(self.words.language.number(value, digits))
+    def _number(self, value: float, places: int | None = None) -> str:
+        return self.words.value(self.words.language.number(value, places))
 
     def _count(self, _name: str, value: int, _row: Row) -> TableCell:
         return TableCell(self._number(value), str(value), "number")
 
-    def _seconds(self, _name: str, value: float, _row: Row) -> TableCell:
-        return TableCell(self._number(value, 1), repr(value), "number")
+    def _seconds(self, name: str, value: float, row: Row) -> TableCell:
+        return TableCell(self._number(value, digits(row, name)), repr(value), "number")
 
     def _phases(self, name: str, value: float, row: Row) -> TableCell:
         """Show seconds, with those of each phase below them."""
@@ -312,33 +317,32 @@ class Tables:
         parts = [self.words.value(f"{phase} {self.words.language.number(each, 1)}") for phase, each in named if each]
         return cell._replace(html=_above(cell.html, self.words.lines(parts))) if parts else cell
 
-    def _ratio(self, _name: str, value: float, _row: Row) -> TableCell:
-        return TableCell(self.words.value(self.words.language.ratio(value)), _sort(value), "number")
+    def _ratio(self, _name: str, value: float, row: Row) -> TableCell:
+        text = self.words.language.ratio(value, digits(row, "speedup"))
+        return TableCell(self.words.value(text), _sort(value), "number")
 
     def _interval(self, _name: str, low: float, row: Row) -> TableCell:
-        number = self.words.language.number
-        return TableCell(self.words.value(f"{number(low, 2)}–{number(row['speedup_high'], 2)}"), _sort(low), "number")
+        ends = (self.words.language.number(row[end], digits(row, "speedup")) for end in ("speedup_low", "speedup_high"))
+        return TableCell(self.words.value("–".join(ends)), _sort(low), "number")
 
     def _change(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show a change without an interval."""
-        return self._toned(value, direction(value))
+        return TableCell(self._percent(value), _sort(value), f"number{TONES.get(judge_change(value), '')}")
 
     def _judged_change(self, _name: str, value: float, row: Row) -> TableCell:
-        low, high = (math.nan if row[end] is None else row[end] for end in ("change_low", "change_high"))
-        return self._toned(value, direction(value, low, high))
+        return TableCell(self._change_of(row), _sort(value), f"number{TONES.get(row['verdict'], '')}")
 
-    def _toned(self, change: float, sign: int) -> TableCell:
-        tone = {-1: " better", 0: "", 1: " worse"}[sign]
-        return TableCell(self._percent(change), _sort(change), f"number{tone}")
+    def _change_of(self, row: Row) -> str:
+        return self._percent(row["change"], digits(row, "change") - 2)
 
-    def _percent(self, value: float) -> str:
-        return self.words.value(self.words.percent(value))
+    def _percent(self, value: float, places: int = 1) -> str:
+        return self.words.value(self.words.percent(value, places))
 
     def _best(self, name: str, label: int, _row: Row) -> TableCell:
         """Show the largest gain, with the model or device and the batch size that have it."""
         best = self.results.by_label[label]
         names = (self.words.fact(name.removeprefix("best_"), best), self.words.fact("batch_size", best))
-        html = _above(self._percent(best["change"]), self.words.facts(names))
+        html = _above(self._change_of(best), self.words.facts(names))
         return TableCell(html, _sort(best["change"]), "number")
 
     def _names(self, values: Sequence[Any]) -> TableCell:
@@ -358,13 +362,14 @@ class Tables:
 
     def _calls(self, name: str, value: float, row: Row) -> TableCell:
         """Show the calls that repay the compilation, with their interval: open at its end where it may never pay."""
-        number, low, high = self.words.language.number, row[f"{name}_low"], row[f"{name}_high"]
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
         if math.isinf(value):
             return TableCell(escape(self.words.language.gettext("never")), repr(1e300), "number")
-        text = self._number(round(value))
+        certain = min(0, digits(row, name))
+        text = self._number(value, certain)
         if low is not None and high is not None:
-            reach = f"≥ {number(round(low))}" if math.isinf(high) else f"{number(round(low))}–{number(round(high))}"
-            text = _above(text, self.words.value(reach))
+            first, last = (self.words.language.number(end, certain) for end in (low, min(high, 1e300)))
+            text = _above(text, self.words.value(f"≥ {first}" if math.isinf(high) else f"{first}–{last}"))
         return TableCell(text, _sort(value), "number")
 
     def _gigabytes(self, _name: str, value: float, _row: Row) -> TableCell:
@@ -392,17 +397,16 @@ class Tables:
     def _three_digits(self, value: float, unit: float) -> TableCell:
         """Show a figure in multiples of `unit`, with three significant digits."""
         size = value / unit
-        digits = max(0, 2 - math.floor(math.log10(size))) if size > 0 else 0
-        return TableCell(self._number(size, digits), repr(value), "number")
+        return TableCell(self._number(size, max(0, decimals(size))), repr(value), "number")
 
     def _version(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the compiled latency with one version of torch, with the eager one below it."""
         row = self.results.by_label[label]
-        compiled = self._number(row["compiled_ms"], 3)
+        compiled = self._number(row["compiled_ms"], digits(row, "compiled_ms"))
         if label in self.results.doubts:  # before the digits in every language, so that these stay in line
             marked = Markup('<span class="doubt">{}</span> {}').format(DOUBT, compiled)
             compiled = Markup(self.words.language.isolate(marked))  # noqa: S704  # was markup before
-        html = self._above_eager(compiled, self._number(row["eager_ms"], 3))
+        html = self._above_eager(compiled, self._number(row["eager_ms"], digits(row, "eager_ms")))
         return TableCell(html, repr(row["compiled_ms"]), "number")
 
     def _version_change(self, name: str, changes: Mapping[str, float], row: Row) -> TableCell:

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.statistics import verdicts
+from bench.statistics.verdicts import Verdict
 from generator.figures.canvas import LABEL, SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
 
 SHAPES = ("o", "s", "D", "^", "v")
+VERDICTS: Mapping[Verdict, Role] = {"faster": "gain", "slower": "loss"}
+"""Colours of clear verdicts, which tables have as well. Any other is grey."""
+
 STEPS: tuple[Role, ...] = ("first", "second", "third", "fourth", "fifth")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One value of a row, its interval if known, and its label. A doubtful value has a hollow dot."""
+    """One value of a row, its interval if known, its label, and the verdict of a change, which gives the colour.
+
+    A doubtful value has a hollow dot.
+    """
 
     value: float
     text: str = ""
     low: float = math.nan
     high: float = math.nan
-    doubtful: bool = False
+    verdict: Verdict = "unknown"
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,9 @@ class Plot:
     """One chart.
 
     ``bars``: bars from zero, one per series, side by side. ``dots``: the marks of a row as dots on one line, for
-    logarithmic scales and several series. ``change``: one bar from zero in the colour of the faster variant (compiled
-    below zero, eager above it), grey where they do not clearly differ. ``strip``: all marks of a row as a swarm in
-    these colours; the first mark is the median and carries its text.
+    logarithmic scales and several series. ``change``: one bar from zero in the colour of its verdict, grey where
+    nothing is clear. ``strip``: all marks of a row as a swarm in these colours; the first mark is the median and
+    carries its text.
     """
 
     kind: Literal["bars", "dots", "change", "strip"]
@@ -330,7 +336,7 @@ def _draw_dots(canvas: Canvas, plot: Plot, layout: _Layout, row: PlotRow, middle
     xs = [layout.x(mark.value) for mark, _, _ in marks]
     canvas.line(min(xs), middle, max(xs), middle, "zero", 2)
     for mark, role, shape in marks:
-        canvas.dot(layout.x(mark.value), middle, role, _DOT, shape, hollow=mark.doubtful)
+        canvas.dot(layout.x(mark.value), middle, role, _DOT, shape, hollow=mark.verdict == "doubtful")
         _draw_interval(canvas, layout, mark, middle)
     known = [mark for mark, _, _ in marks]
     first, last = (choose(known, key=lambda mark: mark.value) for choose in (min, max))
@@ -358,7 +364,7 @@ def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, mid
             layout.x(0) + (8 if after else -8), middle, row.note, "muted", SMALL, side="start" if after else "end"
         )
         return
-    role = winner(mark)
+    role = VERDICTS.get(mark.verdict, "zero")
     zero, end = layout.x(0), layout.x(mark.value)
     canvas.bar(min(zero, end), middle, abs(end - zero), _BAR + 1, role)
     outer = _draw_interval(canvas, layout, mark, middle)
@@ -366,12 +372,6 @@ def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, mid
         canvas.text(layout.x(_reach(mark)[0]) - 6, middle, mark.text, size=SMALL, side="end")
     else:
         canvas.text(outer + 6, middle, mark.text, size=SMALL)
-
-
-def winner(mark: Mark) -> Role:
-    """Return the colour of a change: that of the faster variant, grey where they do not clearly differ."""
-    roles: dict[int, Role] = {-1: "compiled", 0: "zero", 1: "eager"}
-    return roles[verdicts.direction(mark.value, mark.low, mark.high)]
 
 
 def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
@@ -383,7 +383,8 @@ def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, midd
     known = sorted((mark for mark in marks if mark), key=lambda mark: mark.value)
     lanes = _lanes([layout.x(mark.value) for mark in known], 8.5)
     for mark, lane in zip(known, lanes, strict=True):
-        canvas.dot(layout.x(mark.value), middle + 8.5 * lane + 8, winner(mark), 8, hollow=mark.doubtful)
+        role, is_doubtful = VERDICTS.get(mark.verdict, "zero"), mark.verdict == "doubtful"
+        canvas.dot(layout.x(mark.value), middle + 8.5 * lane + 8, role, 8, hollow=is_doubtful)
     x = layout.x(median.value)
     canvas.line(x, middle - 17, x, middle + 33, "text", 3, layer=5)
     half = text_width(median.text, canvas.language, SMALL) / 2

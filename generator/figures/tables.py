@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from bench.statistics.verdicts import direction
 from generator.data.lint import Anomaly
 from generator.data.registry import COORDINATES, VERSION, column
 from generator.data.selection import (
@@ -51,17 +50,8 @@ def slower(cells: pd.DataFrame, most: int = 10) -> pd.DataFrame:
 
 
 def slower_rows(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the comparisons whose compiled model is slower."""
-    return where(cells, _is_slower(cells))
-
-
-def _is_slower(cells: pd.DataFrame) -> pd.Series:
-    """Whether the compiled model of a comparison is slower: by its verdict, or clearly so where it has none."""
-    verdicts = cells["verdict"].where(is_comparison(cells), "")
-    is_slower = verdicts == "slower"
-    unknown = cells.loc[verdicts == "unknown", ["change", "change_low", "change_high"]]
-    losses = [direction(*change) > 0 for change in unknown.itertuples(index=False)]
-    return is_slower | pd.Series(losses, unknown.index, dtype=bool).reindex(cells.index, fill_value=False)
+    """Return the trusted comparisons whose compiled model is slower."""
+    return where(cells, is_trusted(cells) & (cells["verdict"] == "slower"))
 
 
 def compile_cost(cells: pd.DataFrame) -> pd.DataFrame:
@@ -275,9 +265,9 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 # ── One line per group ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def summary(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> pd.DataFrame:
+def summary(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per device and origin: published and measured figures never share an average."""
-    groups, compared = Groups(cells, "device", "origin"), is_comparison(cells)
+    groups, compared = Groups(cells, "device", "origin"), is_trusted(cells)
     return _lines(
         groups,
         device=groups.first["device"],
@@ -286,8 +276,8 @@ def summary(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> pd.DataFrame
         models=groups.distinct("model"),
         comparisons=groups.sum(compared),
         median_change=groups.median(cells["change"].where(compared)),
-        best_model=groups.labels(_best_first(cells, doubtful)),
-        slower=groups.sum(_is_slower(cells)),
+        best_model=groups.labels(_best_first(cells)),
+        slower=groups.sum(compared & (cells["verdict"] == "slower")),
     )
 
 
@@ -303,11 +293,11 @@ def devices(cells: pd.DataFrame) -> pd.DataFrame:
         modes=groups.values("compile_mode"),
         batch_sizes=groups.values("batch_size"),
         models=groups.distinct("model"),
-        comparisons=groups.sum(is_comparison(cells)),
+        comparisons=groups.sum(is_trusted(cells)),
     )
 
 
-def models(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> pd.DataFrame:
+def models(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per model, by task, with its largest gain."""
     by_task = cells.sort_values(["task", "model"], kind="stable")
     groups = Groups(by_task, "model")
@@ -317,16 +307,16 @@ def models(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> pd.DataFrame:
         task=groups.first["task"],
         checkpoint=groups.first["checkpoint"],
         devices=groups.distinct("device"),
-        comparisons=groups.sum(is_comparison(by_task)),
-        best_device=groups.labels(_best_first(by_task, doubtful)),
+        comparisons=groups.sum(is_trusted(by_task)),
+        best_device=groups.labels(_best_first(by_task)),
     )
 
 
-def families(cells: pd.DataFrame, family_of: Callable[[str], str], doubtful: Collection[int] = ()) -> pd.DataFrame:
+def families(cells: pd.DataFrame, family_of: Callable[[str], str]) -> pd.DataFrame:
     """One line per family of models, which `family_of` takes from the label of a model; the median where all rows are
     of one device and origin."""
     by_family = cells.assign(family=cells["model_label"].map(family_of)).sort_values("family", kind="stable")
-    groups, compared = Groups(by_family, "family"), is_comparison(by_family)
+    groups, compared = Groups(by_family, "family"), is_trusted(by_family)
     is_averaged = len(cells[["device", "origin"]].drop_duplicates()) == 1
     median = {"median_change": groups.median(by_family["change"].where(compared))} if is_averaged else {}
     return _lines(
@@ -335,8 +325,8 @@ def families(cells: pd.DataFrame, family_of: Callable[[str], str], doubtful: Col
         models=groups.distinct("model"),
         comparisons=groups.sum(compared),
         **median,
-        best_model=groups.labels(_best_first(by_family, doubtful)),
-        slower=groups.sum(_is_slower(by_family)),
+        best_model=groups.labels(_best_first(by_family)),
+        slower=groups.sum(compared & (by_family["verdict"] == "slower")),
     )
 
 
@@ -380,18 +370,17 @@ def problems(anomalies: Collection[Anomaly]) -> pd.DataFrame:
 
 
 def median_change(cells: pd.DataFrame) -> float | None:
-    """Return the median change of the latency over the comparisons among `cells`, None without any."""
-    changes = comparisons(cells)["change"]
+    """Return the median change of the latency over the trusted comparisons among `cells`, None without any."""
+    changes = trusted(cells)["change"]
     return None if changes.empty else float(changes.median())
 
 
-def batch_pairs(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> tuple[pd.DataFrame, pd.DataFrame]:
+def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return comparisons at the smallest batch size, and the same ones at the largest: measured ones if there are any.
 
     Both are of one origin. Doubtful rows are left out. Empty where there is only one batch size.
     """
-    compared = comparisons(cells)
-    compared = where(compared, ~compared.index.to_series().isin([*doubtful]))
+    compared = trusted(cells)
     alike = [name for name in COORDINATES if name != "batch_size"]
     for origin in ("measured", "published"):
         rows = compared.loc[compared["origin"] == origin, [*COORDINATES]]
@@ -419,34 +408,33 @@ def _pairs(cells: pd.DataFrame, first: dict[int, int], second: dict[int, int]) -
     return cells.loc[[label for _, label in pairs]], cells.loc[[label for label, _ in pairs]]
 
 
-def best_row(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> int | None:
-    """Return the label of the row with the largest gain: a doubtful one only where there is no other."""
-    changes = trusted(cells, doubtful)["change"]
+def best_row(cells: pd.DataFrame) -> int | None:
+    """Return the label of the trusted comparison with the largest gain, None where nothing gains clearly."""
+    changes = trusted(cells).loc[lambda known: known["verdict"] == "faster", "change"]
     return None if changes.empty else int(changes.index[int(changes.argmin())])
 
 
-def worst_row(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> int | None:
-    """Return the label of the row with the largest loss, or the smallest gain where none is slower.
-
-    A doubtful one only where there is no other.
-    """
+def worst_row(cells: pd.DataFrame) -> int | None:
+    """Return the label of the trusted comparison with the largest loss, or the smallest gain where none is slower."""
     slower = slower_rows(cells)
-    changes = trusted(cells if slower.empty else slower, doubtful)["change"]
+    changes = (trusted(cells) if slower.empty else slower)["change"]
     return None if changes.empty else int(changes.index[int(changes.argmax())])
 
 
-def trusted(cells: pd.DataFrame, doubtful: Collection[int] = ()) -> pd.DataFrame:
-    """Return the comparisons among `cells`, doubtful ones only where there are no others."""
-    compared = comparisons(cells)
-    sure = where(compared, ~compared.index.to_series().isin([*doubtful]))
-    return compared if sure.empty else sure
+def trusted(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the comparisons that nothing doubts: those that may be averaged and lead a ranking."""
+    return where(cells, is_trusted(cells))
 
 
-def _best_first(cells: pd.DataFrame, doubtful: Collection[int]) -> pd.DataFrame:
-    """The changes of the comparisons, those of doubtful rows last."""
-    changes = cells.loc[is_comparison(cells), ["change"]]
-    changes = changes.assign(is_doubtful=changes.index.isin([*doubtful]))
-    return changes.sort_values(["is_doubtful", "change"], kind="stable")
+def is_trusted(cells: pd.DataFrame) -> pd.Series:
+    """Return for each row whether it is a comparison that nothing doubts."""
+    return is_comparison(cells) & (cells["verdict"] != "doubtful")
+
+
+def _best_first(cells: pd.DataFrame) -> pd.DataFrame:
+    """The trusted comparisons that gain, the largest gain first."""
+    gains = cells.loc[is_trusted(cells) & (cells["verdict"] == "faster"), ["change"]]
+    return gains.sort_values("change", kind="stable")
 
 
 def _lines(groups: Groups, **columns: Any) -> pd.DataFrame:

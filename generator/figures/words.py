@@ -180,6 +180,7 @@ class Words:
             "slower": gettext("slower"),
             "same": gettext("the same"),
             "ambiguous": gettext("not clear"),
+            "doubtful": gettext("doubtful"),
         }.get(verdict, UNKNOWN)
 
     def device_type(self, kind: str) -> str:
@@ -345,6 +346,9 @@ class Words:
             "version_jump": gettext("Jump between versions"),
             "implausible": gettext("Implausible speedup"),
             "impossible": gettext("Faster or slower than the device"),
+            "unstable": gettext("Unsteady measurement"),
+            "disturbed": gettext("Contradictory speedups"),
+            "no_interval": gettext("No interval"),
             "no_reason": gettext("Missing reason"),
             "gap": gettext("Missing rows"),
             "flag": gettext("Not stated"),
@@ -460,6 +464,31 @@ class Words:
             ms=self.language.milliseconds(figures["ms"]),
             share=self.language.percent(figures["share"], 2),
         )
+
+    def _unstable(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) has the status "
+            "%(status)s: the machine did not hold still."
+        )
+        return self.say(message, **self._place(rows[0]), status=self.status_in_words(figures["status"]))
+
+    def _disturbed(self, figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the two latencies give "
+            "a speedup of %(speedup)s, but the paired rounds give %(paired)s. Something slowed one of them down."
+        )
+        ratios = (self.language.ratio(figures[name]) for name in ("speedup", "paired_speedup"))
+        return self.say(message, **self._place(rows[0]), **dict(zip(("speedup", "paired"), ratios, strict=True)))
+
+    def _no_interval(self, figures: Any, rows: Rows) -> str:
+        message = self.language.ngettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): %(count)s timed call "
+            "is too few for an interval.",
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): %(count)s timed calls "
+            "are too few for an interval.",
+            figures["calls"],
+        )
+        return self.say(message, **self._place(rows[0]), count=self.language.number(figures["calls"]))
 
     def _no_reason(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(

@@ -98,6 +98,7 @@ UNKNOWN = "–"
 
 _PLURAL_ORDER = ("zero", "one", "two", "few", "many", "other")
 _NO_BREAK_SPACE = "\u00a0"
+_SECOND_MS = 1e3
 
 
 class Untranslated(str):
@@ -167,13 +168,18 @@ class Language:
         return plural_forms(self.locale).index(self.locale.plural_form(n))
 
     def number(self, x: float | None, digits: int | None = None) -> str:
-        """Format ``12,345.679``, with exactly `digits` decimals if given."""
+        """Format ``12,345.679``, with exactly `digits` decimals if given; below zero, −2 rounds to hundreds."""
         if x is None or math.isnan(x):
             return UNKNOWN
+        if digits is not None and digits < 0:
+            x, digits = round(x, digits), 0
         return _decimal(_whole_zero(x, digits), digits, self.locale)
 
     def milliseconds(self, x: float | None, digits: int = 3) -> str:
-        """Format ``7.325 ms``; the default has the decimals of the published figures."""
+        """Format ``7.325 ms``; the default has the decimals of the published figures. Whole milliseconds from a
+        second on are seconds: ``1.62 s``."""
+        if x is not None and x >= _SECOND_MS and digits <= 0:
+            return self._measure(x / _SECOND_MS, digits + 3, "s")
         return self._measure(x, digits, "ms")
 
     def seconds(self, x: float | None, digits: int = 1) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property, lru_cache
@@ -17,9 +17,10 @@ from typing import Any
 import pandas as pd
 
 from bench.plans.models import MODELS
+from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
-from generator.data.selection import Row as PlainRow, comparisons, grouped, labels_by, mode_order, where
+from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, where
 from generator.figures import tables
 from generator.figures.words import Words
 from generator.languages.language import Language
@@ -42,11 +43,11 @@ class Row:
         self._values = values
 
     def __getattr__(self, column: str) -> Any:
-        """Return the value of a column."""
-        try:
-            return self.__dict__["_values"][column]
-        except KeyError:
-            raise AttributeError(column, name=column, obj=self) from None
+        """Return the value of a column; a figure knows the digits with which it is shown."""
+        values: PlainRow = self.__dict__["_values"]
+        if column not in values:
+            raise AttributeError(column, name=column, obj=self)
+        return RowFigure.of(values, column) if isinstance(values[column], float) else values[column]
 
     @property
     def model(self) -> Model:
@@ -154,7 +155,7 @@ def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def prepare(results: Results) -> None:
     """Choose the rows of all tables at once: the processes that build a language each then have them already."""
-    for choose in (*_CHOICES, comparisons, tables.slower_rows):
+    for choose in (*_CHOICES, tables.trusted, tables.slower_rows):
         chosen(results, choose)
 
 
@@ -197,7 +198,8 @@ class _Known:
 
 @dataclass(frozen=True, eq=False)
 class _Selection(_Known):
-    """Cells that belong together. `rows` are comparisons: those in which both variants have a latency that counts."""
+    """Cells that belong together. `rows` are comparisons: those in which both variants have a latency, and nothing
+    doubts it."""
 
     atlas: Atlas
     labels: list[int]
@@ -205,7 +207,7 @@ class _Selection(_Known):
     @cached_property
     def compared(self) -> list[int]:
         """Labels of the comparisons, of one origin only: measured ones where there are any. Origins are never mixed."""
-        compared = self.among(comparisons)
+        compared = self.among(tables.trusted)
         rows = self.atlas.results.by_label
         return [label for label in compared if rows[label]["origin"] == "measured"] or compared
 
@@ -231,13 +233,13 @@ class _Selection(_Known):
 
     @cached_property
     def best(self) -> Row | None:
-        """The largest gain, doubtful rows left out."""
-        return self.atlas.row(tables.best_row(self._changes, self.atlas.doubtful))
+        """The largest gain; None where nothing is clearly faster."""
+        return self.atlas.row(tables.best_row(self._changes))
 
     @cached_property
     def worst(self) -> Row | None:
-        """Of those that are slower, or else of all, the largest loss or smallest gain; doubtful rows left out."""
-        return self.atlas.row(tables.worst_row(self._changes, self.atlas.doubtful))
+        """Of those that are slower, or else of all, the largest loss or smallest gain."""
+        return self.atlas.row(tables.worst_row(self._changes))
 
     def _distinct(self, column: str) -> list[Any]:
         """Return the values of a column, in the order in which they first occur."""
@@ -338,7 +340,7 @@ class Model(_Selection):
     @cached_property
     def compared(self) -> list[int]:
         """All comparisons: those of several devices are ranked, and never averaged."""
-        return self.among(comparisons)
+        return self.among(tables.trusted)
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
@@ -390,7 +392,7 @@ class Family(_Selection):
     @cached_property
     def compared(self) -> list[int]:
         """All comparisons: those of several devices are ranked, and never averaged."""
-        return self.among(comparisons)
+        return self.among(tables.trusted)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -426,15 +428,10 @@ class Atlas(_Known):
     def _row_of(self, label: int) -> Row:
         return Row(self, self.results.by_label[label])
 
-    @property
-    def doubtful(self) -> Collection[int]:
-        """Labels of rows that the data lint doubts."""
-        return self.results.doubts
-
     @cached_property
     def has_measured_gpu(self) -> bool:
         """Whether this project compared anything on another device than a CPU."""
-        compared = comparisons(self.cells)
+        compared = tables.trusted(self.cells)
         return bool(((compared["origin"] == "measured") & (compared["device_type"] != "cpu")).any())
 
     @cached_property
@@ -505,7 +502,7 @@ class Atlas(_Known):
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """All comparisons, of both origins: to be counted and ranked, never averaged."""
-        return self.rows_of(self.among(comparisons))
+        return self.rows_of(self.among(tables.trusted))
 
     @cached_property
     def slower(self) -> tuple[Row, ...]:
@@ -514,18 +511,18 @@ class Atlas(_Known):
 
     @cached_property
     def best(self) -> Row | None:
-        """The largest gain of all, doubtful rows left out."""
-        return self.row(tables.best_row(self.cells, self.doubtful))
+        """The largest gain of all; None where nothing is clearly faster."""
+        return self.row(tables.best_row(self.cells))
 
     @cached_property
     def worst(self) -> Row | None:
-        """Of those that are slower, or else of all, the largest loss or smallest gain; doubtful rows left out."""
-        return self.row(tables.worst_row(self.cells, self.doubtful))
+        """Of those that are slower, or else of all, the largest loss or smallest gain."""
+        return self.row(tables.worst_row(self.cells))
 
     @cached_property
     def batches(self) -> Batches | None:
         """How the gain depends on the batch size; None where nothing was compared at two of them."""
-        small, large = tables.batch_pairs(self.cells, self.doubtful)
+        small, large = tables.batch_pairs(self.cells)
         if small.empty:
             return None
         return Batches(
@@ -544,13 +541,13 @@ class Atlas(_Known):
 
     @cached_property
     def published_best(self) -> Row | None:
-        """The largest published gain, doubtful rows left out."""
-        return self.row(tables.best_row(self._of("published"), self.doubtful))
+        """The largest published gain."""
+        return self.row(tables.best_row(self._of("published")))
 
     @cached_property
     def published_worst(self) -> Row | None:
-        """The largest published loss or smallest gain, doubtful rows left out."""
-        return self.row(tables.worst_row(self._of("published"), self.doubtful))
+        """The largest published loss or smallest gain."""
+        return self.row(tables.worst_row(self._of("published")))
 
     @property
     def latest(self) -> datetime | None:

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from bench.records.record import Status
+from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.selection import Row, records
 from generator.figures.markup import render
@@ -45,22 +46,24 @@ CALLS = 1000
 def as_json(results: Results) -> str:
     """Return the newest rows as the script reads them, one per line: unknown is null, and never is the text "inf".
 
-    A figure with an interval is a list of value, low and high.
+    A figure with an interval is a list of value, low, high, and the decimals with which it is shown.
     """
-    rows = (_record(row, is_doubtful=row["row"] in results.doubts) for row in records(results.newest))
+    rows = map(_record, records(results.newest))
     texts = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     return "[\n" + ",\n".join(texts) + "\n]\n"
 
 
-def _record(row: Row, *, is_doubtful: bool) -> dict[str, Any]:
-    names = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "dynamic", "torch", "origin", "status")
+def _record(row: Row) -> dict[str, Any]:
+    names = (
+        *("device", "model", "task", "batch_size", "compile_mode", "dtype", "dynamic", "torch", "origin", "status"),
+        *("verdict", "processes"),
+    )
     return {
         **{name: row[name] for name in names},
-        "doubtful": is_doubtful,
-        "processes": row["processes"],
         "eager_ms": _interval(row, "eager_ms", "eager_low_ms", "eager_high_ms"),
         "compiled_ms": _interval(row, "compiled_ms", "compiled_low_ms", "compiled_high_ms"),
         "speedup": _interval(row, "speedup", "speedup_low", "speedup_high"),
+        "change": None if row["change"] is None else [row["change"], digits(row, "change")],
         "cold": _cost(row, "compile_cold_s", "break_even_calls"),
         "warm": _cost(row, "compile_warm_s", "break_even_warm_calls"),
     }
@@ -68,13 +71,14 @@ def _record(row: Row, *, is_doubtful: bool) -> dict[str, Any]:
 
 def _cost(row: Row, ready_s: str, calls: str) -> dict[str, Any]:
     """Return the time to ready and the break-even point, with an empty or with a filled cache."""
-    return {"ready_s": row[ready_s], "calls": _interval(row, calls, f"{calls}_low", f"{calls}_high")}
+    return {"ready_s": _interval(row, ready_s), "calls": _interval(row, calls, f"{calls}_low", f"{calls}_high")}
 
 
-def _interval(row: Row, *names: str) -> list[float | str | None] | None:
-    if row[names[0]] is None:
+def _interval(row: Row, value: str, *ends: str) -> list[float | str | None] | None:
+    if row[value] is None:
         return None
-    return ["inf" if row[name] is not None and math.isinf(row[name]) else row[name] for name in names]
+    figures = [row[value], *(row[end] for end in ends)]
+    return [*("inf" if each is not None and math.isinf(each) else each for each in figures), digits(row, value)]
 
 
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,6 +193,13 @@ def texts(words: Words) -> dict[str, Any]:
             "slower": [
                 gettext("Don't compile"),
                 gettext("The compiled model is slower than eager: the latency changes by %(change)s."),
+            ],
+            "likely": [
+                gettext("Probably faster: measure before you decide"),
+                gettext(
+                    "The source reports that the latency changes by %(change)s, without an interval and without the "
+                    "time to ready."
+                ),
             ],
             "cost-unknown": [
                 gettext("Compile if the process makes many calls"),

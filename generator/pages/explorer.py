@@ -15,6 +15,7 @@ from typing import Any
 from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
 from bench.statistics.verdicts import NOISE
+from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.registry import COLUMNS
 from generator.data.selection import ORDERS, records
@@ -26,11 +27,14 @@ from generator.languages.language import Language
 from generator.pages.atlas import Atlas
 from generator.pages.downloads import json_values
 
-FILTERS = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "torch", "status", "origin")
+FILTERS = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "torch", "verdict", "status", "origin")
 """Columns that readers filter by."""
 
 COMPARED = ("device", "torch", "compile_mode")
 """Columns whose values readers compare in pairs."""
+
+ROUNDED = ("eager_ms", "compiled_ms", "speedup", "compile_cold_s", "break_even_calls", "compile_warm_s")
+"""Figures that are shown with the digits that their intervals support."""
 
 DIGITS = 7
 """Significant digits of a figure: as many as the published latencies have, and more than any measurement."""
@@ -47,8 +51,8 @@ def as_json(results: Results, language: Language) -> str:
     """Return all rows by column, for the script. Columns in which nothing is known are left out.
 
     A column of text is ``{"of": values, "at": the position of each row's value}``, any other one a list. Unknown is
-    null, and a break-even point that is never reached the text "inf". Besides the columns of the table, ``doubtful``
-    marks rows that the data lint doubts, and ``why`` explains the verdict in `language`.
+    null, and a break-even point that is never reached the text "inf". Besides the columns of the table, ``digits`` has
+    the decimals of `ROUNDED`, and ``why`` explains the verdict in `language`.
     """
     explanations = _explanations(results, language)
     why = {"why": [explanations.get(label) for label in results.table.index]}
@@ -60,7 +64,8 @@ def _columns(results: Results) -> Mapping[str, Any]:
     """Return the columns that are the same in all languages."""
     table = results.table
     columns = {str(name): [_rounded(value) for value in json_values(column)] for name, column in table.items()}
-    columns["doubtful"] = [label in results.doubts for label in table.index]
+    rows = records(table[["origin", *(name for name in table.columns if name.startswith(ROUNDED))]])
+    columns["digits"] = [" ".join(str(digits(row, name)) for name in ROUNDED) for row in rows]
     return _known(columns)
 
 
@@ -155,6 +160,7 @@ def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[s
         "filters": FILTERS,
         "compared": COMPARED,
         "noise": 1 + NOISE,
+        "rounded": ROUNDED,
         "headings": _headings(words),
         "explained": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "details": _details(words),
@@ -221,6 +227,7 @@ def _names(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
         "model": lambda slug: atlas.model[slug].label if slug in atlas.model else slug,
         "task": words.task,
         "status": lambda status: words.status_in_words(status) or words.language.gettext("passed"),
+        "verdict": words.verdict,
         "origin": words.origin,
     }
     return {

@@ -30,6 +30,7 @@ from bench.records import injected_faults as fault_documents
 from bench.records.build_times import BUILD_TIMES, COMMAND as TIME_BUILDS, BuildTimes, Figure
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
+from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
 from generator.data.registry import COORDINATES
@@ -66,7 +67,7 @@ OVERLAID = {"origin", "dynamic", "weights"}
 depends on what is selected of them."""
 
 Emit = Callable[[SiteFile], object]
-Draw = Callable[[pd.DataFrame, Language, Collection[int]], Chart]
+Draw = Callable[[pd.DataFrame, Language], Chart]
 
 
 def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
@@ -97,13 +98,18 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         isolated = typography.LEFT_TO_RIGHT_MARK in plain
         return typography.unmarked(typography.isolated(str(escape(plain))) if isolated else shown(plain))
 
+    def counted(n: float, noun: str) -> str:
+        """Return "n things"; a figure is rounded to the digits that are certain."""
+        number = round(n, min(0, n.digits)) if isinstance(n, RowFigure) else n
+        return str(words.say(_counted(language, noun, number), count=language.number(number, 0)))
+
     return {
-        "ms": lambda x, digits=3: shown(language.milliseconds(x, digits)),
-        "seconds": lambda x, digits=1: shown(language.seconds(x, digits)),
+        "ms": lambda x, digits=None: shown(language.milliseconds(x, _digits(x, digits, 3))),
+        "seconds": lambda x, digits=None: shown(language.seconds(x, _digits(x, digits, 1))),
         "gb": lambda x, digits=2: shown(language.gigabytes(x, digits)),
         "percent": lambda x, digits=1: shown(language.percent(x, digits)),
-        "signed_percent": lambda x, digits=1: shown(words.percent(x, digits)),
-        "ratio": lambda x, digits=2: shown(language.ratio(x, digits)),
+        "signed_percent": lambda x, digits=None: shown(words.percent(x, _digits(x, digits, 3, percent=True))),
+        "ratio": lambda x, digits=None: shown(language.ratio(x, _digits(x, digits, 2))),
         "number": lambda x, digits=None: shown(language.number(x, digits)),
         "date": lambda day: shown(_date(day, language)),
         "name": name,
@@ -112,8 +118,15 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         ),
         "listing": walkthrough.listing,
         "why": lambda row: str(causes.why(row.causes, row.verdict, words)),
-        "counted": lambda n, noun: str(words.say(_counted(language, noun, n), count=language.number(n))),
+        "counted": counted,
     }
+
+
+def _digits(x: Any, given: int | None, usual: int, *, percent: bool = False) -> int:
+    """Return the decimals that are `given`, or else those of the figure, or else the usual ones."""
+    if given is not None:
+        return given
+    return getattr(x, "digits", usual) - (2 if percent else 0)
 
 
 def _date(day: date | datetime | str, language: Language) -> str:
@@ -205,7 +218,7 @@ class _Functions:
     def summary_table(self, page: str) -> str:
         """One row per device."""
         caption = self.language.gettext("What compiling does to the latency, by device")
-        return self._table(page, tables.summary(self.atlas.cells, self.atlas.doubtful), caption)
+        return self._table(page, tables.summary(self.atlas.cells), caption)
 
     def devices_table(self, page: str) -> str:
         """What was measured on each device."""
@@ -213,14 +226,14 @@ class _Functions:
 
     def models_table(self, page: str, **selection: Any) -> str:
         """All models, or the selected ones, with their largest gain."""
-        lines = tables.models(self._select(selection), self.atlas.doubtful)
+        lines = tables.models(self._select(selection))
         return self._table(
             page, lines, self.language.gettext("Models") if selection else self.language.gettext("All models")
         )
 
     def families_table(self, page: str, **selection: Any) -> str:
         """The families of many models, with what compiling does to them."""
-        lines = tables.families(self._select(selection), family_of, self.atlas.doubtful)
+        lines = tables.families(self._select(selection), family_of)
         return self._table(page, lines, self.language.gettext("Models by family"))
 
     def compile_cost_table(self, page: str, **selection: Any) -> str:
@@ -521,7 +534,7 @@ class _Functions:
             return self._chart(page, "overview", charts.overview, selection) if is_shown else ""
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
         link = self._in_explorer(page, selection)
-        return self._figure(page, name, draw(cells, self.language, self.atlas.doubtful), link)
+        return self._figure(page, name, draw(cells, self.language), link)
 
     def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
         """Return the address of these records in the explorer, which has no families, and its label."""

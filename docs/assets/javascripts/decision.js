@@ -12,14 +12,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const state = () => Object.entries(controls).map(([name, control]) => [name, control.value])
   const defaults = Object.fromEntries(state())
 
-  const number = (x, digits, how) =>
-    new Intl.NumberFormat(`${document.documentElement.lang}-u-nu-latn`, { minimumFractionDigits: digits, maximumFractionDigits: digits, ...how }).format(x)
-  const count = x => (x === "inf" ? texts.never : number(Math.round(x), 0))
-  const ms = x => `${number(x, 3)}\u00a0ms`
-  const seconds = x => `${number(x, x < 10 ? 2 : 1)}\u00a0s`
-  const ratio = x => `${number(x, 2)}×`
   const list = new Intl.ListFormat(document.documentElement.lang)
-  const percent = x => number(x, 1, { style: "percent", signDisplay: "exceptZero" }).replace("-", "−")
 
   const element = (name, attributes, ...children) => {
     const made = Object.assign(document.createElement(name), attributes)
@@ -33,14 +26,14 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const inARow = facts => facts.flatMap(fact => [isolated(fact), fact.endsWith("）") ? "· " : "\u00a0· "]).slice(0, -1)
   const say = (template, values) => template.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part))
 
-  // A value, with its interval if known.
+  // A value, with its interval if known. The last figure says with how many decimals both are shown.
   const within = (interval, show) => {
     if (!interval) return [texts.unknown]
-    const [value, low, high] = interval
-    if (value === "inf" || low === null || high === null) return [isolated(show(value))]
-    return say(texts.within, { value: isolated(show(value)), low: isolated(show(low)), high: isolated(show(high)) })
+    const digits = interval.at(-1)
+    const [value, low, high] = interval.slice(0, -1).map(end => (end === null ? null : isolated(show(end, digits))))
+    return interval[0] === "inf" || !low || !high ? [value] : say(texts.within, { value, low, high })
   }
-  const exact = (x, show) => within(x === null ? null : [x, null, null], show)
+  const exact = (interval, show) => within(interval && [interval[0], interval.at(-1)], show)
 
   const read = () => {
     // Links to sections load it again.
@@ -54,7 +47,13 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const label = (select, value) => [...select.options].find(option => option.value === value).textContent
   const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype, ...(row.dynamic === "auto" ? [] : [`dynamic=${row.dynamic}`])]
 
-  const start = ([{ recommend, ranked, total_s }, rows]) => {
+  const start = ([{ recommend, ranked, total_s }, { number }, rows]) => {
+    const count = (x, digits) => (x === "inf" ? texts.never : number(x, Math.min(0, digits)))
+    const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
+    const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
+    const ratio = (x, digits) => `${number(x, digits)}×`
+    const percent = ([x, digits]) => number(x, digits - 2, { style: "percent", signDisplay: "exceptZero" })
+    const three = x => Math.max(0, 2 - Math.floor(Math.log10(x))) // decimals of what follows from several figures
     const outcome = row => recommend(row, Number(calls.value), cache.value)
     const show = (headline, ...parts) => answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
 
@@ -63,26 +62,29 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const { ready_s, calls: breakEven } = row[cache.value]
       const eager = row.eager_ms?.[0] ?? null
       const compiled = row.compiled_ms?.[0] ?? null
-      const saving = (1e3 * ready_s) / breakEven?.[0] // from paired rounds
+      const total = (latency_ms, ready) => {
+        const s = total_s(latency_ms, n, ready)
+        return s === null ? null : [s, three(s)]
+      }
       const figures = () => ({
         eager_ms: within(row.eager_ms, ms),
         compiled_ms: within(row.compiled_ms, ms),
         speedup: within(row.speedup, ratio),
         ready_s: exact(ready_s, seconds),
         break_even: within(breakEven, count),
-        eager_total: exact(total_s(eager, n), seconds),
-        compiled_total: exact(total_s(saving > 0 ? eager - saving : compiled, n, ready_s), seconds),
+        eager_total: exact(total(eager), seconds),
+        compiled_total: exact(total(compiled, ready_s?.[0] ?? null), seconds),
       })
       const [headline, reason] = texts.outcomes[outcome(row)]
       const values = {
         ...figures(),
-        calls: isolated(count(n)),
-        saving: isolated(ms(saving)),
-        change: row.speedup ? isolated(percent(1 / row.speedup[0] - 1)) : "",
+        calls: isolated(count(n, 0)),
+        saving: isolated(ms(eager - compiled, Math.min(row.eager_ms?.[3], row.compiled_ms?.[3]))),
+        change: row.change ? isolated(percent(row.change)) : "",
         status: texts.statuses[row.status],
       }
       const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status]]
-      if (row.speedup) notes.push(row.speedup[1] === null ? texts.no_interval : row.processes === 1 && texts.one_process)
+      if (row.speedup) notes.push(row.origin === "published" ? row.speedup[1] === null && texts.no_interval : row.processes === 1 && texts.one_process)
       show(
         headline,
         p(say(reason, values)),
@@ -96,7 +98,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const counts = Map.groupBy(found, outcome)
       show(
         label(model, model.value),
-        element("ul", {}, [...counts].map(([name, group]) => element("li", {}, say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length)) })))),
+        element("ul", {}, [...counts].map(([name, group]) => element("li", {}, say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length, 0)) })))),
       )
     }
 
@@ -120,8 +122,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
         model: choice(row),
         compile_mode: inARow(variant(row)),
         origin: texts.origins[row.origin],
-        ...Object.fromEntries(["eager_ms", "compiled_ms"].map(arm => [arm, row[arm] ? number(row[arm][0], 3) : texts.unknown])),
-        break_even: exact(row[cache.value].calls?.[0] ?? null, count),
+        ...Object.fromEntries(["eager_ms", "compiled_ms"].map(arm => [arm, row[arm] ? number(row[arm][0], row[arm][3]) : texts.unknown])),
+        break_even: exact(row[cache.value].calls, count),
         recommendation: texts.outcomes[outcome(row)][0],
       })
       const line = row => element("tr", {}, Object.values(cells(row)).map((cell, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, cell)))
@@ -134,7 +136,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const mode = row.compile_mode !== "default" && `mode="${row.compile_mode}"`
       const given = ["model", mode, { true: "dynamic=True", false: "dynamic=False" }[row.dynamic]].filter(Boolean)
       const [, autocast] = row.dtype.split("autocast ")
-      const compiles = ["compile", "close-calls", "cost-unknown"].includes(outcome(row))
+      const compiles = ["compile", "close-calls", "likely", "cost-unknown"].includes(outcome(row))
       const values = {
         ...models[row.model],
         dtype: autocast || row.dtype === "float32" ? "" : `, dtype=torch.${row.dtype}`,
@@ -191,7 +193,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   }
 
   const data = fetch(root.dataset.decision).then(response => response.json()) // fails on a 404 page
-  Promise.all([import("./recommend.js"), data])
+  Promise.all([import("./recommend.js"), import("./numbers.js"), data])
     .then(start)
     .catch(() => answer.replaceChildren(p(texts.failed)))
 }

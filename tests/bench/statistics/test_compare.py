@@ -212,7 +212,7 @@ def test_eager_replicates_of_one_run_are_rarely_called_different() -> None:
     rng = np.random.default_rng(3)
     found = [replicate(modes(rng)) for _ in range(400)]
     assert sum(each.pairs for each in found) == 1200
-    assert sum(each.different for each in found) <= 12
+    assert sum(each.different for each in found) <= 60
 
 
 def test_a_machine_that_changed_meanwhile_is_found() -> None:
@@ -277,7 +277,7 @@ def test_markdown_is_a_table_of_all_cells(runs: tuple[str, str], capsys: pytest.
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 4
     assert len({line.count("|") for line in table}) == 1
-    assert table[2].startswith("| ViT | 10.010 | 11.011 | +10.0% |")
+    assert table[2].startswith("| ViT | 10.01 | 11.01 | +10.0% |")
     assert table[2].endswith("| slower |")
 
 
@@ -294,5 +294,5 @@ def test_json_holds_all_of_it(runs: tuple[str, str], capsys: pytest.CaptureFixtu
 def test_the_terminal_says_the_same(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("compare", *runs) == 1
     text = capsys.readouterr().out
-    for words in ("model", "95% interval", "ViT", "10.010", "11.011", "+10.0%", "3 + 3", "slower", "A/A: 0 of 2"):
+    for words in ("model", "95% interval", "ViT", "10.01", "11.01", "+10.0%", "3 + 3", "slower", "A/A: 0 of 2"):
         assert words in text

@@ -31,7 +31,7 @@ from bench.statistics.intervals import (
     student,
 )
 from bench.statistics.processes import Processes
-from bench.statistics.verdicts import SAME, VERDICT_CONFIDENCE, judge
+from bench.statistics.verdicts import SAME, judge, judge_change
 
 latencies = st.lists(st.floats(0.01, 1e5), min_size=1, max_size=20)
 processes = st.lists(st.lists(latencies, min_size=1, max_size=6), min_size=1, max_size=4)
@@ -112,6 +112,15 @@ def test_outliers_are_kept() -> None:
     assert figures([variant([[x] for x in [*quiet, 9.0]]), variant([[x] for x in slow])])["eager_samples"] == 41
 
 
+def test_a_speedup_is_the_ratio_of_the_latencies_beside_it() -> None:
+    rng = np.random.default_rng(4)
+    cell = [pair(rng.lognormal(3, 0.3, 31), rng.lognormal(2.8, 0.3, 31)) for _ in range(4)]
+    eager, compiled = (latency([getattr(each, name) for each in cell]).value for name in ("eager", "compiled"))
+    assert speedup(cell).value == pytest.approx(eager / compiled)
+    alone = speedup(cell[:1])
+    assert alone.low <= alone.value <= alone.high
+
+
 def test_rounds_of_different_lengths_are_medians_of_their_own_calls() -> None:
     measurement = Measurement(eager=variant([[2, 2, 8], [3]] * 4), compiled=variant([[1], [1, 1]] * 4))
     assert speedup([measurement]).value == pytest.approx(2.5)
@@ -159,7 +168,9 @@ def test_published_means_give_values_without_intervals() -> None:
     assert latency([published.eager]).value == 9.0
     assert math.isnan(figures([published.eager])["eager_samples"])
     assert saving_ms([published]).value == 3.0
-    assert verdict([published]) == "unknown"
+    assert verdict([published]) == "faster"  # a published figure has no interval: differences beyond 5% are clear
+    close = Measurement(eager=Variant(published_mean_ms=6.2), compiled=Variant(published_mean_ms=6.0))
+    assert verdict([close]) == "ambiguous"
 
 
 def test_no_samples_no_figures() -> None:
@@ -196,8 +207,14 @@ def test_what_is_not_faster_never_pays_back() -> None:
 
 
 def test_an_uncertain_saving_pays_back_at_an_uncertain_time() -> None:
-    estimate = break_even_calls([pair([eager] * 9, [20.0] * 9, cold_s=5.0) for eager in (19.0, 22.0, 24.0)])
-    assert 0 < estimate.low < estimate.value < estimate.high == math.inf
+    estimate = break_even_calls([pair([eager] * 9, [20.0] * 9, cold_s=5.0) for eager in (25.0, 26.0, 27.0)])
+    assert 0 < estimate.low < estimate.value < estimate.high < math.inf
+
+
+def test_nobody_knows_when_an_unclear_gain_pays_back() -> None:
+    cell = [pair([eager] * 9, [20.0] * 9, cold_s=5.0) for eager in (19.0, 22.0, 24.0)]
+    assert verdict(cell) == "ambiguous"
+    assert math.isnan(break_even_calls(cell).value)
 
 
 def test_an_unmeasured_cost_has_no_break_even() -> None:
@@ -215,6 +232,8 @@ def test_an_unmeasured_cost_has_no_break_even() -> None:
         (1 / (1 + SAME), 1 + SAME, "same"),
         (1.001, 1.009, "same"),
         (0.98, 1.03, "ambiguous"),
+        (1.005, 1.03, "ambiguous"),  # a reader who sees 1.00–1.03 would not call it clear
+        (0.97, 0.995, "ambiguous"),
         (math.nan, math.nan, "unknown"),
     ],
 )
@@ -246,7 +265,7 @@ def test_intervals_over_processes_cover_the_truth(k: int) -> None:
     rng, truth, runs = np.random.default_rng(k), 1.5, 1000
     processes = Processes([one for _ in range(runs) for one in simulated(rng, truth, k=k, between=0.04, within=0.03)])
     cells = Cells(processes, np.arange(runs * k).reshape(runs, k), np.full(runs, np.nan))
-    _, low, high = cells.speedup()
+    _, low, high = cells.speedup
     assert 0.93 <= np.mean((low <= truth) & (truth <= high)) <= 0.97
 
 
@@ -278,7 +297,7 @@ def test_eager_against_itself_is_rarely_called_different() -> None:
     rng, runs = np.random.default_rng(7), 500
     processes = Processes([one for _ in range(runs) for one in simulated(rng, 1.0, k=5, between=0.01, within=0.03)])
     cells = Cells(processes, np.arange(runs * 5).reshape(runs, 5), np.full(runs, np.nan))
-    assert np.isin(cells.verdicts(), ("faster", "slower")).mean() <= 0.015
+    assert np.isin(cells.verdicts, ("faster", "slower")).mean() <= 0.05
 
 
 @pytest.mark.parametrize(
@@ -312,9 +331,9 @@ def test_a_run_against_its_repetition_is_rarely_called_different(sizes: tuple[in
     verdicts = []
     for _ in range(4000):
         sides = [np.exp(rng.normal(0, 0.05, n)) for n in sizes]
-        verdicts.append(judge(mean_ratio([(sides[0], sides[1])], VERDICT_CONFIDENCE)))
+        verdicts.append(judge(mean_ratio([(sides[0], sides[1])])))
     different = sum(each in {"faster", "slower"} for each in verdicts) / len(verdicts)
-    assert different <= 0.01 + 2.5 * math.sqrt(0.01 * 0.99 / len(verdicts))  # 1%, and what chance adds to 4,000 draws
+    assert different <= 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / len(verdicts))  # 5%, and what chance adds to 4,000 draws
 
 
 # ── What always holds ───────────────────────────────────────────────────────────────────────────────────────────────

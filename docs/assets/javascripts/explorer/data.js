@@ -6,9 +6,14 @@ export const unpack = columns => {
   const names = Object.keys(columns)
   const row = {}
   for (const name of names) Object.defineProperty(row, name, { get: lookUp(columns[name]) })
+  Object.defineProperty(row, "doubtful", { get: isDoubtful })
   const count = columns.newest?.length ?? 0
   const rows = Array.from({ length: count }, (_, at) => Object.assign(Object.create(row), { at, id: String(at) }))
-  return { rows, names: names.filter(name => name !== "why") } // files are the same in every language
+  return { rows, names: names.filter(name => !["why", "digits"].includes(name)) } // files are the same in every language
+}
+
+function isDoubtful() {
+  return this.verdict === "doubtful"
 }
 
 const lookUp = column => {

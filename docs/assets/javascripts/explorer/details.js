@@ -17,9 +17,10 @@ export const makeDetails = (texts, folder) => {
   // A figure, with the bounds of its interval if it has one.
   const within = (row, name, show, low = `${name}_low`, high = `${name}_high`) => {
     if (!isKnown(row[name])) return null
-    const value = isolated(show(row[name]))
+    const shown = end => isolated(show(end, figures.digits(row, name)))
+    const value = shown(row[name])
     if (!isKnown(row[low]) || !isKnown(row[high])) return value
-    return say(says.with_interval, { value, low: isolated(show(row[low])), high: isolated(show(row[high])) })
+    return say(says.with_interval, { value, low: shown(row[low]), high: shown(row[high]) })
   }
   const told = (row, show, ...columns) => columns.map(name => [name, within(row, name, show)])
   const shown = (row, name) => (isKnown(row[name]) ? isolated(String(row[name])) : null)
@@ -73,6 +74,7 @@ export const makeDetails = (texts, folder) => {
         ["date", date(row)],
         ["run", element("code", {}, row.run)],
         ["contributor", shown(row, "contributor")],
+        ["verdict", row.verdict && names.verdict[row.verdict]],
         ["why", row.why],
         ["reason", row.reason && element("code", { lang: "en" }, row.reason)],
       ]),

@@ -123,18 +123,20 @@ export const start = async (root, columns) => {
     act()
   }
   const common = { grouping: ranks, named, texts, sorted }
-  const measured = id => ({ id, heading: headings[id], number: true, show: row => figure(row[id], known[id].show) })
+  const measured = id => ({ id, heading: headings[id], number: true, show: row => figure(row[id], x => known[id].show(x, texts.figures.digits(row, id))) })
+  const verdict = { ...coordinate("verdict"), show: row => element("span", { className: tones[row.verdict] ?? "" }, named("verdict", row)) }
   const status = { ...coordinate("status"), show: row => element("span", { className: row.status === "pass" ? "" : "worse" }, named("status", row)) }
+  const tones = { faster: "better", slower: "worse" }
   const views = new Map()
   const recordView = () => ({
-    table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), status, ...shown.map(measured)], details }),
+    table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), verdict, status, ...shown.map(measured)], details }),
     names: records.names,
   })
   const tone = ratio => (ratio > noise ? "worse" : ratio * noise < 1 ? "better" : "")
   const change = id => ({ id, heading: says[id], number: true, show: row => element("span", { className: tone(1 + row[id]) }, figure(row[id], texts.figures.signed)) })
   const chosen = (kind, control) => `${says[kind]}: ${control.selectedOptions[0].text}`
   const pairView = column => {
-    const latency = (kind, control, id = `${kind}_${control.name}`) => ({ id, heading: chosen(kind, control), number: true, show: row => figure(row[id], known[X].show) })
+    const latency = (kind, control, id = `${kind}_${control.name}`) => ({ id, heading: chosen(kind, control), number: true, show: row => figure(row[id], x => known[X].show(x, texts.figures.digits(row[control.name], `${kind}_ms`))) })
     const both = kind => [latency(kind, first), latency(kind, second), change(`${kind}_change`)]
     const columns = [...COORDINATES.filter(id => id !== column).map(coordinate), ...both("eager"), ...both("compiled")]
     const two = ({ first, second }) => [first, second].flatMap(row => [element("p", { className: "explorer-side" }, isolated(named(column, row))), ...details(row)])

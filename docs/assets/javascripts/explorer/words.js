@@ -1,5 +1,7 @@
 // Figures and sentences in the language of the page, as elements and text. generator/pages/explorer.py writes `texts`.
 
+import { formatted, number } from "../numbers.js"
+
 export const element = (name, attributes, ...children) => {
   const made = Object.assign(document.createElement(name), attributes)
   made.append(...children.flat())
@@ -12,22 +14,16 @@ export const isolated = text => (document.body.dir === "rtl" ? element("bdi", { 
 // Fills the placeholders of a message, and returns a list of nodes to append.
 export const say = (message, values) => message.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part ? [part] : []))
 
-// Number formats, with Latin digits as on the other pages.
-export const figures = texts => {
-  const format = options => {
-    const made = new Intl.NumberFormat(`${document.documentElement.lang}-u-nu-latn`, options)
-    return x => made.format(x).replace("-", "−").replaceAll(/[\u061c\u200e\u200f]/g, "") // elements isolate, not marks
-  }
-  const digits = n => ({ minimumFractionDigits: n, maximumFractionDigits: n })
-  const [whole, two, three] = [format(digits(0)), format(digits(2)), format({ maximumSignificantDigits: 3 })]
-  return {
-    ms: format(digits(3)),
-    seconds: format(digits(1)),
-    gigabytes: format(digits(3)),
-    three,
-    count: x => (x === Infinity ? texts.says.never : whole(x)),
-    percent: format({ style: "percent" }),
-    signed: format({ style: "percent", ...digits(1), signDisplay: "exceptZero" }),
-    ratio: x => `${two(x)}×`,
-  }
-}
+// Number formats. Each takes a figure and its decimals, if these are known.
+export const figures = texts => ({
+  ms: (x, digits = 3) => number(x, digits),
+  seconds: (x, digits = 1) => number(x, digits),
+  gigabytes: x => number(x, 3),
+  three: x => formatted(x, { maximumSignificantDigits: 3 }),
+  count: (x, digits = 0) => (x === Infinity ? texts.says.never : number(x, Math.min(0, digits))),
+  percent: x => formatted(x, { style: "percent" }),
+  signed: x => number(x, 1, { style: "percent", signDisplay: "exceptZero" }),
+  ratio: (x, digits = 2) => `${number(x, digits)}×`,
+  // The decimals of a figure of a row, undefined for one that has none of its own.
+  digits: (row, name) => (texts.rounded.includes(name) ? Number(row.digits.split(" ")[texts.rounded.indexOf(name)]) : undefined),
+})

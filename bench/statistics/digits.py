@@ -1,0 +1,38 @@
+"""How many digits of a figure mean something: as many as its interval supports.
+
+The last digit stands where the half-width of the interval begins: 17.70 for 17.702 ± 0.04, 1,620 for 1,621.826 ± 30.
+Tables, charts, captions, the answers of the guide and the reports of a run all round by this rule.
+"""
+
+from __future__ import annotations
+
+import math
+
+from bench.statistics.intervals import Estimate
+
+WITHOUT_INTERVAL = 3
+"""Significant digits of a measured figure that has no interval."""
+
+LEAST = 2
+"""Significant digits of any figure: one alone would read as an order of magnitude."""
+
+MOST = 3
+"""Decimals of any figure: no latency is known to less than a microsecond."""
+
+
+def decimals(value: float, low: float = math.nan, high: float = math.nan) -> int:
+    """Return the decimals of a figure; below zero where not even whole numbers are certain: −1 is rounded to tens."""
+    if not value or not math.isfinite(value):
+        return 0
+    size = math.floor(math.log10(abs(value)))
+    half = (high - low) / 2
+    if not math.isfinite(half):
+        return min(WITHOUT_INTERVAL - 1 - size, MOST)
+    certain = -math.floor(math.log10(half)) if half > 0 else MOST
+    return min(max(certain, LEAST - 1 - size), MOST)
+
+
+def rounded(figure: Estimate) -> str:
+    """Return a figure as text, with the digits that its interval supports."""
+    places = decimals(figure.value, figure.low, figure.high)
+    return f"{figure.value:,.{places}f}" if places >= 0 else f"{round(figure.value, places):,.0f}"

@@ -1,0 +1,47 @@
+"""The digits with which a figure of a row is shown: those that its interval supports, or those that its source printed.
+
+Takes a row and the name of a column; `bench.statistics.digits` has the rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bench.statistics.digits import decimals
+
+PUBLISHED = {"eager_ms": 3, "compiled_ms": 3, "speedup": 2, "change": 3}
+"""Decimals of published figures: those of the sources, and of what follows from them."""
+
+RATIOS = {"speedup": (0, 2), "change": (2, 3)}
+"""The least and the most decimals of a measured ratio. A change of 0.123 is shown as 12.3%, and follows the speedup."""
+
+
+def digits(row: Mapping[str, Any], name: str) -> int:
+    """Return the decimals of a figure of a row; below zero where it is rounded to tens or more."""
+    if row["origin"] == "published" and name in PUBLISHED:
+        return PUBLISHED[name]
+    if name in RATIOS:
+        least, most = RATIOS[name]
+        return min(max(_decimals(row, "speedup"), least), most)
+    return _decimals(row, name)
+
+
+def _decimals(row: Mapping[str, Any], name: str) -> int:
+    stem, suffix = (name.removesuffix("_ms"), "_ms") if name.endswith("_ms") else (name, "")
+    value, low, high = (row.get(each) for each in (name, f"{stem}_low{suffix}", f"{stem}_high{suffix}"))
+    return decimals(*(math.nan if each is None else each for each in (value, low, high)))
+
+
+class RowFigure(float):
+    """A figure of a row that knows its decimals, so that a page need not say them."""
+
+    digits: int
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], name: str) -> RowFigure:
+        """Return a figure of a row."""
+        figure = cls(row[name])
+        figure.digits = digits(row, name)
+        return figure
