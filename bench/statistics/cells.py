@@ -66,8 +66,7 @@ class Cells:
     @property
     def were_timed(self) -> NDArray[np.bool_]:
         """Whether any process has rounds of both variants; else there are at most published figures."""
-        found: NDArray[np.bool_] = ~np.isnan(self["speedup"]).all(axis=1)
-        return found
+        return np.asarray(~np.isnan(self["speedup"]).all(axis=1))
 
     # ── Latency and speedup ─────────────────────────────────────────────────────────────────────────────────────────
 

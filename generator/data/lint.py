@@ -18,6 +18,7 @@ import pandas as pd
 from packaging.version import InvalidVersion, Version
 
 from bench.records.record import DOCTOR, UNEQUAL_BATCHES, Status
+from bench.statistics.verdicts import SAME
 from generator.data.selection import Groups, Row, Rows, grouped, is_comparison, labels_by, numbered, records
 
 Kind = Literal[
@@ -280,21 +281,24 @@ def _unstable(cells: pd.DataFrame) -> Iterator[Anomaly]:
 
 
 def _disturbed(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find speedups that pairs of rounds contradict: something slowed down one variant more than the other.
+    """Find speedups that pairs of rounds contradict, by more than anyone cares about: something slowed down one variant
+    more than the other.
 
     Figures: speedup, and paired_speedup, which lies outside the interval of it.
     """
-    is_outside = (cells["paired_speedup"] < cells["speedup_low"]) | (cells["paired_speedup"] > cells["speedup_high"])
-    for row in records(cells.loc[is_outside & ~_is_restless(cells), ["speedup", "paired_speedup"]]):
+    speedup, paired = cells["speedup"], cells["paired_speedup"]
+    is_outside = (paired < cells["speedup_low"]) | (paired > cells["speedup_high"])
+    is_far = ~(paired / speedup).between(1 / (1 + SAME), 1 + SAME)
+    for row in records(cells.loc[is_outside & is_far & ~_is_restless(cells), ["speedup", "paired_speedup"]]):
         yield Anomaly("disturbed", _labels([row]), {name: row[name] for name in ("speedup", "paired_speedup")})
 
 
 def _without_interval(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find measured comparisons that are too short for an interval. Figures: calls, of the variant that has fewer."""
     is_short = is_comparison(cells) & (cells["origin"] == "measured") & cells["speedup_low"].isna()
-    calls = cells.loc[is_short & ~_is_restless(cells), ["eager_samples", "compiled_samples"]].min(axis=1)
-    for label, fewest in calls.items():
-        yield Anomaly("no_interval", (int(str(label)),), {"calls": int(fewest)})
+    for row in records(cells.loc[is_short & ~_is_restless(cells), ["eager_samples", "compiled_samples"]]):
+        fewest = min(row["eager_samples"] or 0, row["compiled_samples"] or 0)
+        yield Anomaly("no_interval", _labels([row]), {"calls": fewest})
 
 
 def _is_restless(cells: pd.DataFrame) -> pd.Series:

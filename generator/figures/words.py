@@ -181,6 +181,7 @@ class Words:
             "same": gettext("the same"),
             "ambiguous": gettext("not clear"),
             "doubtful": gettext("doubtful"),
+            "unknown": gettext("unknown"),
         }.get(verdict, UNKNOWN)
 
     def device_type(self, kind: str) -> str:

@@ -31,6 +31,7 @@ from bench.records.record import Peaks, Record
 from bench.running import resume, sweep
 from bench.running.executors import WorkerExit
 from bench.running.preflight import preflight
+from generator.data.digits import digits
 from generator.data.load import load
 from generator.languages.language import load_language
 from generator.pages.pages import render
@@ -150,5 +151,6 @@ def test_a_number_takes_this_way_into_an_arabic_table(tmp_path: Path) -> None:
     rounds = record.measurement.eager.rounds_ms
     clocked = {tuple(round(call, 6) for call in value) for stop, value in seen if stop == stops()[0]}
     assert set(rounds) <= clocked, "the record holds what the first stop has timed"
-    shown = arabic.isolate(arabic.number(statistics.median(map(statistics.median, rounds)), 3))
+    figure = statistics.median(map(statistics.median, rounds))
+    shown = arabic.isolate(arabic.number(figure, digits(results.by_label[0], "eager_ms")))
     assert re.search(rf'<td class="number"[^>]*>{re.escape(shown)}', html), (shown, html)

@@ -31,7 +31,7 @@ from bench.statistics.intervals import (
     student,
 )
 from bench.statistics.processes import Processes
-from bench.statistics.verdicts import SAME, judge, judge_change
+from bench.statistics.verdicts import SAME, judge
 
 latencies = st.lists(st.floats(0.01, 1e5), min_size=1, max_size=20)
 processes = st.lists(st.lists(latencies, min_size=1, max_size=6), min_size=1, max_size=4)

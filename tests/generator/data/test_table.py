@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from operator import sub, truediv
 from pathlib import Path
 from statistics import NormalDist, fmean, median, stdev
 from typing import Any
@@ -32,7 +33,7 @@ from bench.records.record import (
 from bench.records.run_file import append, read, run_files
 from generator.data import archive, load as loading
 from generator.data.load import load
-from generator.data.selection import records
+from generator.data.selection import records as records_of
 
 VARIANTS = ("eager", "compiled")
 
@@ -97,7 +98,9 @@ def medians(variant: Variant | None) -> list[float]:
     return [fmean(rounds[0])] if len(rounds) == 1 else [median(calls) for calls in rounds]
 
 
-def interval(processes: Sequence[Sequence[float]], *, log: bool, confidence: float) -> tuple[float, float, float]:
+def interval(
+    processes: Sequence[Sequence[float]], *, log: bool, confidence: float = 0.95
+) -> tuple[float, float, float]:
     import scipy.stats  # takes more than a second
 
     if not processes:
@@ -128,24 +131,35 @@ def published(cell: Sequence[Measurement]) -> tuple[float, float]:
     return eager, compiled
 
 
-def speedup(cell: Sequence[Measurement], confidence: float = 0.95) -> tuple[float, float, float]:
-    eager, compiled = published(cell)
-    ratios = [[one / other for one, other in each] for each in pairs(cell)]
-    return interval(ratios, log=True, confidence=confidence) if ratios else (eager / compiled, math.nan, math.nan)
+def compared(cell: Sequence[Measurement], combine: Callable[[float, float], float], *, log: bool) -> tuple[float, ...]:
+    """The figure of the latencies; one process alone has the interval of its pairs of rounds, widened to hold it."""
+    if not pairs(cell):
+        return combine(*published(cell)), math.nan, math.nan
+    timed = [each for each in cell if pairs([each])]
+    values = [combine(median(medians(each.eager)), median(medians(each.compiled))) for each in timed]
+    if len(timed) > 1:
+        return interval([[value] for value in values], log=log)
+    _, low, high = interval([[combine(*pair) for pair in pairs(cell)[0]]], log=log)
+    return values[0], math.nan if math.isnan(low) else min(low, values[0]), max(high, values[0])
 
 
-def saving(cell: Sequence[Measurement]) -> tuple[float, float, float]:
-    eager, compiled = published(cell)
-    saved = [[one - other for one, other in each] for each in pairs(cell)]
-    return interval(saved, log=False, confidence=0.95) if saved else (eager - compiled, math.nan, math.nan)
+def speedup(cell: Sequence[Measurement]) -> tuple[float, ...]:
+    return compared(cell, truediv, log=True)
 
 
-def judged(low: float, high: float) -> str:
+def saving(cell: Sequence[Measurement]) -> tuple[float, ...]:
+    return compared(cell, sub, log=False)
+
+
+def judged(cell: Sequence[Measurement]) -> str:
+    value, low, high = speedup(cell)
+    if not pairs(cell) and not math.isnan(value):  # published, without an interval
+        return "faster" if value > 1.05 else "slower" if value < 1 / 1.05 else "ambiguous"
     if math.isnan(low) or math.isnan(high):
         return "unknown"
     if low >= 1 / 1.01 and high <= 1.01:
         return "same"
-    return "faster" if low > 1 else "slower" if high < 1 else "ambiguous"
+    return "faster" if low > 1.01 else "slower" if high < 1 / 1.01 else "ambiguous"
 
 
 def latency(cell: Sequence[Measurement], name: str) -> float:
@@ -183,7 +197,7 @@ def efficiency(cell: Sequence[Measurement]) -> dict[str, float]:
 
 
 def causes(cell: Sequence[Measurement]) -> list[tuple[str, float]]:
-    ratio, low, high = speedup(cell)
+    ratio, *_ = speedup(cell)
     known = efficiency(cell)
     gains: list[tuple[float, str, float]] = []
     waiting = host(cell, "eager", share)
@@ -206,7 +220,7 @@ def causes(cell: Sequence[Measurement]) -> list[tuple[str, float]]:
     obstacles = [each for each in obstacles if each[1]]
     at_the_peak = known.get("computing_s", math.nan) / latency(cell, "eager") * 1e3
     obstacles += [("at_the_peak", at_the_peak)] if at_the_peak >= 0.7 else []
-    match judged(low, high):
+    match judged(cell) if pairs(cell) else "unknown":
         case "faster":
             counting = [each for each in gains if each[0] >= 0.05 * saving(cell)[0]]
             return [(name, figure) for _, name, figure in sorted(counting, key=lambda gain: -gain[0])] + obstacles
@@ -232,7 +246,7 @@ def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "processes": len(cell),
         "causes": causes(cell),
-        "verdict": judged(*speedup(cell, 0.995)[1:]) if cell else "",
+        "verdict": judged(cell) if cell else "unknown",
     }
     found |= zip(("speedup", "speedup_low", "speedup_high"), speedup(cell), strict=True)
     value, low, high = saving(cell)
@@ -240,7 +254,9 @@ def expected_of(cell: Sequence[Measurement]) -> dict[str, Any]:
         cost = middle(getattr(each.compilation, cache) for each in cell if each.compilation)
         if math.isnan(value):
             cost = math.nan
-        found |= {name: calls(cost, value), f"{name}_low": calls(cost, high), f"{name}_high": calls(cost, low)}
+        figures = {name: calls(cost, value), f"{name}_low": calls(cost, high), f"{name}_high": calls(cost, low)}
+        never = math.nan if math.isnan(cost) or judged(cell) not in {"slower", "same"} else math.inf
+        found |= figures if judged(cell) == "faster" else dict.fromkeys(figures, never)
     known = efficiency(cell)
     for name, moved in zip(VARIANTS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
         variants = [one for each in cell if (one := getattr(each, name))]
@@ -287,7 +303,7 @@ def test_thousands_of_cells_at_once_have_the_figures_of_each(tmp_path: Path) -> 
         random.shuffle(several)
         records += several
     append(tmp_path / "r.jsonl", records)
-    rows = load(tmp_path).by_label
+    rows = records_of(load(tmp_path).rows)
     assert len(rows) == len(cells)
     for row in rows:
         same(dict(row), expected_of(cells[row["checkpoint"]]))
@@ -368,7 +384,8 @@ def test_whatever_becomes_of_the_files_the_newest_rows_are_those_of_their_record
             lines = path.read_bytes().splitlines(keepends=True)
             dice.choice((path.unlink, lambda: path.write_bytes(b"".join(lines[1:]))))()  # noqa: B023
         expected = newest_of(folder)
-        found = [dict(row) for row in records(load(folder, tmp_path / "cache").newest)]
+        rows = load(folder, tmp_path / "cache").rows
+        found = [dict(row) for row in records_of(rows[rows["newest"]])]
         assert len(found) == len(expected)
         on = {"H200": "NVIDIA H200"}
         for row in found:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, strategies as st
@@ -17,6 +17,7 @@ from matplotlib.ft2font import LoadFlags
 from matplotlib.transforms import Bbox
 
 from bench.errors import AtlasError
+from bench.statistics.verdicts import Verdict
 from generator.figures import canvas, fonts, plot
 from generator.figures.canvas import BACKGROUNDS, DARK, LIGHT, WIDTH
 from generator.figures.plot import Mark, Panel, Plot, PlotRow
@@ -242,10 +243,13 @@ def test_intervals_are_drawn_only_where_known() -> None:
     assert count == {unknown: 0, known: 6}
 
 
+_SOUND_AND_DOUBTFUL: tuple[Verdict, Verdict] = ("faster", "doubtful")
+
+
 def test_a_doubtful_dot_is_hollow() -> None:
     sound, doubtful = (
-        plot.draw(dots(panels=(Panel((PlotRow("BeiT", (Mark(2.0, doubtful=doubtful), Mark(1.0))),)),)))
-        for doubtful in (False, True)
+        plot.draw(dots(panels=(Panel((PlotRow("BeiT", (Mark(2.0, verdict=verdict), Mark(1.0))),)),)))
+        for verdict in _SOUND_AND_DOUBTFUL
     )
     assert doubtful.count(b'fill="none"') > sound.count(b'fill="none"')
 
@@ -256,12 +260,18 @@ def test_the_stylesheet_has_the_same_two_variants() -> None:
         assert re.findall(rf"--atlas-{variant}: (#\w+);", style) == [LIGHT[variant], DARK[variant]]
 
 
-def test_colour_of_the_winner() -> None:
-    assert plot.winner(Mark(-0.1)) == "compiled"
-    assert plot.winner(Mark(0.1)) == "eager"
-    assert plot.winner(Mark(-0.1, "", -0.3, 0.1)) == "zero"
-    assert plot.winner(Mark(-0.1, "", -0.3, -0.05)) == "compiled"
-    winners = [plot.winner(Mark(change)) for change in (-0.049, -0.047, 0.049, 0.051)]
-    assert winners == ["compiled", "zero", "zero", "eager"]
-    assert plot.winner(Mark(-0.005, "", -0.008, -0.002)) == "zero", "narrow, and less than anyone chooses a mode for"
-    assert plot.winner(Mark(-0.02, "", -0.03, -0.002)) == "compiled"
+@pytest.mark.parametrize("verdict", get_args(Verdict))
+def test_a_bar_has_the_colour_of_its_verdict(verdict: Verdict) -> None:
+    others: tuple[Verdict, ...] = ("slower", "faster")
+    other, drawn = (
+        plot.draw(bars(kind="change", panels=(Panel((PlotRow("ViT", (Mark(-0.1, verdict=each),)),)),))).decode()
+        for each in (others[verdict == "slower"], verdict)
+    )
+    role: canvas.Role = plot.VERDICTS.get(verdict, "zero")
+    assert drawn.count(LIGHT[role]) == other.count(LIGHT[role]) + 1
+
+
+def test_the_stylesheet_colours_verdicts_as_the_charts_do() -> None:
+    style = (Path(__file__).resolve().parents[3] / "docs/assets/stylesheets/atlas.css").read_text(encoding="utf-8")
+    for name, role in (("good", "gain"), ("bad", "loss")):
+        assert re.findall(rf"--atlas-{name}: (#\w+);", style) == [LIGHT[role], DARK[role]]

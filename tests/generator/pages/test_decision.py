@@ -12,7 +12,6 @@ import pytest
 from atlas_data import ON_CPU, measured, mixed
 
 from bench.records.record import Status
-from bench.statistics import verdicts
 from generator.data.load import Results, load
 from generator.languages.language import load_language
 from generator.pages import decision
@@ -33,11 +32,11 @@ def test_the_data_hold_every_newest_row_with_its_intervals(results: Results) -> 
     assert len(rows) == len(results.newest)
     mine = {row["batch_size"]: row for row in rows if row["origin"] == "measured"}
     assert mine[1]["speedup"][1] < mine[1]["speedup"][0] < mine[1]["speedup"][2]
-    assert mine[1]["cold"]["ready_s"] == 20.0
+    assert mine[1]["cold"]["ready_s"] == [20.0, 1]
     assert mine[1]["warm"]["calls"][0] < mine[1]["cold"]["calls"][0]
     assert mine[4]["cold"]["calls"][0] == "inf", "never: compiled is slower"
     assert (mine[16]["status"], mine[16]["eager_ms"]) == ("eager_oom", None)
-    assert any(row["doubtful"] for row in rows)
+    assert {"faster", "slower", "ambiguous", "doubtful", "unknown"} <= {row["verdict"] for row in rows}
     assert "NaN" not in decision.as_json(results)
 
 
@@ -73,12 +72,6 @@ def test_the_table_has_a_line_for_every_row(results: Results) -> None:
     assert lines.index.equals(results.newest.index)
     assert lines.columns[0] == "model"
     assert {"break_even_calls", "break_even_warm_calls", "interval"} <= set(lines.columns)
-
-
-def test_the_script_tells_differences_from_noise_as_tables_and_charts_do() -> None:
-    script = (SCRIPTS / "recommend.js").read_text(encoding="utf-8")
-    ratios = {name: float(value) for name, value in re.findall(r"const (NOISE|SAME) = ([\d.]+)", script)}
-    assert ratios == {"NOISE": 1 + verdicts.NOISE, "SAME": 1 + verdicts.SAME}
 
 
 def test_the_scripts_stay_small() -> None:

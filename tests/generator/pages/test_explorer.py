@@ -14,6 +14,7 @@ from atlas_data import PUBLISHED, measured, write
 from conftest import LANGUAGES
 
 from bench.records.record import Status
+from generator.data.digits import digits
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
 from generator.data.selection import records
@@ -52,13 +53,14 @@ def test_every_row_and_figure_is_there() -> None:
     for row, cell in zip(rows, records(published().table), strict=True):
         assert row["model"] == cell["model"]
         assert row["eager_ms"] == cell["eager_ms"]
-        assert row["doubtful"] == (cell["row"] in published().doubts)
+        assert (row["verdict"] == "doubtful") == (cell["row"] in published().doubts)
+        assert row["digits"].split() == [str(digits(cell, name)) for name in explorer.ROUNDED]
 
 
 def test_a_column_of_which_nothing_is_known_is_left_out_and_no_other() -> None:
     rows = unpacked(published())
     unknown = {name for name in COLUMNS if all(row[name] in {None, ""} for row in records(published().table))}
-    assert rows[0].keys() == COLUMNS.keys() - unknown | {"doubtful"}
+    assert rows[0].keys() == COLUMNS.keys() - unknown | {"digits"}
 
 
 def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
@@ -75,8 +77,7 @@ def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
 
 def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     results = load(write(tmp_path, [measured()]))
-    cells = results.table.assign(causes='[["graph_breaks", 2]]')
-    results = dataclasses.replace(results, table=cells)
+    results = dataclasses.replace(results, rows=results.rows.assign(causes='[["graph_breaks", 2]]'))
     why = {code: unpacked(results, code)[0]["why"] for code in LANGUAGES}
     assert "2" in why["en"]
     assert len(set(why.values())) == len(LANGUAGES)
