@@ -69,6 +69,8 @@ def _check(options: argparse.Namespace) -> int:
     checked = sum(len(files(path)) for path in paths)
     faults = sum(not problem.is_note for problem in problems)
     print(f"{checked} record file{'s' if checked != 1 else ''}, {faults or 'no'} fault{'s' if faults != 1 else ''}")
+    if faults:
+        print("To publish without a faulty record, remove its line: the same `bench run` then measures its cell again.")
     return FOUND_FAULTS if faults else OK
 
 

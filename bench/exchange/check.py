@@ -1,6 +1,6 @@
 """Check record files, as for a pull request that adds some.
 
-Takes paths; yields a `Problem` for each line that breaks the schema, is implausible (`bench.exchange.plausibility`),
+Takes paths; yields a `Problem` for each line that breaks the schema, is implausible (`bench.records.plausibility`),
 duplicates a record of the atlas, or identifies a person or a machine.
 
     python -m bench check
@@ -21,12 +21,11 @@ import msgspec
 
 from bench.choices import existing
 from bench.errors import AtlasError
-from bench.exchange import plausibility
-from bench.exchange.plausibility import Fault
 from bench.plans.models import BY_LABEL
-from bench.records import build_times, injected_faults, repeatability, walkthrough
+from bench.records import build_times, injected_faults, plausibility, repeatability, walkthrough
 from bench.records.build_times import BUILD_TIMES
 from bench.records.injected_faults import FAULTS
+from bench.records.plausibility import Fault
 from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, RESULTS, Measurement, Record, Status
 from bench.records.repeatability import REPEATABILITY
 from bench.records.run_file import decode, lines, run_files
@@ -155,7 +154,13 @@ class _Known:
         source, number = self.first.get(_fingerprint(record), (path, line))
         if source != path:
             yield "cell", f"repeats {_display_path(source)}:{number}", "remove the line: the atlas has it already"
-        yield from plausibility.faults(record, self.image_latencies, str(path), line)
+        if not _is_marked(record):
+            yield from plausibility.faults(record, self.image_latencies, str(path), line)
+
+
+def _is_marked(record: Record) -> bool:
+    """Return whether the run that wrote the record marked it as implausible: no page draws a conclusion from it."""
+    return record.status is Status.UNSTABLE and (record.reason or "").startswith(plausibility.IMPLAUSIBLE)
 
 
 def _readable(path: Path) -> Iterator[tuple[int, Record]]:

@@ -28,6 +28,7 @@ from bench.plans.duration import DurationEstimates
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.plans.profiles import Profile
+from bench.records import plausibility
 from bench.records.record import DOCTOR, RESULTS, SCHEMA, Environment, Record, Status
 from bench.records.run_file import read
 from bench.records.scrub import one_line
@@ -107,7 +108,9 @@ def run(
             _refuse_skipped(ended, machine)
             record = record_of(step, plan.digest, plan.profile.name, machine.environment, run_file.name, ended)
             complaints += _clock(record, records)
-            record = msgspec.structs.replace(record, contributor=contributor, flags=flags(complaints))
+            record = msgspec.structs.replace(
+                marked_implausible(record), contributor=contributor, flags=flags(complaints)
+            )
             with held():
                 write(run_file.path, record)
             records.append(record)
@@ -117,6 +120,15 @@ def run(
         else:
             shutil.rmtree(_cache(run_file), ignore_errors=True)
     return records
+
+
+def marked_implausible(record: Record) -> Record:
+    """Return the record as unstable if no device could have measured it: it stays, and nothing follows from it."""
+    fault = next(plausibility.faults(record, {}, "", 0), None)
+    if fault is None or record.status not in {Status.PASS, Status.UNSTABLE}:
+        return record
+    _, what, _ = fault
+    return msgspec.structs.replace(record, status=Status.UNSTABLE, reason=f"{plausibility.IMPLAUSIBLE}: {what}")
 
 
 def once(show: Callable[[Complaint], None]) -> Callable[[Iterable[Complaint]], None]:

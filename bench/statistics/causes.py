@@ -116,4 +116,5 @@ def _obstacles(cells: Cells) -> list[tuple[Cause, Array, NDArray[np.bool_]]]:
     counts = [(cause, cells.most(name)) for cause, name in names.items()]
     share = cells.peak_share("eager")
     obstacles = [(cause, most, most > 0) for cause, most in counts]
-    return [*obstacles, (Cause.AT_THE_PEAK, share, share >= AT_THE_PEAK)]
+    # Beyond the peak, fewer operations were done than counted, or the peak was disturbed: nothing follows.
+    return [*obstacles, (Cause.AT_THE_PEAK, share, (share >= AT_THE_PEAK) & (share <= 1))]

@@ -20,7 +20,7 @@ from bench.measuring.build import Loaded, load
 from bench.measuring.variants import Variants
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
-from bench.records.record import Accuracy, Peaks, Status
+from bench.records.record import Accuracy, Measurement, Peaks, Status, Variant, Work
 from bench.running import preflight
 from bench.running.executors import LocalProcesses, WorkerExit
 from bench.statistics.cells import speedup
@@ -85,6 +85,26 @@ def test_a_cell_is_unstable_where_others_disturbed_half_of_its_rounds(disturbed:
     told, reason = trial._verdict(variants, found, repeats=True, disturbed=disturbed)
     assert told is status
     assert (reason is not None) == (status is Status.UNSTABLE)
+
+
+def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    variants: Any = SimpleNamespace(job=job(), device=torch.device("cpu"))
+    fast = Measurement(eager=Variant(rounds_ms=((1.0,),)), work=Work(flop=1e9))  # 1e12 FLOP/s
+
+    def with_peaks(*rates: float) -> Peaks | None:
+        found = iter(rates)
+        monkeypatch.setattr(
+            roofline, "peaks", lambda *_: Peaks(matmul_flop_s=next(found), copy_bytes_s=1e10, page_fault_s=1e-6)
+        )
+        return trial._with_peaks(variants, fast).peaks
+
+    best = with_peaks(1e11, 5e12)
+    assert best is not None
+    assert best.matmul_flop_s == 5e12, "the first was disturbed"
+    beaten = with_peaks(8e11, 9e11, 7e11)
+    assert beaten is not None
+    assert beaten.matmul_flop_s == 9e11, "an algorithm may need fewer operations than are counted"
+    assert with_peaks(1e10, 1e11, 1e10) is None, "no algorithm saves so many"
 
 
 def test_a_preflight_names_the_machine_and_nothing_private(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ from bench.plans.messages import CellOutcome, Job, Machine, Phase, Recipe, Reque
 from bench.plans.models import find
 from bench.plans.plan import Plan, PlannedCell, Step, make_plan
 from bench.plans.profiles import PROFILES, Sampling
-from bench.records.record import SCHEMA, Measurement, Record, Status
+from bench.records import plausibility
+from bench.records.record import SCHEMA, Measurement, Peaks, Record, Status, Variant, Work
 from bench.records.run_file import append, read
 from bench.running import sweep
 from bench.running.executors import ROOT, Executor, WorkerExit
@@ -295,6 +296,19 @@ def test_a_reason_in_colours_and_lines_can_be_read_again(tmp_path: Path) -> None
     (path,) = tmp_path.glob("*.jsonl")
     assert list(read(path)) == [record_]
     assert "too large" in (record_.reason or "")
+
+
+def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(tmp_path: Path) -> None:
+    fast = Variant(rounds_ms=((1.0,),) * 9)
+    peaks = Peaks(matmul_flop_s=1e11, copy_bytes_s=1e10)
+    impossible = Measurement(eager=fast, compiled=fast, work=Work(flop=1e12), peaks=peaks)
+    answer = CellOutcome(status=Status.PASS, measurement=impossible)
+    (record,) = sweep_with(Scripted(WorkerExit(1.0, answer)), plan("ViT"), tmp_path)
+    assert record.status is Status.UNSTABLE
+    assert (record.reason or "").startswith("implausible: 1 ms means")
+    assert not [problem for problem in check([tmp_path]) if problem.field.startswith("measurement")]
+    claimed = msgspec.structs.replace(record, status=Status.PASS, reason=None)
+    assert list(plausibility.faults(claimed, {}, "", 1)), "without the mark it would be refused"
 
 
 def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:

@@ -219,7 +219,7 @@ def causes(cell: Sequence[Measurement]) -> list[tuple[str, float]]:
     ]
     obstacles = [each for each in obstacles if each[1]]
     at_the_peak = known.get("computing_s", math.nan) / latency(cell, "eager") * 1e3
-    obstacles += [("at_the_peak", at_the_peak)] if at_the_peak >= 0.7 else []
+    obstacles += [("at_the_peak", at_the_peak)] if 0.7 <= at_the_peak <= 1 else []
     match judged(cell) if pairs(cell) else "unknown":
         case "faster":
             counting = [each for each in gains if each[0] >= 0.05 * saving(cell)[0]]

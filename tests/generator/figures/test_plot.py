@@ -273,5 +273,6 @@ def test_a_bar_has_the_colour_of_its_verdict(verdict: Verdict) -> None:
 
 def test_the_stylesheet_colours_verdicts_as_the_charts_do() -> None:
     style = (Path(__file__).resolve().parents[3] / "docs/assets/stylesheets/atlas.css").read_text(encoding="utf-8")
-    for name, role in (("good", "gain"), ("bad", "loss")):
+    roles: tuple[tuple[str, canvas.Role], ...] = (("good", "gain"), ("bad", "loss"))
+    for name, role in roles:
         assert re.findall(rf"--atlas-{name}: (#\w+);", style) == [LIGHT[role], DARK[role]]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from atlas_data import measured, measurement, telling
 
-from bench.exchange.plausibility import CEILINGS, ImageLatency, KnownLatencies, ceiling, faults, image_latencies
+from bench.records.plausibility import CEILINGS, ImageLatency, KnownLatencies, ceiling, faults, image_latencies
 from bench.records.record import Measurement, Peaks, Record, Variant, Work
 
 
