@@ -1,0 +1,193 @@
+"""One verdict a row: tables, charts, data files and the built pages say of each row what its verdict says."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from functools import cache
+from typing import Any
+
+import pytest
+from conftest import LANGUAGES, PREFIXES, BuiltSite
+
+from bench.statistics.verdicts import NOISE, SAME
+from generator.data.load import Results, load
+from generator.data.selection import Row, records
+from generator.figures import charts, plot, tables
+from generator.figures.markup import TONES, Tables
+from generator.figures.words import DOUBT, Words
+from generator.languages.language import UNKNOWN, load_language
+from generator.pages import decision, downloads, explorer
+from generator.pages.atlas import Atlas
+
+EN = load_language("en")
+
+
+@cache
+def results() -> Results:
+    return load()
+
+
+def rows() -> list[Row]:
+    return records(results().newest)
+
+
+def lines_of(lines: Any, rows_of: Any) -> list[list[str]]:
+    """The cells of a table as their HTML with the classes before them, line by line."""
+    made = Tables(Words(EN, html=True), results(), lambda *_: None).rows(lines, rows_of, "x")
+    body = made.partition("<tbody>")[2].partition("</tbody>")[0]
+    found = [re.findall(r'<t[dh](?: scope="row")?(?: class="([^"]*)")?[^>]*>(.*?)</t[dh]>', line, re.DOTALL)
+             for line in re.findall(r"<tr.*?</tr>", body, re.DOTALL)]  # fmt: skip
+    return [[f"{classes}|{text}" for classes, text in line] for line in found]
+
+
+def tone(row: Row) -> str:
+    return TONES.get(row["verdict"], "").strip()
+
+
+def tone_of(cell: str) -> str:
+    return next((word for word in ("better", "worse") if word in cell.partition("|")[0]), "")
+
+
+# ── The verdict itself ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_verdict_is_what_the_interval_beside_it_says() -> None:
+    seen = Counter(row["verdict"] for row in rows())
+    assert {"faster", "slower", "ambiguous", "doubtful"} <= set(seen), "the records show each of them"
+    for row in rows():
+        if row["row"] in results().doubts:
+            assert row["verdict"] == "doubtful"
+        elif row["speedup"] is None:
+            assert row["verdict"] == "unknown"
+        elif row["speedup_low"] is None:
+            clear = (
+                "faster"
+                if row["speedup"] > 1 + NOISE
+                else "slower"
+                if row["speedup"] < 1 / (1 + NOISE)
+                else "ambiguous"
+            )
+            assert (row["origin"], row["verdict"]) == ("published", clear)
+        else:
+            low, high = row["speedup_low"], row["speedup_high"]
+            is_same = low >= 1 / (1 + SAME) and high <= 1 + SAME
+            clear = "faster" if low > 1 + SAME else "slower" if high < 1 / (1 + SAME) else "ambiguous"
+            assert row["verdict"] == ("same" if is_same else clear)
+
+
+def test_latencies_and_speedup_follow_from_the_same_statistic() -> None:
+    for row in rows():
+        if row["speedup"] is not None:
+            assert row["speedup"] == pytest.approx(row["eager_ms"] / row["compiled_ms"], rel=1e-9)
+            assert row["change"] == pytest.approx(row["compiled_ms"] / row["eager_ms"] - 1, rel=1e-9, abs=1e-12)
+
+
+def test_there_is_a_break_even_point_only_where_compiling_is_clearly_faster() -> None:
+    for row in rows():
+        for name in ("break_even_calls", "break_even_warm_calls"):
+            if row[name] is None:
+                continue
+            assert (row["verdict"] == "faster") == math.isfinite(row[name])
+            assert row["verdict"] in {"faster", "slower", "same"}
+
+
+# ── Surfaces ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_tables_colour_each_change_by_its_verdict() -> None:
+    cells = results().newest
+    lines = tables.latency(cells)
+    at = list(lines.columns).index("change")
+    for row, line in zip(rows(), lines_of(lines, rows()), strict=True):
+        assert tone_of(line[at]) == tone(row)
+        assert (DOUBT in line[0]) == (row["verdict"] == "doubtful")
+
+
+def test_the_table_of_causes_names_each_verdict() -> None:
+    words, cells = Words(EN, html=True), tables.cause_rows(results().newest)
+    lines = tables.causes(cells)
+    at = {name: list(lines.columns).index(name) for name in ("change", "verdict")}
+    for row, line in zip(records(cells), lines_of(lines, records(cells)), strict=True):
+        assert line[at["verdict"]].partition("|")[2] == words.verdict(row["verdict"])
+        assert tone_of(line[at["change"]]) == tone(row)
+
+
+def test_costs_say_never_only_where_nothing_is_gained() -> None:
+    cells = tables.compile_rows(results().newest)
+    lines = tables.compile_cost(cells)
+    at = list(lines.columns).index("break_even_calls")
+    for row, line in zip(records(cells), lines_of(lines, records(cells)), strict=True):
+        shown = line[at].partition("|")[2]
+        expected = {"faster": r"\d", "slower": "never", "same": "never"}.get(row["verdict"], f"^{UNKNOWN}$")
+        assert re.search(expected, shown), (row["model"], row["verdict"], shown)
+
+
+def test_charts_have_the_colours_of_the_tables() -> None:
+    marks = defaultdict(set)
+    for draw in (charts.change, charts.overview, charts.batches):
+        for panel in draw(results().newest, EN).plot.panels:
+            for line in panel.rows:
+                for mark in line.marks:
+                    if mark and not mark.text.startswith("median"):
+                        marks[round(mark.value, 12)].add(mark.verdict)
+    for row in rows():
+        if row["change"] is not None:
+            assert row["verdict"] in marks[round(row["change"], 12)]
+    assert {verdict: plot.VERDICTS[verdict] for verdict in TONES} == {"faster": "gain", "slower": "loss"}
+
+
+def test_counts_and_rankings_count_verdicts_and_leave_doubts_out() -> None:
+    atlas = Atlas(results(), EN)
+    slower = [row for row in rows() if row["verdict"] == "slower" and row["status"] == "pass"]
+    assert sorted(row.row for row in atlas.slower) == sorted(row["row"] for row in slower)
+    summed = sum(line["slower"] for line in records(tables.summary(results().newest)))
+    assert summed == len(slower) == len(tables.slower(results().newest, most=10**6))
+    selections: list[Any] = [atlas, *atlas.devices, *atlas.models]
+    for selection in selections:
+        assert all(
+            row.verdict != "doubtful" for row in (*selection.rows, *filter(None, (selection.best, selection.worst)))
+        )
+        assert selection.best is None or selection.best.verdict == "faster", "a loss is no gain"
+    for device in atlas.devices:
+        if device.median_change is not None:
+            changes = sorted(row.change for row in device.rows)
+            assert changes[0] <= device.median_change <= changes[-1]
+
+
+def test_data_files_hold_the_verdict() -> None:
+    known = {row["row"]: row["verdict"] for row in rows()}
+    told = json.loads(decision.as_json(results()))
+    assert [row["verdict"] for row in told] == list(known.values())
+    packed = json.loads(explorer.as_json(results(), EN))["verdict"]
+    in_explorer = [packed["of"][at] for at in packed["at"]]
+    for written in (
+        json.loads(downloads.as_json(results())),
+        list(csv.DictReader(io.StringIO(downloads.as_csv(results())))),
+    ):
+        assert [row["verdict"] for row in written] == in_explorer == results().table["verdict"].tolist()
+
+
+# ── The built site ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_page_colours_every_change_by_its_verdict(code: str, site: BuiltSite) -> None:
+    verdicts = defaultdict(set)
+    for row in rows():
+        if row["change"] is not None:
+            verdicts[repr(round(row["change"], 6))].add(tone(row))
+    counted = 0
+    for path in site.pages(PREFIXES[code]).values():
+        page = path.read_text(encoding="utf-8")
+        for classes, change, text in re.findall(r'<td class="number([^"]*)" data-sort="([^"]*)">(.*?)</td>', page):
+            if change in verdicts and "%" in text and "<br>" not in text:
+                found = classes.strip()
+                assert found in verdicts[change], f"{path}: {html.unescape(text)}"
+                counted += 1
+    assert counted > 2 * len(rows()), "on the pages of devices and of models"
