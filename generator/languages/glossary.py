@@ -45,10 +45,11 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Glossary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
-    """All terms, and the names to `keep` untranslated."""
+    """All terms, the names to `keep` untranslated, and by language the `plurals` that endings do not tell."""
 
     keep: tuple[str, ...]
     term: tuple[Term, ...]
+    plurals: dict[str, tuple[str, ...]] = {}
 
 
 def load_glossary(locales: Path = LOCALES) -> Glossary:

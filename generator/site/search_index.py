@@ -2,7 +2,8 @@
 
 Takes the pages that MkDocs gives to Material's search plugin; returns its index, smaller: each word of a table appears
 once, words of adjacent cells stay apart, and only Chinese is cut into Chinese words. (Material cuts Han characters in
-every language by a Chinese dictionary, which breaks Japanese words.)
+every language by a Chinese dictionary, which breaks Japanese words.) The search's worker learns from it which plurals
+belong to which singular.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 from material.plugins.search.plugin import SearchIndex as MaterialIndex
 
+from generator.languages.glossary import load_glossary
 from generator.languages.language import UNKNOWN
 from generator.languages.typography import chinese_words
 
@@ -40,6 +42,7 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
     def __init__(self, language: str, **config: Any) -> None:
         super().__init__(**config)
         self._is_chinese = language.partition("-")[0] == "zh"
+        self._plurals = load_glossary().plurals.get(language, ())
 
         self._pages: dict[str, Any] = {}
         self._entries: dict[str, list[Any]] = {}
@@ -55,12 +58,17 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
         for uri in self._pages.keys() - self._entries.keys():
             self._entries[uri] = self._entries_of(self._pages[uri])
         self.entries = [entry for uri in sorted(self._entries) for entry in self._entries[uri]]
-        return msgspec.json.encode(msgspec.json.decode(super().generate_search_index(prev))).decode()
+        index = msgspec.json.decode(super().generate_search_index(prev))
+        if self._plurals:
+            index["config"]["plurals"] = [forms.split() for forms in self._plurals]
+        return msgspec.json.encode(index).decode()
 
     def _entries_of(self, page: Any) -> list[Any]:
         self.entries = []
         page.content = searchable(page.content)
         super().add_entry_from_context(page)
+        for entry in self.entries[:1]:
+            entry.pop("boost", None)  # a page that counts less in its sections is still found by its name
         return self.entries
 
     def _segment_chinese(self, data: str) -> str:
