@@ -8,9 +8,10 @@ from collections.abc import Mapping
 
 import pytest
 from conftest import LANGUAGES, BuiltSite
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from browser.kinds import PREFIXES, arrived, follow, switch
+from generator.languages.glossary import load_glossary
 
 pytestmark = pytest.mark.browser
 SEARCHES = True
@@ -25,6 +26,17 @@ def search(page: Page, query: str) -> list[str]:
         page.keyboard.press("End")  # the search listens to keys
         expect(results.first).to_be_visible(visible=bool(text))
     return list(results.evaluate_all("links => links.map(link => link.href)"))
+
+
+def first_hit(page: Page, query: str) -> str:
+    """Where the first result leads: to its best section, which is shown below the name of its page."""
+    search(page, query)
+    return re.sub(r"\?h=[^#]*", "", str(best_hit(page).evaluate("link => link.href")))
+
+
+def best_hit(page: Page) -> Locator:
+    links = page.locator(".md-search-result__item").first.locator(":scope > .md-search-result__link")
+    return links.nth(min(1, links.count() - 1))
 
 
 def found_by(page: Page, home: str, queries: Mapping[str, str]) -> dict[str, list[str]]:
@@ -78,6 +90,115 @@ CODE_AND_SPELLINGS = {
 }
 
 
+GRAPH_BREAKS, BREAK_EVEN = "troubleshooting/#graph-breaks", "when-not/#break-even"
+RECOMPILATIONS, CACHES = "troubleshooting/#recompilations", "troubleshooting/#caches"
+OUT_OF_MEMORY, CUDA_GRAPHS = "when-not/#out-of-memory", "modes/#cuda-graphs"
+DETECTION, SEGMENTATION = "compile/#object-detection", "compile/#image-segmentation"
+DATA_TYPE, BATCH_SIZE, SHAPES = "modes/#data-type", "modes/#batch-size", "modes/#dynamic-shapes"
+INTERVALS = "methodology/#intervals"
+
+CODE = {".item()": GRAPH_BREAKS, "reduce-overhead": "modes/", "mark_dynamic": SHAPES}
+
+FIRST_HITS = {
+    "en": CODE
+    | {
+        # as they are written, as one word or two, and with another ending
+        "break-even": BREAK_EVEN,
+        "break even": BREAK_EVEN,
+        "breakeven": BREAK_EVEN,
+        "recompile": RECOMPILATIONS,
+        "recompilation": RECOMPILATIONS,
+        "recompiling": RECOMPILATIONS,
+        "graph break": GRAPH_BREAKS,
+        "out of memory": OUT_OF_MEMORY,
+        "batch sizes": BATCH_SIZE,
+        "warm start": "troubleshooting/#artifacts",
+        # with a letter too few, too many, wrong, or in the wrong place
+        "segformr": "models/segformer/",
+        "segfformer": "models/segformer/",
+        "sagformer": "models/segformer/",
+        "segfromer": "models/segformer/",
+        # names of code, models and devices
+        ".items()": "modes/",
+        "max-autotune": "modes/",
+        "TORCH_LOGS": "troubleshooting/#see",
+        "T4": "devices/t4/",
+        "convnext": "models/convnext/",
+        "device": "devices/",
+    },
+    "zh": CODE
+    | {
+        "盈亏平衡点": BREAK_EVEN,
+        "显存不足": OUT_OF_MEMORY,
+        "内存不足": OUT_OF_MEMORY,
+        "图中断": GRAPH_BREAKS,
+        "重新编译": RECOMPILATIONS,
+        "动态形状": SHAPES,
+        "批次大小": BATCH_SIZE,
+        "数据类型": DATA_TYPE,
+        "置信区间": INTERVALS,
+        "目标检测": DETECTION,
+        "图像分割": SEGMENTATION,
+        "缓存": CACHES,
+        "ＣＵＤＡ图": CUDA_GRAPHS,  # full width, and without the space
+        "设备": "devices/",
+        "模型": "models/",
+    },
+    "ja": CODE
+    | {
+        "損益分岐点": BREAK_EVEN,
+        "メモリ不足": OUT_OF_MEMORY,
+        "メモリー不足": OUT_OF_MEMORY,  # with a long vowel
+        "ﾒﾓﾘ不足": OUT_OF_MEMORY,  # half width
+        "めもり不足": OUT_OF_MEMORY,  # hiragana
+        "もでる": "models/",
+        "モデル": "models/",
+        "グラフブレイク": GRAPH_BREAKS,
+        "再コンパイル": RECOMPILATIONS,
+        "ＣＵＤＡグラフ": CUDA_GRAPHS,
+        "動的形状": SHAPES,
+        "バッチサイズ": BATCH_SIZE,
+        "データ型": DATA_TYPE,
+        "信頼区間": INTERVALS,
+        "物体検出": DETECTION,
+        "キャッシュ": CACHES,
+        "遅くなるモデル": "when-not/#slower",
+    },
+    "ar": CODE
+    | {
+        # each in singular and plural
+        "نموذج": "models/",
+        "النماذج": "models/",
+        "جهاز": "devices/",
+        "الأجهزة": "devices/",
+        "نقطة التعادل": BREAK_EVEN,
+        "نقاط التعادل": BREAK_EVEN,
+        "انقطاع المخطط": GRAPH_BREAKS,
+        "انقطاعات المخططات": GRAPH_BREAKS,
+        "حجم الدفعة": BATCH_SIZE,
+        "أحجام الدفعات": BATCH_SIZE,
+        "نوع البيانات": DATA_TYPE,
+        "أنواع بيانات": DATA_TYPE,
+        "فترة الثقة": INTERVALS,
+        "فترات الثقة": INTERVALS,
+        "اكتشاف كائن": DETECTION,
+        "تجزئة صورة": SEGMENTATION,
+        # with attached letters, and as typed on a phone
+        "للأجهزة": "devices/",
+        "الاجهزه": "devices/",
+        "نفاد الذاكرة": OUT_OF_MEMORY,
+        "إعادة التصريف": RECOMPILATIONS,
+    },
+}
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_page_that_a_reader_means_comes_first(code: str, page: Page, hosted_site: str) -> None:
+    home = hosted_site + PREFIXES[code]
+    page.goto(home)
+    assert {query: first_hit(page, query).removeprefix(home) for query in FIRST_HITS[code]} == FIRST_HITS[code]
+
+
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_words_names_and_code_are_found_on_pages_of_the_language_only(
     code: str, page: Page, site: BuiltSite, hosted_site: str
@@ -105,6 +226,19 @@ def test_arabic_is_found_with_and_without_article_prefixes_and_vowel_signs(
     assert pages(search(page, "أجهزة")) == pages(search(page, "اجهزة")) == pages(search(page, "أَجهِزة")) != set()
 
 
+def test_every_arabic_plural_is_found_by_its_singular(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}ar/")
+    for forms in load_glossary().plurals["ar"]:
+        singular, *plurals = (all_pages(page, form) for form in forms.split())
+        assert plurals == [singular] * len(plurals), forms
+
+
+def all_pages(page: Page, query: str) -> tuple[str, set[str]]:
+    """How many pages are found, and which, if the list shows them all: it begins with ten."""
+    shown = pages(search(page, query))
+    return page.locator(".md-search-result__meta").inner_text(), shown if len(shown) < 10 else set()
+
+
 def pages(addresses: list[str]) -> set[str]:
     return {re.split(r"[?#]", address)[0] for address in addresses}
 
@@ -118,6 +252,19 @@ def test_a_found_word_is_shown_in_its_sentence_and_marked_on_its_page(page: Page
     expect(best.locator(".md-search-result__terms")).to_have_count(0)  # nothing is said to be missing
     shown.locator(".md-search-result__link").first.click()
     expect(page.locator("article mark[data-md-highlight]").first).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("code", "query", "shown"),
+    [("en", "segfromer", "Segformer"), ("en", "recompile", "Recompil"), ("ar", "نقاط التعادل", "نقطة")],
+)
+def test_a_form_of_the_word_is_marked_on_its_page(
+    code: str, query: str, shown: str, page: Page, hosted_site: str
+) -> None:
+    page.goto(hosted_site + PREFIXES[code])
+    search(page, query)
+    best_hit(page).click()
+    expect(page.locator("article mark[data-md-highlight]", has_text=shown).first).to_be_visible()
 
 
 def test_a_switch_of_language_switches_the_search(page: Page, hosted_site: str) -> None:

@@ -143,15 +143,15 @@
   }
   const means = (typed, word) => word.startsWith(bare(typed)) || others.get(typed)?.includes(word)
 
-  // The page that a reader opens marks the typed words, or else the forms that were found. Suggestions have the
+  // The page that a reader opens marks the typed words and their forms, as they are written there. Suggestions have the
   // spelling of the index, which is not that of Arabic.
   const answer = ({ items, suggest }) => {
     for (const { title, text, terms } of items.flat()) {
       const marks = Array.from(`${title} ${text}`.matchAll(/<mark>(.*?)<\/mark>/g), ([, mark]) => mark.toLowerCase())
-      for (const typed of Object.keys(terms).filter(term => terms[term] && !marks.some(mark => mark.includes(term)))) {
+      for (const typed of Object.keys(terms).filter(term => terms[term])) {
         const found = marks.filter(mark => forms(mark).some(form => means(typed, form)))
-        if (found.length) delete terms[typed]
-        for (const mark of found) terms[mark] = true
+        if (found.length && !found.some(mark => mark.includes(typed))) delete terms[typed]
+        for (const mark of found.filter(mark => !mark.includes(typed))) terms[mark] = true
       }
     }
     if (suggest?.some(word => STARTS_ARABIC.test(word))) suggest.length = 0
