@@ -17,10 +17,11 @@ import msgspec
 
 from bench.errors import AtlasError
 from generator.languages.findings import Violation
-from generator.languages.language import LOCALES, translated_languages
+from generator.languages.language import LOCALES
 from generator.languages.typography import VERBATIM
 
 GLOSSARY = "glossary.toml"
+_CODE = re.compile(r"[a-z]{2,3}(?:-\w+)?")  # of a language, which need not be published
 
 
 class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
@@ -70,7 +71,7 @@ def load_glossary(locales: Path = LOCALES) -> Glossary:
 
 def _nested(term: dict[str, Any]) -> dict[str, Any]:
     """Move the translations of a term, such as ``zh = "延迟"``, from the top level to `names`."""
-    names = {code: term[code] for code in translated_languages() if code in term}
+    names = {code: name for code, name in term.items() if code != "en" and _CODE.fullmatch(code)}
     return {**{field: value for field, value in term.items() if field not in names}, "names": names}
 
 

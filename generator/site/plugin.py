@@ -198,11 +198,11 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         if self._starting:
             return Files([])
         edition = self._edition
-        searching = config.plugins["material/search"]
-        searching.search_index = SearchIndex(edition.language.code, **searching.config)
         if self._build:
             self._start_languages(self._build, config)
         try:
+            searching = config.plugins["material/search"]
+            searching.search_index = SearchIndex(edition.language.code, **searching.config)
             for page in () if self.serving else edition.pages:
                 _ = page.content  # now it is rendered
                 self._progress.step()

@@ -35,6 +35,13 @@ def test_names_are_kept(glossary: Glossary, name: str) -> None:
     assert said(glossary, "zh", f"See {name}.", f"见 {name}。") == []
 
 
+def test_a_list_of_plurals_has_each_word_once_beside_another_form(glossary: Glossary) -> None:
+    for groups in glossary.plurals.values():
+        assert all(" " in forms for forms in groups)
+        words = " ".join(groups).split()
+        assert len(words) == len(set(words))
+
+
 def test_a_term_must_be_used(glossary: Glossary) -> None:
     assert said(glossary, "zh", "Latency falls.", "它降低。") == ["“latency” is not called 延迟"]
     assert said(glossary, "zh", "Latencies fall.", "延迟降低。") == []
@@ -79,8 +86,21 @@ def test_arabic_words_are_whole(glossary: Glossary) -> None:
     assert said(glossary, "ar", "the host", "ضيف") == ["“host” is not called المضيف"]
 
 
+def test_terms_of_a_language_that_is_not_published_are_read(tmp_path: Path) -> None:
+    (tmp_path / "glossary.toml").write_text('keep = []\n[[term]]\nen = "mode"\nko = "모드"\n', encoding="utf-8")
+    [mode] = load_glossary(tmp_path).term
+    assert mode.translation("ko") == "모드"
+
+
 @pytest.mark.parametrize(
-    "content", ["keep = 3", 'keep = []\n[[term]]\nenglish = "a"\n', "keep = [", "keep = []\nterms = []\n"]
+    "content",
+    [
+        "keep = 3",
+        'keep = []\n[[term]]\nenglish = "a"\n',
+        'keep = []\n[[term]]\nen = "a"\nnots = "b"\n',
+        "keep = [",
+        "keep = []\nterms = []\n",
+    ],
 )
 def test_a_broken_glossary_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "glossary.toml").write_text(content, encoding="utf-8")

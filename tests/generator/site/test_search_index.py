@@ -21,10 +21,10 @@ TABLE = """<table class="atlas" data-sortable>
 </table>"""
 
 
-def page(content: str) -> SimpleNamespace:
+def page(content: str, **meta: object) -> SimpleNamespace:
     """A page with what the index reads of it."""
     file = SimpleNamespace(src_uri="page.md")
-    return SimpleNamespace(content=content, meta={}, toc=[], title="Title", url="page/", file=file)
+    return SimpleNamespace(content=content, meta=meta, toc=[], title="Title", url="page/", file=file)
 
 
 def index_of(content: str, code: str = "en") -> str:
@@ -63,6 +63,22 @@ def test_titles_come_without_their_permanent_links() -> None:
     index.add_entry_from_context(page(f"<h1 id='title'>Title</h1>{linked}"))
     *_, entry = json.loads(index.generate_search_index(None))["docs"]
     assert entry == {"location": "page/#modes", "title": "The modes", "text": "<p>Text</p>"}
+
+
+def test_a_page_that_counts_less_is_still_found_by_its_name() -> None:
+    index = SearchIndex("en", **(search("en") | {"pipeline": []}))
+    sections = '<h1 id="t4">T4</h1><p>A GPU.</p><h2 id="mode">Mode reduce-overhead</h2><p>A table.</p>'
+    index.add_entry_from_context(page(sections, search={"boost": 0.1}))
+    name, mode = json.loads(index.generate_search_index(None))["docs"]
+    assert "boost" not in name
+    assert mode["boost"] == 0.1
+
+
+@pytest.mark.parametrize("code", ["ar", "en"])
+def test_the_worker_learns_the_plurals_of_the_language(code: str) -> None:
+    index = SearchIndex(code, **(search(code) | {"pipeline": []}))
+    plurals = json.loads(index.generate_search_index(None))["config"].get("plurals", [])
+    assert (["جهاز", "أجهزة"] in plurals) == (code == "ar")
 
 
 @pytest.mark.parametrize(("code", "cut"), [("zh", True), ("ja", False), ("en", False)])

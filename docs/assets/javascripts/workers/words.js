@@ -16,7 +16,7 @@
   const ARABIC = new RegExp(`[${LETTERS}]+`, "g")
   const PREFIX = /^([وف]?)((?:[بك]?ال|لل|[بكل])?)(?=...)/
   const ARTICLE = /^[وف]?(?:[بك]?ال|لل)(?=..)/
-  const ENDING = /(?<=...)(?:ات|[ةتاي]|[يوا]ن)?(?:هما|ها|هم|[هك])?$/ // plural, dual and possessive
+  const ENDING = /(?<=...)(?:ات|[ةتا]|ت?[يوا]ن|ت[اي])?(?:هما|ها|هم|[هك])?$/ // plural, dual and possessive
   const LONG = /(?<=[\u30a1-\u30fa]{2})ー(?![\u30a0-\u30ff])/g // メモリー is メモリ
   const SPACED = new RegExp(`(?<=[${CJK}])\\s+|\\s+(?=[${CJK}])`, "g") // CPU 模式 is CPU模式
   const SETUP = 0, QUERY = 2, ANSWER = 3 // Material's message types
