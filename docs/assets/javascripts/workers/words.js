@@ -101,7 +101,8 @@
       .replace(/<[^>]*>/g, " ")
       .replace(/&(?:lt|gt|amp);/g, name => ({ "&lt;": "<", "&gt;": ">" })[name] || "&")
 
-  // Whether a section holds a text as a whole: not within a longer name, but after attached Arabic prefixes.
+  // Whether a section holds a text as a whole: not within a longer name, but after attached Arabic prefixes. What has
+  // signs is code, whose words have no other endings: `.item()` is not `.items()`.
   const whole = text => {
     const isCode = /[^\w\s\u00a0-\uffff-]/.test(text)
     const begin = STARTS_ARABIC.test(text) ? `(?<![${LETTERS}])[وفبكل]{0,2}` : "(?<![\\w)\\]-])"
