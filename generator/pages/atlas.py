@@ -313,6 +313,12 @@ class Device(_Selection):
             for slug, ((origin, torch, compile_mode), group) in zip(slugs, groups, strict=True)
         )
 
+    def anchor(self, row: PlainRow) -> str:
+        """Return the id of the heading on its page under which a row stands."""
+        key = row["origin"], row["torch"], row["compile_mode"]
+        own = next(each.slug for each in self.sections if (each.origin, each.torch, each.compile_mode) == key)
+        return f"{own}-families" if self.families else f"{own}-batch-{row['batch_size']}"
+
     def _section(self, group: pd.DataFrame, slug: str, torch: str, compile_mode: str, origin: str) -> Section:
         weights = [self.atlas.words.weights(each) for each in sorted(_distinct(group, "weights"))]
         newest = group["measured_at"].max()

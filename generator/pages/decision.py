@@ -48,7 +48,11 @@ def as_json(results: Results) -> str:
 
     A figure with an interval is a list of value, low, high, and the decimals with which it is shown.
     """
-    rows = map(_record, records(results.newest))
+    return _as_json(results.newest)
+
+
+def _as_json(cells: pd.DataFrame) -> str:
+    rows = map(_record, records(cells))
     texts = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     return "[\n" + ",\n".join(texts) + "\n]\n"
 
@@ -84,19 +88,30 @@ def _interval(row: Row, value: str, *ends: str) -> list[float | str | None] | No
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def form(atlas: Atlas, data: str) -> str:
-    """Return the form and the places for its answer. It stays hidden until its script has read `data`, an address."""
+def form(atlas: Atlas, data: str, whole: str = "") -> str:
+    """Return the form and the places for its answer. It stays hidden until its script has read `data`, an address.
+
+    `whole` is the address of the page with the whole answer, for a form that only has the short one. Such a form holds
+    the rows of its first case, and reads `data` when it is used.
+    """
     words, cells = Words(atlas.language, html=False), atlas.results.newest
     devices = _devices(atlas)
+    on_first = cells[cells["device"] == devices[0].slug]
+    first_model = on_first["model"].iloc[0]
+    rows = on_first[on_first["model"] == first_model]
+    failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
     return render(
         "decision.html.jinja",
         data=data,
+        whole=whole,
+        rows=_as_json(rows) if whole else "",
         label=_labels(words),
-        texts=json.dumps(texts(words), ensure_ascii=False),
+        texts=json.dumps(texts(words) | failed, ensure_ascii=False),
         snippet=json.dumps(SNIPPET),
-        code=json.dumps({model.slug: _code(model) for model in atlas.models}),
+        code=json.dumps({} if whole else {model.slug: _code(model) for model in atlas.models}),
         devices=[(device.slug, words.value(device.label)) for device in devices],
-        first_model=cells.loc[cells["device"] == devices[0].slug, "model"].iloc[0],
+        first_model=first_model,
+        first_size=rows["batch_size"].min(),
         tasks=[_task(task, models, words) for task, models in _by_task(atlas.models).items()],
         batch_sizes=[(size, words.language.number(size)) for size in sorted(cells["batch_size"].unique())],
         calls=CALLS,
@@ -147,12 +162,15 @@ def _labels(words: Words) -> dict[str, str]:
         "form": gettext("Your case"),
         "device": gettext("Device"),
         "model": gettext("Model or task"),
+        "one_model": gettext("Model"),
         "batch": gettext("Batch size"),
         "calls": gettext("Calls per process start"),
         "cache": gettext("Compile cache"),
         "cold": gettext("cold: empty at the start"),
         "warm": gettext("warm: filled by an earlier process"),
         "answer": gettext("The answer"),
+        "helper": gettext("Should I compile?"),
+        "whole": gettext("All figures behind this answer"),
     }
 
 

@@ -34,8 +34,8 @@ from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
 from generator.data.registry import COORDINATES
-from generator.data.selection import MODES, Rows, is_comparison, labels_by
-from generator.figures import causes, charts, tables
+from generator.data.selection import MODES, Row, Rows, is_comparison, labels_by
+from generator.figures import causes, charts, matrix, tables
 from generator.figures.charts import Chart
 from generator.figures.curves import CurvesChart
 from generator.figures.markup import Tables, figure, status_notes
@@ -49,6 +49,7 @@ from generator.pages.translators import translators
 
 CELLS = f"{DATA}/compile-atlas"
 DECISIONS = f"{DATA}/should-i-compile.json"
+HELPER = "should-i-compile.md"
 EXPLORER = f"{DATA}/explorer.json"
 LOSSES = f"{DATA}/losses.csv"
 ROUNDS = f"{DATA}/rounds/"
@@ -187,6 +188,7 @@ class _Functions:
             *(
                 "explorer",
                 "decision_helper",
+                "speedup_matrix",
                 "walkthrough_graphs_table",
                 "walkthrough_breaks_table",
                 "walkthrough_scores_table",
@@ -349,14 +351,40 @@ class _Functions:
             return self._nothing()
         return self._chart(page, "versions", charts.versions, selection)
 
+    # The first page
+
+    def speedup_matrix(self, page: str) -> str:
+        """Every model on every device, a table for each batch size and mode."""
+        found = matrix.matrices(self.atlas.cells)
+        if not found:
+            return self._nothing()
+        limited = matrix.limited(found)
+        shown = matrix.MatrixTables(self.words, self.atlas.results, self._tables(page).link, partial(self._place, page))
+        return shown.html(limited, "" if limited == found else self._most_recorded(page))
+
+    def _place(self, page: str, row: Row) -> str:
+        device = self.atlas.device[row["device"]]
+        return f"{_address(page, f'devices/{device.slug}.md')}#{device.anchor(row)}"
+
+    def _most_recorded(self, page: str) -> Markup:
+        """Say that a matrix leaves something out."""
+        message = self.language.gettext("Shown are the models, devices and batch sizes with the most records.")
+        address, label = self._in_explorer(page, {})
+        return Markup('<p class="table-rest">{} <a href="{}">{}</a></p>').format(message, address, label)
+
     # Should I compile?
 
-    def decision_helper(self, page: str) -> str:
-        """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts."""
+    def decision_helper(self, page: str, *, short: bool = False) -> str:
+        """A form that answers, whose records go to `emit`, and the table of all records for readers without scripts.
+
+        The `short` one has no table, and its answer leads to the page that has all of it.
+        """
         cells = self.atlas.cells
         if cells.empty:
             return self._nothing()
         self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
+        if short:
+            return decision.form(self.atlas, _address(page, DECISIONS), _address(page, HELPER))
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )

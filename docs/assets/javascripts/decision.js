@@ -1,9 +1,11 @@
-// The form of "Should I compile?". It is in the content, where instant navigation runs it.
+// The form of "Should I compile?". It is in the content, where instant navigation runs it. A short one has the address of
+// the page with the `whole` answer, and the rows of its first case; it leaves the address of its own page alone.
 for (const root of document.querySelectorAll("[data-decision]:not([data-ready])")) {
   root.dataset.ready = ""
   const texts = JSON.parse(root.dataset.texts)
   const models = JSON.parse(root.dataset.models)
   const template = JSON.parse(root.dataset.snippet)
+  const { whole } = root.dataset
   const form = root.querySelector("form")
   const answer = root.querySelector("[role=status]")
   const more = root.querySelector("[data-more]")
@@ -36,6 +38,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const exact = (interval, show) => within(interval && [interval[0], interval.at(-1)], show)
 
   const read = () => {
+    if (whole) return
     // Links to sections load it again.
     const given = location.hash.includes("=") ? new URLSearchParams(location.hash.slice(1)) : window.atlas
     for (const [name, control] of Object.entries(controls)) {
@@ -43,11 +46,20 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       control.value ||= defaults[name]
     }
   }
-  const address = () => `#${(window.atlas = new URLSearchParams(state()))}`
+  const address = () => {
+    const given = new URLSearchParams(state())
+    if (!whole) window.atlas = given
+    return `#${given}`
+  }
   const label = (select, value) => [...select.options].find(option => option.value === value).textContent
   const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype, ...(row.dynamic === "auto" ? [] : [`dynamic=${row.dynamic}`])]
 
-  const start = ([{ recommend, ranked, total_s }, { number }, rows]) => {
+  const load = () => fetch(root.dataset.decision).then(response => response.json()) // fails on a 404 page
+  const fail = () => answer.replaceChildren(p(texts.failed))
+
+  const start = ([{ recommend, ranked, total_s }, { number }, first]) => {
+    let rows = first
+    let loaded = Promise.resolve()
     const count = (x, digits) => (x === "inf" ? texts.never : number(x, Math.min(0, digits)))
     const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
     const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
@@ -85,10 +97,12 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       }
       const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status]]
       if (row.speedup) notes.push(row.origin === "published" ? row.speedup[1] === null && texts.no_interval : row.processes === 1 && texts.one_process)
+      const facts = [...variant(row), texts.origins[row.origin]]
+      if (whole) return show(headline, p(say(reason, values)), element("p", { className: "decision-case" }, inARow(facts)))
       show(
         headline,
         p(say(reason, values)),
-        element("p", { className: "decision-case" }, inARow([label(model, row.model), label(device, row.device), ...variant(row), texts.origins[row.origin]])),
+        element("p", { className: "decision-case" }, inARow([label(model, row.model), label(device, row.device), ...facts])),
         element("dl", {}, Object.entries(figures()).map(([name, figure]) => element("div", {}, element("dt", {}, texts.figures[name]), element("dd", {}, figure)))),
         ...notes.filter(Boolean).map(note => element("p", { className: "decision-note" }, note)),
       )
@@ -155,14 +169,15 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       calls.ariaInvalid = !isGiven
       if (!isGiven) {
         answer.replaceChildren(p(texts.invalid_calls))
-        return more.replaceChildren()
+        return whole || more.replaceChildren()
       }
       const known = rows.filter(row => row.device === device.value && [row.model, row.task].includes(model.value))
       const found = ranked(known.filter(row => row.batch_size === Number(batch.value)), Number(calls.value), cache.value)
-      const isOne = model.value in models
+      const isOne = whole || model.value in models
       if (!found.length) missing(known)
       else if (isOne) single(found[0])
       else tally(found)
+      if (whole) return (more.href = whole + address())
       more.replaceChildren(
         ...(found.length && isOne ? snippet(found[0]) : []),
         ...(found[Number(isOne)] ? [table(found)] : []),
@@ -171,8 +186,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
 
     const choose = () => {
-      if (calls.validity.valid) history.replaceState(history.state, "", address())
-      update()
+      if (calls.validity.valid && !whole) history.replaceState(history.state, "", address())
+      loaded.then(update).catch(fail)
     }
     let waiting
     form.addEventListener("input", () => {
@@ -187,13 +202,13 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
     addEventListener("hashchange", follow)
     form.hidden = false
-    root.nextElementSibling.open = false
+    if (whole) form.addEventListener("focusin", () => (loaded = load().then(all => (rows = all))), { once: true })
+    else root.nextElementSibling.open = false
     read()
     update()
   }
 
-  const data = fetch(root.dataset.decision).then(response => response.json()) // fails on a 404 page
-  Promise.all([import("./recommend.js"), import("./numbers.js"), data])
+  Promise.all([import("./recommend.js"), import("./numbers.js"), whole ? JSON.parse(root.dataset.rows) : load()])
     .then(start)
-    .catch(() => answer.replaceChildren(p(texts.failed)))
+    .catch(fail)
 }

@@ -1,0 +1,193 @@
+"""The matrix of the first page: which rows it shows, in which colours, and what its cells are called."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from itertools import product
+from pathlib import Path
+
+import pytest
+from atlas_data import ON_CPU, PUBLISHED, measured, measurement, write
+
+from bench.records.record import Record, Status
+from generator.data.load import Results, load
+from generator.data.selection import Row
+from generator.figures import matrix
+from generator.figures.markup import Table
+from generator.figures.matrix import Matrix, MatrixTables
+from generator.figures.words import Words
+from generator.languages.language import load_language
+
+
+@pytest.fixture(scope="module")
+def published() -> Results:
+    return load(PUBLISHED)
+
+
+def tables(results: Results, code: str = "en") -> MatrixTables:
+    words = Words(load_language(code), html=True)
+    return MatrixTables(words, results, "{}/{}".format, lambda row: f"{row['device']}#{row['torch']}")
+
+
+def table(results: Results, which: int = 0) -> Table:
+    return tables(results).table(matrix.matrices(results.newest)[which])
+
+
+def cells(shown: Table) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """Class, name and text of each cell, by its row and column."""
+
+    def text(html: str) -> str:
+        return unescape(re.sub(r"<small>.*?</small>|<[^>]*>", "", html))
+
+    names = [text(head.html) for head in shown.head[1:]]
+    return {
+        (text(line.cells[0].html), name): (
+            cell.classes.removeprefix("number").strip(),
+            unescape("".join(re.findall(r'aria-label="([^"]*)"', cell.html))),
+            text(cell.html),
+        )
+        for line in shown.body
+        for name, cell in zip(names, line.cells[1:], strict=True)
+    }
+
+
+def from_records(folder: Path, *found: Record) -> Results:
+    return load(write(folder, found))
+
+
+# ── Which rows ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_there_is_one_for_each_mode_and_batch_size(published: Results) -> None:
+    found = matrix.matrices(published.newest)
+    assert [(each.compile_mode, each.batch_size) for each in found] == [
+        *(("default", size) for size in (1, 4, 16)),
+        *(("reduce-overhead", size) for size in (1, 4)),
+    ]
+    first = found[0]
+    assert first.devices == ("a100", "t4", "v100")
+    assert len(first.models) == 12
+    assert len(found[-1].models) == 4, "models without a row have no line"
+
+
+def test_a_stable_release_goes_before_a_newer_preview(published: Results) -> None:
+    first, *_, preview = matrix.matrices(published.newest)
+    torch = published.table["torch"]
+    assert set(torch[[*first.labels.values()]]) == {"2.0.1"}
+    assert set(torch[[*preview.labels.values()]]) == {"2.1.0.dev"}, "which shows where there is nothing else"
+
+
+def test_the_newest_release_wins_and_a_measured_row_before_all(tmp_path: Path) -> None:
+    old, new = (measured(run=f"torch-{version}", torch=version) for version in ("2.9.1", "2.13.0"))
+    results = from_records(tmp_path, old, new)
+    (found,) = matrix.matrices(results.newest)
+    assert [results.by_label[label]["torch"] for label in found.labels.values()] == ["2.13.0"]
+
+
+def test_cpus_stand_apart_behind_accelerators(tmp_path: Path) -> None:
+    shown = table(from_records(tmp_path, measured(**ON_CPU), measured(device_name="NVIDIA Z9")))
+    for gpu, cpu in (shown.head[1:], shown.body[0].cells[1:]):
+        assert "apart" not in gpu.classes
+        assert cpu.classes.endswith(" apart")
+
+
+def test_the_model_with_the_largest_gain_comes_first(published: Results) -> None:
+    shown = [name for name, device in cells(table(published)) if device == "A100"]
+    assert (shown[0], shown[-1]) == ("MobileNet", "ConvNeXT")
+    assert shown.index("Segformer") > shown.index("Conditional-DETR"), "a doubtful gain does not count"
+
+
+def test_many_models_devices_and_choices_are_limited() -> None:
+    names = [(f"model-{m}", f"device-{d}") for m, d in product(range(50), range(14))]
+    labels = {at: label for label, at in enumerate(names[1:])}
+    few = {names[1]: 1}
+    found = [Matrix(size, "default", few if size == 1 else labels) for size in range(1, 11)]
+    limited = matrix.limited(found)
+    assert len(limited) == matrix.CHOICES
+    assert limited[0].batch_size == 2, "choices with few rows are left out"
+    assert (len(limited[0].models), len(limited[0].devices)) == (matrix.MODELS, matrix.DEVICES)
+    assert "model-0" not in limited[0].models, "of the models, too, those with few rows"
+    assert matrix.limited(limited) == limited
+
+
+# ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("verdict", "speedup", "expected"),
+    [
+        ("faster", 1.06, "gain-1"),
+        ("faster", 1.25, "gain-2"),
+        ("faster", 1.99, "gain-3"),
+        ("faster", 3.0, "gain-4"),
+        ("slower", 0.81, "loss-1"),
+        ("slower", 0.8, "loss-2"),
+        ("same", 1.005, ""),
+        ("ambiguous", 1.4, ""),
+        ("doubtful", 4.0, "doubtful"),
+    ],
+)
+def test_colours_follow_the_verdict(verdict: str, speedup: float, expected: str) -> None:
+    assert matrix.tone(verdict, speedup) == expected
+
+
+def test_a_verdict_is_that_of_the_row_unless_it_is_doubtful() -> None:
+    row: Row = {"status": "pass", "verdict": "ambiguous", "change": -0.4}
+    assert matrix.verdict_of(row, is_doubtful=False) == "ambiguous"
+    assert matrix.verdict_of(row, is_doubtful=True) == "doubtful"
+    assert matrix.verdict_of({**row, "status": "unstable"}, is_doubtful=False) == "doubtful"
+    changes = {change: {**row, "verdict": "unknown", "change": change} for change in (-0.06, -0.04, 0.06)}
+    assert [matrix.verdict_of(each, is_doubtful=False) for each in changes.values()] == ["faster", "same", "slower"]
+
+
+# ── Cells ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_cell_says_in_words_what_its_colour_and_mark_say(published: Results) -> None:
+    found = cells(table(published))
+    assert found["MobileNet", "A100"][:2] == ("gain-4", f"MobileNet on A100: {found['MobileNet', 'A100'][2]} (faster)")
+    tone, name, text = found["Segformer", "V100"]
+    assert (tone, name.split(": ")[0], text[-1]) == ("doubtful", "Segformer on V100", "†")
+    assert name.endswith("(doubtful)")
+    assert found["ConvNeXT", "A100"][1].endswith("(the same)"), "a published difference within noise"
+
+
+def test_out_of_memory_is_said_in_place_of_a_figure(published: Results) -> None:
+    found = cells(table(published, 2))
+    assert found["DETR", "T4"] == ("status", "DETR on T4: out of memory", "OOM")
+    assert ("OwlViT", "T4") not in found, "no device has a row of it"
+
+
+def test_a_loss_a_crash_and_what_was_not_measured(tmp_path: Path) -> None:
+    slower = measured(figures=measurement(10.0, 20.0))
+    crashed = measured(device_name="NVIDIA Z9", model="DETR", checkpoint="x/detr", status=Status.CRASH, reason="x")
+    found = cells(table(from_records(tmp_path, slower, crashed)))
+    own = next(device for (model, device), (tone, *_) in found.items() if (model, tone) == ("ViT", "loss-2"))
+    assert found["ViT", own][1].endswith("(slower)")
+    assert found["DETR", "Z9"] == ("status", "DETR on Z9: crash", "crash")
+    assert found["ViT", "Z9"] == found["DETR", own] == ("", "", "not measured")
+
+
+def test_each_cell_leads_to_its_row_and_the_head_to_devices_and_models(published: Results) -> None:
+    shown = table(published)
+    assert re.findall(r'href="([^"]*)"', shown.head[1].html) == ["device/a100"]
+    first = shown.body[0].cells
+    assert [re.findall(r'href="([^"]*)"', cell.html)[0] for cell in first[:2]] == ["model/mobilenet", "a100#2.0.1"]
+    assert "PyTorch 2.0.1<br>published" in shown.head[1].html
+
+
+@pytest.mark.parametrize("code", ["en", "ar", "en-XA"])
+def test_the_other_choices_wait_in_templates(code: str, published: Results) -> None:
+    html = tables(published, code).html(matrix.matrices(published.newest))
+    assert "\n\n" not in html
+    assert re.findall(r'<template data-batch="(\d+)" data-mode="([\w-]+)">', html) == [
+        ("4", "default"),
+        ("16", "default"),
+        ("1", "reduce-overhead"),
+        ("4", "reduce-overhead"),
+    ]
+    assert html.count("<table") == 5
+    assert "<form hidden" in html
+    assert not re.search(r"<script|style=|\son\w+=", html), "nothing that a strict policy forbids"
+    assert not re.findall(r'="[^"<>]*<', html), "no markup in an attribute"
