@@ -247,7 +247,7 @@ def test_out_of_memory_and_missing_records_stand_in_words(page: Page, hosted_sit
 
 
 def test_it_works_after_instant_navigation_and_follows_the_language(page: Page, hosted_site: str) -> None:
-    enter(page, hosted_site)
+    enter(page, f"{hosted_site}versions/")
     page.evaluate("window.sameDocument = true")
     for _ in range(2):
         page.locator(f".md-nav__link[href$='{ADDRESS}']").first.evaluate("link => link.click()")

@@ -59,7 +59,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
   const start = ([{ recommend, ranked, total_s }, { number }, first]) => {
     let rows = first
-    let loaded = Promise.resolve()
+    let all
+    const loaded = () => (all ??= whole ? load().then(found => (rows = found)) : Promise.resolve())
     const count = (x, digits) => (x === "inf" ? texts.never : number(x, Math.min(0, digits)))
     const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
     const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
@@ -187,7 +188,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
     const choose = () => {
       if (calls.validity.valid && !whole) history.replaceState(history.state, "", address())
-      loaded.then(update).catch(fail)
+      loaded().then(update).catch(fail)
     }
     let waiting
     form.addEventListener("input", () => {
@@ -202,8 +203,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
     addEventListener("hashchange", follow)
     form.hidden = false
-    if (whole) form.addEventListener("focusin", () => (loaded = load().then(all => (rows = all))), { once: true })
-    else root.nextElementSibling.open = false
+    form.addEventListener("focusin", () => loaded().catch(fail)) // before the reader has chosen
+    if (!whole) root.nextElementSibling.open = false
     read()
     update()
   }

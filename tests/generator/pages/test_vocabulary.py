@@ -21,6 +21,7 @@ from bench.errors import AtlasError
 from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
+from generator.figures import matrix
 from generator.figures.markup import unbroken
 from generator.figures.words import Words
 from generator.languages.language import load_language
@@ -338,6 +339,42 @@ def test_names_link_to_their_pages_from_everywhere(published: Pages) -> None:
     assert '<a href="../../devices/a100/">' in published.render(call, "models/vit.md")
 
 
+def test_cells_of_the_matrix_lead_to_headings_of_device_pages(mixed: Pages) -> None:
+    html = mixed.render("{{ speedup_matrix() }}")
+    device = (
+        "{% for s in device.sections %}{% for n in s.batch_sizes %}{{ s.slug }}-batch-{{ n }} {% endfor %}{% endfor %}"
+    )
+    known = {
+        f"devices/{slug}/#{anchor}"
+        for slug in ("a100", "t4", "v100", "cpu-intel-xeon-2-50-ghz-2-cores")
+        for anchor in mixed.render(device, device=mixed.environment.globals["atlas"].device[slug]).split()
+    }
+    found = set(re.findall(r'href="(devices/[^"]*#[^"]*)"', html))
+    assert found <= known
+    assert {"devices/a100/#torch-2-0-1-default-batch-1", "devices/t4/#torch-2-1-0-dev-reduce-overhead-batch-4"} <= found
+    assert '<a href="../devices/a100/#' in mixed.render("{{ speedup_matrix() }}", "compile.md")
+
+
+def test_a_matrix_that_leaves_something_out_says_so(published: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "explorer" not in published.render("{{ speedup_matrix() }}")
+    monkeypatch.setattr(matrix, "MODELS", 5)
+    html = published.render("{{ speedup_matrix() }}")
+    assert '<a href="explorer/">' in html
+    assert html.partition("</table>")[0].count("<tr>") == 1 + 5
+
+
+def test_the_short_helper_has_its_first_case_and_a_way_to_all(mixed: Pages) -> None:
+    html = mixed.render("{{ decision_helper(short=true) }}")
+    assert "data/should-i-compile.json" in mixed.files
+    assert "<table" not in html
+    assert '<a href="should-i-compile/" data-more>' in html
+    data = {name: unescape(value) for name, value in re.findall(r'data-(\w+)="([^"]*)"', html)}
+    (device, model), *_ = {(row["device"], row["model"]) for row in json.loads(data["rows"])}
+    assert f'<option value="{model}" selected>' in html
+    assert re.search(rf'name="device"[^<]*>\s*<option value="{device}"', html), "the first device"
+    assert json.loads(data["models"]) == {}, "there is no code to paste"
+
+
 def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
     reason = GraphBreak(reason="<script>x</script>", location="'\"><b>")
     figures = telling(graphs=Graphs(graphs=2, breaks=(reason,)))
@@ -346,11 +383,12 @@ def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
         load(write(tmp_path, [measured(model="A & B", figures=figures, environment=environment, device_name="C & D")]))
     )
     calls = ("latency_table()", "devices_table()", "models_table()", "latency_chart()", "environment_table()")
-    for call in (*calls, "breaks_table()"):
+    of_matrix = {"speedup_matrix()"}  # whose legend has signs for less and more
+    for call in (*calls, "breaks_table()", "decision_helper(short=true)", *of_matrix):
         html = pages.render(f"{{{{ {call} }}}}")
         assert not re.findall(r"<script>|<b>|<i>|& ", html)
         assert "&amp;" in html
-        assert ("&lt;" in html) == (call in {"environment_table()", "breaks_table()"})
+        assert ("&lt;" in html) == (call in {"environment_table()", "breaks_table()"} | of_matrix)
 
 
 @pytest.mark.parametrize("code", ["en", "ar"])
@@ -435,6 +473,7 @@ def test_no_results_at_all(tmp_path: Path) -> None:
     assert pages.render("{{ atlas.best }} {{ atlas.models | length }}") == "None 0"
     for name in (
         "summary_table",
+        "speedup_matrix",
         "overview_chart",
         "runs_table",
         "environment_table",
@@ -491,7 +530,10 @@ def test_no_english_is_left_in_other_languages(tmp_path: Path) -> None:
         write(tmp_path, [measured(status=status, reason="x", run=status) for status in Status if status != "pass"])
     )
     pages = Pages(results, "en-XA")
-    for call in ("latency_table()", "summary_table()", "problems_table()", "status_legend()", "runs_table()"):
+    for call in (
+        *("latency_table()", "summary_table()", "problems_table()", "status_legend()", "runs_table()"),
+        "speedup_matrix()",
+    ):
         text = Markup(
             re.sub(r'<code>.*?</code>|<a [^>]*lang="en".*?</a>|title="', " ", pages.render(f"{{{{ {call} }}}}"))
         )

@@ -84,7 +84,12 @@ def test_every_content_page_is_light(code: str, site: BuiltSite) -> None:
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_a_page_has_the_scripts_that_it_needs_and_no_other(code: str, site: BuiltSite) -> None:
-    needs = {"sort.js": "data-sortable", "decision.js": "data-decision", "explorer.js": "data-explorer"}
+    needs = {
+        "sort.js": "data-sortable",
+        "decision.js": "data-decision",
+        "matrix.js": "data-matrix",
+        "explorer.js": "data-explorer",
+    }
     for address, path in site.pages(load_language(code).prefix).items():
         html = path.read_text(encoding="utf-8")
         article = html[html.index("<article") : html.index("</article")]
