@@ -23,7 +23,7 @@ from generator.figures.markup import Line, Link, Table, TableCell, render
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
 
-MODELS, DEVICES, CHOICES = 40, 12, 8
+MODELS, DEVICES, CHOICES = 40, 12, 24
 """Most rows, columns and choices of batch size and mode: the page stays readable, and light."""
 
 STEPS = (1.25, 1.5, 2.0)
