@@ -15,8 +15,9 @@ import pandas as pd
 from markupsafe import Markup, escape
 from packaging.version import InvalidVersion, Version
 
-from bench.records.record import COMPARABLE, Status
-from bench.statistics.verdicts import direction
+from bench.records.record import COMPARABLE
+from bench.statistics.verdicts import Verdict
+from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.selection import Row, mode_order, records, version_order
 from generator.figures.markup import Line, Link, Table, TableCell, render
@@ -98,16 +99,12 @@ def _is_stable(version: str) -> bool:
 # ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def verdict_of(row: Row, *, is_doubtful: bool) -> str:
-    """Return the verdict on a comparison: faster, slower, same, ambiguous, or doubtful."""
-    if is_doubtful or row["status"] == Status.UNSTABLE:
-        return "doubtful"
-    if row["verdict"] not in {"", "unknown"}:
-        return str(row["verdict"])
-    return {-1: "faster", 0: "same", 1: "slower"}[direction(row["change"])]
+def is_compared(row: Row) -> bool:
+    """Return whether a cell shows a speedup; else it shows a status."""
+    return row["speedup"] is not None and row["status"] in COMPARABLE
 
 
-def tone(verdict: str, speedup: float) -> str:
+def tone(verdict: Verdict, speedup: float) -> str:
     """Return the class that colours a cell: ``gain-1`` to ``gain-4``, ``loss-1`` or ``loss-2``, else none."""
     if verdict == "faster":
         return f"gain-{1 + bisect(STEPS, speedup)}"
@@ -152,7 +149,7 @@ class MatrixTables:
         rows = {at: self.results.by_label[label] for at, label in matrix.labels.items()}
         gains = dict.fromkeys(matrix.models, 0.0)
         for (model, _), row in rows.items():
-            if self._verdict(row) not in {"", "doubtful"}:
+            if is_compared(row) and row["verdict"] != "doubtful":
                 gains[model] = max(gains[model], row["speedup"])
         models = sorted(matrix.models, key=lambda model: (-gains[model], model))
         kinds = {row["device"]: row["device_type"] for row in rows.values()}
@@ -201,32 +198,25 @@ class MatrixTables:
         if row is None:
             nothing = Markup('<span class="atlas-unseen">{}</span>').format(self.words.phrase(gettext("not measured")))
             return TableCell(nothing, classes=f"number{apart}")
-        verdict = self._verdict(row)
-        figure = self.words.language.ratio(row["speedup"]) if verdict else ""
-        text = self.words.value(figure) if verdict else escape(self.words.status(row["status"]) or UNKNOWN)
-        if verdict == "doubtful":
+        text: str = escape(self.words.status(row["status"]) or UNKNOWN)
+        if is_compared(row):
+            text = self.words.value(self._figure(row))
+        if row["verdict"] == "doubtful":
             text = Markup('{}<span class="doubt">{}</span>').format(text, DOUBT)
-        html = Markup('<a href="{}" aria-label="{}">{}</a>').format(
-            self.place(row), self._name(row, verdict, figure), text
-        )
-        return TableCell(
-            html, classes=f"number {tone(verdict, row['speedup']) if verdict else 'status'}{apart}".strip()
-        )
+        html = Markup('<a href="{}" aria-label="{}">{}</a>').format(self.place(row), self._name(row), text)
+        colour = tone(row["verdict"], row["speedup"]) if is_compared(row) else "status"
+        return TableCell(html, classes=f"number {colour}{apart}".strip())
 
-    def _verdict(self, row: Row) -> str:
-        """Return the verdict, "" for a row without a comparison."""
-        if row["speedup"] is None or row["status"] not in COMPARABLE:
-            return ""
-        return verdict_of(row, is_doubtful=row["row"] in self.results.doubts)
+    def _figure(self, row: Row) -> str:
+        return self.words.language.ratio(row["speedup"], digits(row, "speedup"))
 
-    def _name(self, row: Row, verdict: str, figure: str) -> str:
+    def _name(self, row: Row) -> str:
         """Return the name of a cell for screen readers: plain text."""
         words = Words(self.words.language, html=False)
         gettext = words.language.gettext
         outcome = words.status_in_words(row["status"]) or gettext("unknown")
-        if verdict:
-            told = gettext("doubtful") if verdict == "doubtful" else words.verdict(verdict)
-            outcome = words.noted(figure, told)
+        if is_compared(row):
+            outcome = words.noted(self._figure(row), words.verdict(row["verdict"]))
         message = gettext("%(model)s on %(device)s: %(outcome)s")
         return words.say(message, model=row["model_label"], device=words.device(row), outcome=outcome)
 

@@ -18,8 +18,9 @@ from conftest import LANGUAGES, PREFIXES, BuiltSite
 from bench.statistics.verdicts import NOISE, SAME
 from generator.data.load import Results, load
 from generator.data.selection import Row, records
-from generator.figures import charts, plot, tables
+from generator.figures import charts, matrix, plot, tables
 from generator.figures.markup import TONES, Tables
+from generator.figures.matrix import MatrixTables
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN, load_language
 from generator.pages import decision, downloads, explorer
@@ -140,6 +141,23 @@ def test_charts_have_the_colours_of_the_tables() -> None:
         if row["change"] is not None:
             assert row["verdict"] in marks[round(row["change"], 12)]
     assert {verdict: plot.VERDICTS[verdict] for verdict in TONES} == {"faster": "gain", "slower": "loss"}
+
+
+def test_the_matrix_of_the_first_page_has_them_as_well() -> None:
+    made = MatrixTables(Words(EN, html=True), results(), lambda *_: None, lambda row: f"row-{row['row']}")
+    seen: set[int] = set()
+    for each in matrix.matrices(results().newest):
+        for line in made.table(each).body:
+            for cell in line.cells[1:]:
+                for label in map(int, re.findall(r'href="row-(\d+)"', cell.html)):
+                    row = results().by_label[label]
+                    expected = {"faster": "gain", "slower": "loss", "doubtful": "doubtful", "unknown": "status"}
+                    assert expected.get(row["verdict"], "number") in cell.classes
+                    assert ("gain" in cell.classes or "loss" in cell.classes) == (
+                        row["verdict"] in {"faster", "slower"}
+                    )
+                    seen.add(label)
+    assert len(seen) > 100
 
 
 def test_counts_and_rankings_count_verdicts_and_leave_doubts_out() -> None:
