@@ -14,6 +14,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from bench.records.record import Status
+from generator.data.digits import digits
 from generator.data.lint import Anomaly
 from generator.data.registry import VERSION, HeadingText, column
 from generator.data.selection import Row, Rows
@@ -371,7 +372,7 @@ class Words:
         }
 
     def _repeated(self, figures: Any, rows: Rows) -> str:
-        gettext, ms = self.language.gettext, self.language.milliseconds
+        gettext = self.language.gettext
         place, other = self._place(rows[0]), self._place(rows[1])
         parts = [
             self.say(
@@ -383,14 +384,19 @@ class Words:
                 **place,
                 other=other["device"],
                 other_size=other["size"],
-                eager=ms(figures["eager_ms"]),
-                compiled=ms(figures["compiled_ms"]),
+                eager=self._latency(rows[0], "eager"),
+                compiled=self._latency(rows[0], "compiled"),
             )
         ]
         if not math.isnan(figures["expected_ms"]):
             message = gettext("With another PyTorch version the eager latency of this row is %(expected)s.")
-            parts.append(self.say(message, expected=ms(figures["expected_ms"])))
+            parts.append(self.say(message, expected=self._latency(rows[0], "eager", figures["expected_ms"])))
         return self.sentences(parts)
+
+    def _latency(self, row: Row, variant: str, value_ms: float | None = None) -> str:
+        """Return a latency of a row, or another one with as many digits."""
+        name = f"{variant}_ms"
+        return self.language.milliseconds(row[name] if value_ms is None else value_ms, digits(row, name))
 
     def _variant(self, variant: str) -> str:
         gettext = self.language.gettext
@@ -410,9 +416,9 @@ class Words:
             message,
             **self._place(rows[0]),
             variant=self._variant(figures["variant"]),
-            ms=self.language.milliseconds(figures["ms"]),
+            ms=self._latency(rows[0], figures["variant"]),
             other=self._place(rows[1])["device"],
-            other_ms=self.language.milliseconds(figures["other_ms"]),
+            other_ms=self._latency(rows[1], figures["variant"]),
             share=self.language.percent(figures["share"], 0),
             count=self.language.number(figures["common"]),
         )
@@ -427,9 +433,9 @@ class Words:
             message,
             **self._place(rows[0]),
             variant=self._variant(figures["variant"]),
-            ms=self.language.milliseconds(figures["ms"]),
+            ms=self._latency(rows[0], figures["variant"]),
             other_size=self._place(rows[1])["size"],
-            other_ms=self.language.milliseconds(figures["other_ms"]),
+            other_ms=self._latency(rows[1], figures["variant"]),
         )
 
     def _version_jump(self, figures: Any, rows: Rows) -> str:
@@ -440,8 +446,8 @@ class Words:
         return self.say(
             message,
             **self._place(rows[0]),
-            ms=self.language.milliseconds(figures["ms"]),
-            other_ms=self.language.milliseconds(figures["other_ms"]),
+            ms=self._latency(rows[0], "eager", figures["ms"]),
+            other_ms=self._latency(rows[0], "eager", figures["other_ms"]),
             other_torch=figures["other_torch"],
         )
 
@@ -462,7 +468,7 @@ class Words:
             message,
             **self._place(rows[0]),
             variant=self._variant(figures["variant"]),
-            ms=self.language.milliseconds(figures["ms"]),
+            ms=self._latency(rows[0], figures["variant"]),
             share=self.language.percent(figures["share"], 2),
         )
 
