@@ -25,7 +25,6 @@ FigureFormat = Literal[
     "best_model",
     "best_device",
     "seconds",
-    "phases",
     "calls",
     "gigabytes",
     "gflop",
@@ -76,6 +75,14 @@ def N_p(context: str, message: str) -> HeadingText:  # noqa: N802
 HEADING = "="
 """Stands for the heading of the column itself."""
 
+DECISIVE = frozenset(
+    (
+        *("change", "verdict", "break_even_calls", "break_even_warm_calls", "memory_change", "compiled_flop_s"),
+        *("median_change", "slower", "best_device", "version_change", "speedup:default", "speedup:keep"),
+    )
+)
+"""Columns that hold the conclusion of a table: they follow the name of a row, and nobody has to scroll to them."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -99,6 +106,11 @@ class Column:
         """The data type of pandas: unknown is an empty text, else missing."""
         dtypes = {str: "str", int: "Int64", float: "float64", bool: "bool", datetime: "datetime64[us, UTC]"}
         return dtypes.get(self.type, "object")
+
+    @property
+    def is_decisive(self) -> bool:
+        """Whether it holds the conclusion of a table."""
+        return self.name in DECISIVE
 
     @property
     def alignment(self) -> Literal["start", "end"]:
@@ -256,7 +268,7 @@ _NUMBERS = (
         "time to ready with an empty compile cache",
         "s",
         N_("Cold cache (s)"),
-        "phases",
+        "seconds",
         explorer=N_("Compile time (s)"),
     ),
     *_with_interval(
@@ -290,9 +302,14 @@ _NUMBERS = (
             detail=HEADING,
         )
     ),
-    _column("dynamo_s", float, "phase of a cold compilation", "s", detail=N_("Compile time in TorchDynamo (s)")),
-    _column("aot_autograd_s", float, "phase of a cold compilation", "s", detail=N_("Compile time in AOTAutograd (s)")),
-    _column("inductor_s", float, "phase of a cold compilation", "s", detail=N_("Compile time in Inductor (s)")),
+    *(
+        _column(name, float, "phase of a cold compilation", "s", heading, "seconds", detail=detail)
+        for name, heading, detail in (
+            ("dynamo_s", "TorchDynamo (s)", N_("Compile time in TorchDynamo (s)")),
+            ("aot_autograd_s", "AOTAutograd (s)", N_("Compile time in AOTAutograd (s)")),
+            ("inductor_s", "Inductor (s)", N_("Compile time in Inductor (s)")),
+        )
+    ),
     _column("eager_device_ms", float, "time of the device alone", "ms"),
     _column("compiled_device_ms", float, "time of the device alone", "ms"),
     _column(

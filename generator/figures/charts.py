@@ -52,7 +52,7 @@ class Chart(DrawnOnce):
 # ── The charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def latency(cells: pd.DataFrame, language: Language) -> Chart:
+def latency(cells: pd.DataFrame, language: Language, *, brief: bool = False) -> Chart:
     """Draw eager and compiled latency, one row per model (per batch size or device where there is only one model)."""
     selection, gettext = _Selection(cells, language), language.gettext
     latencies = _finite(selection.rows, "eager_ms", "compiled_ms") or [1.0]
@@ -76,7 +76,7 @@ def latency(cells: pd.DataFrame, language: Language) -> Chart:
         log=log,
     )
     headline = gettext("Latency, eager and compiled")
-    return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
+    return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes(), brief=brief))
 
 
 def change(cells: pd.DataFrame, language: Language) -> Chart:
@@ -100,7 +100,7 @@ def change(cells: pd.DataFrame, language: Language) -> Chart:
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
 
 
-def batches(cells: pd.DataFrame, language: Language) -> Chart:
+def batches(cells: pd.DataFrame, language: Language, *, brief: bool = False) -> Chart:
     """Draw the change of the latency by compiling, with the batch sizes of a model on one line."""
     selection, gettext = _Selection(cells, language, apart="batch_size"), language.gettext
     sizes = sorted({row["batch_size"] for row in selection.rows})[: len(plot.STEPS)]
@@ -120,7 +120,7 @@ def batches(cells: pd.DataFrame, language: Language) -> Chart:
     )
     headline = gettext("Change in latency by batch size")
     alt = selection.words.sentences([selection.described(headline), *_batch_findings(selection, sizes)])
-    return Chart(drawn, alt, selection.caption(headline, selection.notes()))
+    return Chart(drawn, alt, selection.caption(headline, selection.notes(), brief=brief))
 
 
 def _batch_findings(selection: _Selection, sizes: Iterable[int]) -> Iterator[str]:
@@ -347,9 +347,14 @@ class _Selection:
             change=self.change(row),
         )
 
-    def caption(self, headline: str, notes: Iterable[str], *, counted: tuple[str, int] | None = None) -> str:
+    def caption(
+        self, headline: str, notes: Iterable[str], *, counted: tuple[str, int] | None = None, brief: bool = False
+    ) -> str:
         """Return the headline, the selection, its dates, and the count of comparisons or of what is `counted`: HTML."""
         words, n = Words(self.language, html=True), len(self.compared)
+        if brief:
+            common = words.selection(self.rows, skip=(self.apart,), brief=True)
+            return words.lines([words.facts([words.phrase(headline), common]), words.sentences(notes)])
         message, n = counted or (self.language.ngettext("%(count)s comparison", "%(count)s comparisons", n), n)
         origins = _split(self.rows, ["origin"])
         dates = [words.when(rows) for rows in origins] if len(origins) > 1 else []  # the selection dates a single one

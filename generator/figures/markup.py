@@ -21,7 +21,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup, escape
 
-from bench.records.record import PHASES, Status
+from bench.records.record import Status
 from bench.statistics.digits import decimals
 from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
@@ -75,9 +75,24 @@ class Table:
         """The caption without markup, for screen readers."""
         return Markup(self.caption.replace("<br>", " · ")).striptags()  # noqa: S704  # made by Words
 
+    @property
+    def lines(self) -> int:
+        """How many lines its rows have, by which browsers know its height before they lay it out; 0 where the width of
+        the screen decides that."""
+        is_tall = any(len(_TAG.sub("", cell.html)) > NAME for cell in self.head)
+        return 0 if is_tall or any(_has_lines(cell) for row in self.body for cell in row.cells) else len(self.body)
+
     def html(self) -> str:
         """The table as a block of HTML without blank lines."""
         return render("table.html.jinja", table=self)
+
+
+def _has_lines(cell: TableCell) -> bool:
+    """Return whether a cell may take several lines. Figures do only where they are told to."""
+    return "<br>" in cell.html or ("number" not in cell.classes and " " in _TAG.sub("", cell.html))
+
+
+_TAG = re.compile("<[^<>]*>")
 
 
 def figure(chart: Chart | CurvesChart, light: str, dark: str, data: tuple[str, str]) -> str:
@@ -164,24 +179,20 @@ class Tables:
     results: Results
     link: Link
 
-    def rows(self, lines: pd.DataFrame, rows: Rows, headline: str) -> str:
+    def rows(self, lines: pd.DataFrame, rows: Rows, headline: str, *, brief: bool = False) -> str:
         """Return a table about `rows`. Where it has latencies, statuses and doubts are explained below it."""
         has_latencies = any(name.endswith("_ms") or column(name).format == "version" for name in lines.columns)
         notes = [*status_notes(rows, self.words), *self._doubted(rows)] if has_latencies else []
-        return self.table(lines, self.caption(rows, headline), notes)
+        return self.table(lines, self.caption(rows, headline, brief=brief), notes)
 
     def table(self, lines: pd.DataFrame, caption: str, notes: Iterable[str] = ()) -> str:
-        """Return a table of any lines, at least one."""
-        columns = [column(name) for name in lines.columns]
+        """Return a table of any lines, at least one. A column in which nothing is known is left out."""
+        values = records(lines)
+        columns = [each for each in map(column, lines.columns) if _says(each, (line[each.name] for line in values))]
         head = tuple(
-            TableCell(
-                escape(self.words.heading(each.name)),
-                scope="col",
-                classes="number" if each.alignment == "end" else "",
-            )
-            for each in columns
+            TableCell(escape(self.words.heading(each.name)), scope="col", classes=_classes(each)) for each in columns
         )
-        body = tuple(self._line(line, columns) for line in records(lines))
+        body = tuple(self._line(line, columns) for line in values)
         return Table(caption, head, body, tuple(notes), sortable=len(body) > 1).html()
 
     def environment(self, lines: pd.DataFrame, caption: str) -> str:
@@ -203,11 +214,11 @@ class Tables:
         )
         return Table(caption, head, tuple(body), sortable=False).html()
 
-    def caption(self, rows: Rows, headline: str) -> str:
-        """Return what a table shows, and what all its rows have in common."""
+    def caption(self, rows: Rows, headline: str, *, brief: bool = False) -> str:
+        """Return what a table shows, and what all its rows have in common: see `Words.selection`."""
         single = any(row["processes"] == 1 and row["speedup_low"] is not None for row in rows)
-        note = self.words.one_process() if single else ""
-        facts = self.words.facts([self.words.phrase(headline), self.words.selection(rows)])
+        note = self.words.one_process() if single and not brief else ""
+        facts = self.words.facts([self.words.phrase(headline), self.words.selection(rows, brief=brief)])
         return self.words.lines([facts, escape(note)])
 
     # ── Cells ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -223,8 +234,9 @@ class Tables:
     def _cell(self, column: Column, value: Any, row: Row) -> TableCell:
         if isinstance(value, tuple) and column.format == "text":
             return self._names(value)
-        if value is None and column.alignment == "end" and column.format not in {"latency", "number"}:
-            return _UNKNOWN_NUMBER
+        if value is None and column.alignment == "end" and column.format != "number":
+            marked = self._marked(row["status"]) if column.format in _STATUS_SHOWN else ""
+            return TableCell(marked, "", "number status") if marked else _UNKNOWN_NUMBER
         return self._formats[column.format](column.name, value, row)
 
     @cached_property
@@ -242,7 +254,6 @@ class Tables:
             "best_model": self._best,
             "best_device": self._best,
             "seconds": self._seconds,
-            "phases": self._phases,
             "calls": self._calls,
             "gigabytes": self._gigabytes,
             "gflop": self._gflop,
@@ -285,12 +296,10 @@ class Tables:
     def _family(self, _name: str, slug: str, _row: Row) -> TableCell:
         return TableCell(Markup('<a href="{}">{}</a>').format(self.link("family", slug), self.words.value(slug)))
 
-    def _latency(self, name: str, value: float | None, row: Row) -> TableCell:
-        """Show a latency to the digit; in its place, or beside it, the status of a cell that did not pass."""
-        marked = self._marked(row["status"])
-        if value is None:
-            return TableCell(marked, "", "number status") if marked else _UNKNOWN_NUMBER
+    def _latency(self, name: str, value: float, row: Row) -> TableCell:
+        """Show a latency to the digit, and beside it the status of a cell that did not pass."""
         text = self._number(value, digits(row, name))
+        marked = self._marked(row["status"])
         if marked and name == "compiled_ms":
             text = Markup("{} {}").format(text, marked)
         return TableCell(text, repr(value), "number")
@@ -309,13 +318,6 @@ class Tables:
 
     def _seconds(self, name: str, value: float, row: Row) -> TableCell:
         return TableCell(self._number(value, digits(row, name)), repr(value), "number")
-
-    def _phases(self, name: str, value: float, row: Row) -> TableCell:
-        """Show seconds, with those of each phase below them."""
-        cell = self._seconds(name, value, row)
-        named = zip(("TorchDynamo", "AOTAutograd", "Inductor"), (row[f"{each}_s"] for each in PHASES), strict=True)
-        parts = [self.words.value(f"{phase} {self.words.language.number(each, 1)}") for phase, each in named if each]
-        return cell._replace(html=_above(cell.html, self.words.lines(parts))) if parts else cell
 
     def _ratio(self, _name: str, value: float, row: Row) -> TableCell:
         text = self.words.language.ratio(value, digits(row, "speedup"))
@@ -499,6 +501,20 @@ def status_notes(rows: Rows, words: Words) -> list[str]:
         for status in Status
         if status in found
     ]
+
+
+def _says(column: Column, values: Iterable[Any]) -> bool:
+    """Return whether a column tells anything."""
+    return column.format in _STATUS_SHOWN or any(value not in _UNTOLD for value in values)
+
+
+_UNTOLD = (None, "", (), "unknown")
+_STATUS_SHOWN = {"latency", "judged_change"}  # in place of a figure
+
+
+def _classes(column: Column) -> str:
+    """Return the classes of the heading of a column."""
+    return " ".join(filter(None, ("number" * (column.alignment == "end"), "decisive" * column.is_decisive)))
 
 
 def _above(html: str, below: str) -> Markup:

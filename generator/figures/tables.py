@@ -3,6 +3,9 @@
 Each function takes a DataFrame of cells and returns one with the lines of a table. The index of a line is the label of
 the row that it describes, or of the first of them; its columns are those that a reader sees, in their order, under the
 names of `generator.data.registry`. A column such as ``best_model`` holds the label of another row.
+
+The conclusion follows the name of a line, so that a phone shows both: the `decisive` columns of the registry. What else
+tells lines apart comes next, then the figures behind the conclusion, and sources and counts at the end.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ ENVIRONMENT = (
 def latency(cells: pd.DataFrame) -> pd.DataFrame:
     """Both latencies of each row with their ratio. What all rows have in common belongs in the caption."""
     interval = ["speedup_low"] if cells["speedup_low"].notna().any() else []
-    lines = cells[[*_coordinates(cells), "eager_ms", "compiled_ms", "speedup", *interval, "change"]]
+    lines = shown(cells, ["change"], "speedup", *interval, "eager_ms", "compiled_ms")
     return lines.rename(columns={"speedup_low": "interval"}) if interval else lines
 
 
@@ -56,8 +59,8 @@ def slower_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def compile_cost(cells: pd.DataFrame) -> pd.DataFrame:
     """What compiling costs and when it pays off: measured rows only."""
-    columns = ("compile_cold_s", "compile_warm_s", "break_even_calls", "graphs", "graph_breaks")
-    return _shown(compile_rows(cells), *columns)
+    costs = ("compile_cold_s", "compile_warm_s", "graphs", "graph_breaks", "dynamo_s", "aot_autograd_s", "inductor_s")
+    return shown(compile_rows(cells), ["break_even_calls"], *costs)
 
 
 def compile_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -67,15 +70,14 @@ def compile_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def break_even(cells: pd.DataFrame) -> pd.DataFrame:
     """When compiling pays off, with an empty and with a filled cache."""
-    costs = ("compile_cold_s", "break_even_calls", "compile_warm_s", "break_even_warm_calls")
-    return _shown(compile_rows(cells), "eager_ms", "compiled_ms", *costs)
+    calls = ["break_even_calls", "break_even_warm_calls"]
+    return shown(compile_rows(cells), calls, "compile_cold_s", "compile_warm_s", "eager_ms", "compiled_ms")
 
 
 def modes(cells: pd.DataFrame) -> pd.DataFrame:
     """The modes of the same cells, below each other: the latency, and what it costs to get there."""
-    known = mode_rows(cells)
-    costs = ("compile_cold_s", "compile_warm_s", "break_even_calls")
-    return _shown(known, "compiled_ms", "change", *_known(known, costs))
+    costs = ("break_even_calls", "compiled_ms", "compile_cold_s", "compile_warm_s")
+    return shown(mode_rows(cells), ["change"], *costs)
 
 
 def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -89,7 +91,7 @@ def mode_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def memory(cells: pd.DataFrame) -> pd.DataFrame:
     """Peak memory of both variants."""
-    return _shown(memory_rows(cells), "eager_peak_memory_gb", "compiled_peak_memory_gb", "memory_change")
+    return shown(memory_rows(cells), ["memory_change"], "eager_peak_memory_gb", "compiled_peak_memory_gb")
 
 
 def memory_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -99,10 +101,8 @@ def memory_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def efficiency(cells: pd.DataFrame) -> pd.DataFrame:
     """Share of the device's peak that each variant reaches; energy where the device reports it."""
-    known = efficiency_rows(cells)
-    seldom = ("compiled_copy_share", "eager_image_j", "compiled_image_j")
-    columns = ("flop", "eager_flop_s", "compiled_flop_s", "eager_copy_share")
-    return _shown(known, *columns, *_known(known, seldom))
+    rest = ("eager_copy_share", "compiled_copy_share", "eager_image_j", "compiled_image_j", "flop")
+    return shown(efficiency_rows(cells), ["compiled_flop_s"], "eager_flop_s", *rest)
 
 
 def efficiency_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -113,7 +113,7 @@ def efficiency_rows(cells: pd.DataFrame) -> pd.DataFrame:
 def causes(cells: pd.DataFrame) -> pd.DataFrame:
     """The verdict on each cell, with its causes."""
     known = cause_rows(cells)
-    return _shown(known, "change", "verdict").assign(why=known["causes"])
+    return shown(known, ["change", "verdict"]).assign(why=known["causes"])
 
 
 def cause_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -121,20 +121,21 @@ def cause_rows(cells: pd.DataFrame) -> pd.DataFrame:
     return where(cells, is_comparison(cells) & ((cells["causes"] != "") | cells["eager_flop_s"].notna()))
 
 
-def _shown(cells: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """A line per row: the coordinates that tell the rows apart, and `columns`."""
-    return cells[[*_coordinates(cells), *columns]]
-
-
-def _known(cells: pd.DataFrame, columns: Iterable[str]) -> list[str]:
-    """Return those of the columns in which any row has a figure."""
-    return [name for name in columns if cells[name].notna().any()]
+def shown(cells: pd.DataFrame, decisive: Iterable[str], *columns: str) -> pd.DataFrame:
+    """A line per row: its name, the conclusion, the other coordinates that tell the rows apart, and `columns`; the
+    source comes last."""
+    name, *others = _coordinates(cells)
+    return cells[sorted((name, *decisive, *others, *columns), key=lambda each: each == "origin" != name)]
 
 
 def _coordinates(cells: pd.DataFrame) -> list[str]:
-    """Return the columns that tell the rows apart, the one that names them first: the model, else the device."""
+    """Return the columns that tell the rows apart, the one that names them first."""
     columns = differing({name: cells[name].tolist() for name in (*PRIMARY, *SECONDARY)})
-    return sorted(columns, key=lambda name: name != "model") or ["model"]
+    return sorted(columns, key=_IN_ORDER.index) or ["model"]
+
+
+_IN_ORDER = ("model", "device", "compile_mode", "batch_size", "torch", *SECONDARY, "origin")
+"""Coordinates from the one that names a row to the one that readers need least."""
 
 
 # ── Graphs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,11 +167,11 @@ def recompiles(cells: pd.DataFrame) -> pd.DataFrame:
 
     One line per model, device, choice of dynamic shapes and outcome, with the modes that came out so.
     """
-    alike = ("dynamic", "recompiles", "batch_size_recompiles")
-    known = recompile_rows(cells)[["model", "device", "compile_mode", *alike]]
-    groups = Groups(known.sort_values(["model", "device"], kind="stable"), "model", "device", *alike)
-    columns = {"model": groups.first["model"], "device": groups.first["device"], "modes": groups.values("compile_mode")}
-    return _lines(groups, **columns, **{name: groups.first[name] for name in alike})
+    counts = ("recompiles", "batch_size_recompiles")
+    known = recompile_rows(cells)[["model", "device", "compile_mode", "dynamic", *counts]]
+    groups = Groups(known.sort_values(["model", "device"], kind="stable"), "model", "device", "dynamic", *counts)
+    columns = {name: groups.first[name] for name in ("model", *counts, "dynamic", "device")}
+    return _lines(groups, **columns, modes=groups.values("compile_mode"))
 
 
 def recompile_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -184,9 +185,8 @@ def _graph_lines(cells: pd.DataFrame, reasons: str, parts: dict[str, Callable[[A
     elements = known[reasons].map(json.loads).explode()
     found = known.loc[elements.index].assign(**{name: elements.map(part) for name, part in parts.items()})
     groups = Groups(found, "model", "device", *parts)
-    first = groups.first
-    columns = {"model": first["model"], "device": first["device"], "modes": groups.values("compile_mode")}
-    return _lines(groups, **columns, **{name: first[name] for name in parts})
+    columns = {name: groups.first[name] for name in ("model", *parts, "device")}
+    return _lines(groups, **columns, modes=groups.values("compile_mode"))
 
 
 # ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -205,15 +205,15 @@ def versions(cells: pd.DataFrame) -> pd.DataFrame:
     number = numbered(known, _ACROSS_VERSIONS)
     newest = known[~number.duplicated(keep="last")]
     by_version = _labels_of(known["torch"], number)
-    columns = [name for name in _coordinates(newest) if name not in {"torch", "origin"}] or ["model"]
     by_variant = {variant: version_changes(known, variant).tolist() for variant in ("eager", "compiled")}
     changes = (zip(by_variant, each, strict=True) for each in zip(*by_variant.values(), strict=True))
-    return newest[columns].assign(
+    lines = newest.assign(version_change=pd.Series(list(map(dict, changes)), newest.index))
+    lines = shown(lines, ["version_change"]).drop(columns=["torch", "origin"], errors="ignore")
+    return lines.assign(
         **{
             f"{VERSION}{name}": pd.array([by_version[name].get(cell) for cell in range(len(newest))], dtype="Int64")
             for name in sorted(by_version, key=version_order)
-        },
-        version_change=pd.Series(list(map(dict, changes)), newest.index),
+        }
     )
 
 
@@ -246,10 +246,10 @@ def malloc(default: pd.DataFrame, keep: pd.DataFrame) -> pd.DataFrame:
     default and with freed memory kept, and the speedups."""
     figures = {
         f"{figure}:{kind}": rows[figure].array
-        for figure in ("eager_ms", "compiled_ms", "speedup")
+        for figure in ("speedup", "eager_ms", "compiled_ms")
         for kind, rows in (("default", default), ("keep", keep))
     }
-    return keep[_coordinates(keep)].assign(**figures)
+    return shown(keep.assign(**figures), ["speedup:default", "speedup:keep"], *[*figures][2:])
 
 
 def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -271,13 +271,13 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(
         groups,
         device=groups.first["device"],
-        origin=groups.first["origin"],
-        batch_sizes=groups.values("batch_size", among=compared),
-        models=groups.distinct("model"),
-        comparisons=groups.sum(compared),
         median_change=groups.median(cells["change"].where(compared)),
-        best_model=groups.labels(_best_first(cells)),
         slower=groups.sum(compared & (cells["verdict"] == "slower")),
+        comparisons=groups.sum(compared),
+        best_model=groups.labels(_best_first(cells)),
+        models=groups.distinct("model"),
+        batch_sizes=groups.values("batch_size", among=compared),
+        origin=groups.first["origin"],
     )
 
 
@@ -287,13 +287,13 @@ def devices(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(
         groups,
         device=groups.first["device"],
-        kind=groups.first["device_type"],
-        origin=groups.values("origin"),
-        torch=groups.values("torch"),
-        modes=groups.values("compile_mode"),
-        batch_sizes=groups.values("batch_size"),
         models=groups.distinct("model"),
         comparisons=groups.sum(is_trusted(cells)),
+        kind=groups.first["device_type"],
+        modes=groups.values("compile_mode"),
+        batch_sizes=groups.values("batch_size"),
+        torch=groups.values("torch"),
+        origin=groups.values("origin"),
     )
 
 
@@ -304,11 +304,11 @@ def models(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(
         groups,
         model=groups.first["model"],
+        best_device=groups.labels(_best_first(by_task)),
         task=groups.first["task"],
-        checkpoint=groups.first["checkpoint"],
         devices=groups.distinct("device"),
         comparisons=groups.sum(is_trusted(by_task)),
-        best_device=groups.labels(_best_first(by_task)),
+        checkpoint=groups.first["checkpoint"],
     )
 
 
@@ -322,11 +322,11 @@ def families(cells: pd.DataFrame, family_of: Callable[[str], str]) -> pd.DataFra
     return _lines(
         groups,
         family=groups.first["family"],
-        models=groups.distinct("model"),
-        comparisons=groups.sum(compared),
         **median,
-        best_model=groups.labels(_best_first(by_family)),
         slower=groups.sum(compared & (by_family["verdict"] == "slower")),
+        comparisons=groups.sum(compared),
+        best_model=groups.labels(_best_first(by_family)),
+        models=groups.distinct("model"),
     )
 
 

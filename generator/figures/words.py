@@ -250,10 +250,15 @@ class Words:
 
     # ── Captions ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def selection(self, rows: Rows, skip: Sequence[str] = ()) -> str:
-        """Return what all `rows` have in common, the number of processes and the date: facts for a caption."""
-        common = [column for column in PRIMARY if is_same(row[column] for row in rows)]
-        facts = [self.fact(column, rows[0]) for column in common if column != "origin" and column not in skip]
+    def selection(self, rows: Rows, skip: Sequence[str] = (), *, brief: bool = False) -> str:
+        """Return what all `rows` have in common, the number of processes and the date: facts for a caption.
+
+        A `brief` caption follows another one of its section, which has said all but the model and the batch size.
+        """
+        common = [column for column in PRIMARY if is_same(row[column] for row in rows) and column not in skip]
+        if brief:
+            return self.facts(self.fact(column, rows[0]) for column in common if column in {"model", "batch_size"})
+        facts = [self.fact(column, rows[0]) for column in common if column != "origin"]
         if is_same(row["dtype"] for row in rows) and not any("dtype-not-stated" in row["flags"] for row in rows):
             facts.append(self.value(rows[0]["dtype"]))
         if "origin" in common:

@@ -19,7 +19,8 @@ from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.selection import Row, records
 from generator.figures.markup import render
-from generator.figures.words import PRIMARY, SECONDARY, Words, varying
+from generator.figures.tables import shown
+from generator.figures.words import Words
 from generator.pages.atlas import Atlas, Device, Model
 
 SNIPPET = """\
@@ -142,14 +143,10 @@ def _code(model: Model) -> dict[str, str]:
 
 
 def lines(cells: pd.DataFrame) -> pd.DataFrame:
-    """The table: both latencies, and when compiling has paid."""
-    coordinates = varying(records(cells[[*PRIMARY, *SECONDARY]])) or ["model"]
-    columns = [
-        *sorted(coordinates, key=lambda column: column != "model"),
-        *("eager_ms", "compiled_ms", "speedup_low"),
-        *("compile_cold_s", "break_even_calls", "compile_warm_s", "break_even_warm_calls"),
-    ]
-    return cells[columns].rename(columns={"speedup_low": "interval"})
+    """The table: what compiling changes, when it has paid, and both latencies."""
+    decisive = ("change", "break_even_calls", "break_even_warm_calls")
+    figures = ("speedup", "speedup_low", "eager_ms", "compiled_ms", "compile_cold_s", "compile_warm_s")
+    return shown(cells, decisive, *figures).rename(columns={"speedup_low": "interval"})
 
 
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -187,6 +187,7 @@ def _phrases(language: Language) -> dict[str, str]:
         "second": gettext("Second"),
         "superseded": gettext("older runs of the same cell as well"),
         "filters": gettext("Filters and view"),
+        "rows": gettext("Rows: %(count)s"),
         "reset": gettext("Reset"),
         "previous": gettext("Previous"),
         "next": gettext("Next"),

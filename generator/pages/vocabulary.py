@@ -203,13 +203,15 @@ class _Functions:
 
     # Tables
 
-    def latency_table(self, page: str, **selection: Any) -> str:
+    # A brief caption follows another one of its section (`Words.selection`).
+
+    def latency_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """Eager and compiled latency of the selected cells."""
         cells = self._select(selection)
         if cells.empty:
             return self._nothing()
         headline = self.language.gettext("Latency, eager and compiled")
-        return self._limited(page, tables.latency(cells), cells, headline, selection)
+        return self._limited(page, tables.latency(cells), cells, headline, selection, brief=brief)
 
     def slower_table(self, page: str) -> str:
         """The clearest cases in which compiling costs time."""
@@ -238,10 +240,10 @@ class _Functions:
         lines = tables.families(self._select(selection), family_of)
         return self._table(page, lines, self.language.gettext("Models by family"))
 
-    def compile_cost_table(self, page: str, **selection: Any) -> str:
+    def compile_cost_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """What compiling costs, and when it has paid."""
         headline = self.language.gettext("Time until the compiled model is ready, and the calls that pay for it")
-        return self._of_rows(page, selection, headline, tables.compile_rows, tables.compile_cost)
+        return self._of_rows(page, selection, headline, tables.compile_rows, tables.compile_cost, brief=brief)
 
     def break_even_table(self, page: str, **selection: Any) -> str:
         """Calls until compiling has paid, with an empty and with a filled cache."""
@@ -293,10 +295,10 @@ class _Functions:
         cells = pd.concat([default, keep])
         return self._limited(page, tables.malloc(default, keep), cells, headline, {"device": slug})
 
-    def cause_table(self, page: str, **selection: Any) -> str:
+    def cause_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """The verdict on each cell, and its causes."""
         headline = self.language.gettext("Whether compiling helps, and why")
-        return self._of_rows(page, selection, headline, tables.cause_rows, tables.causes)
+        return self._of_rows(page, selection, headline, tables.cause_rows, tables.causes, brief=brief)
 
     def environment_table(self, page: str, **selection: Any) -> str:
         """What the figures were measured on."""
@@ -329,17 +331,17 @@ class _Functions:
 
     # Charts
 
-    def latency_chart(self, page: str, **selection: Any) -> str:
+    def latency_chart(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """Latency of both variants."""
-        return self._chart(page, "latency", charts.latency, selection)
+        return self._chart(page, "latency", partial(charts.latency, brief=brief), selection)
 
     def change_chart(self, page: str, **selection: Any) -> str:
         """Change of the latency by compiling."""
         return self._chart(page, "change", charts.change, selection)
 
-    def batch_chart(self, page: str, **selection: Any) -> str:
+    def batch_chart(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """Change of the latency, batch sizes compared."""
-        return self._chart(page, "batches", charts.batches, selection)
+        return self._chart(page, "batches", partial(charts.batches, brief=brief), selection)
 
     def overview_chart(self, page: str, **selection: Any) -> str:
         """Change of the latency on every device."""
@@ -518,10 +520,14 @@ class _Functions:
         headline: str,
         choose: Choose,
         lines: Callable[[pd.DataFrame], pd.DataFrame],
+        *,
+        brief: bool = False,
     ) -> str:
         """Return a table of those of the selected rows that `choose` returns."""
         cells = choose(self._select(selection)) if selection.keys() & OVERLAID else self._among(choose, selection)
-        return self._nothing() if cells.empty else self._limited(page, lines(cells), cells, headline, selection)
+        if cells.empty:
+            return self._nothing()
+        return self._limited(page, lines(cells), cells, headline, selection, brief=brief)
 
     def _among(self, choose: Choose, selection: Mapping[str, Any]) -> pd.DataFrame:
         """Return those of the selected rows that `choose` returns of all rows."""
@@ -530,12 +536,20 @@ class _Functions:
         return self.atlas.cells.loc[labels] if labels else self.atlas.cells.iloc[:0]
 
     def _limited(
-        self, page: str, lines: pd.DataFrame, cells: pd.DataFrame, headline: str, selection: Mapping[str, Any]
+        self,
+        page: str,
+        lines: pd.DataFrame,
+        cells: pd.DataFrame,
+        headline: str,
+        selection: Mapping[str, Any],
+        *,
+        brief: bool = False,
     ) -> str:
         """Return a table of the first lines, which says so where there are more."""
         first = lines.iloc[:MOST_LINES]
         about = cells if len(first) == len(lines) else cells[cells.index.isin(first.index)]
-        return self._tables(page).rows(first, self._rows(about), headline) + self._rest(page, len(lines), selection)
+        table = self._tables(page).rows(first, self._rows(about), headline, brief=brief)
+        return table + self._rest(page, len(lines), selection)
 
     def _rest(self, page: str, count: int, selection: Mapping[str, Any]) -> str:
         """Say what a table leaves out; "" where it has all its lines."""

@@ -135,11 +135,11 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       }
       const cells = row => ({
         model: choice(row),
-        compile_mode: inARow(variant(row)),
-        origin: texts.origins[row.origin],
-        ...Object.fromEntries(["eager_ms", "compiled_ms"].map(arm => [arm, row[arm] ? number(row[arm][0], row[arm][3]) : texts.unknown])),
-        break_even: exact(row[cache.value].calls, count),
         recommendation: texts.outcomes[outcome(row)][0],
+        break_even: exact(row[cache.value].calls, count),
+        compile_mode: inARow(variant(row)),
+        ...Object.fromEntries(["eager_ms", "compiled_ms"].map(arm => [arm, row[arm] ? number(row[arm][0], row[arm][3]) : texts.unknown])),
+        origin: texts.origins[row.origin],
       })
       const line = row => element("tr", {}, Object.values(cells(row)).map((cell, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, cell)))
       const head = element("tr", {}, Object.keys(cells(found[0])).map(name => element("th", { scope: "col" }, texts.headings[name])))

@@ -13,6 +13,7 @@ from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, 
 
 from bench.records.record import Record, Status
 from generator.data.load import Results, load
+from generator.data.registry import column
 from generator.data.selection import records as plain
 from generator.figures import tables
 
@@ -39,12 +40,12 @@ def columns(lines: pd.DataFrame) -> list[str]:
 
 def test_latency_columns_are_what_tells_rows_apart(results: Results) -> None:
     one_table = tables.latency(chosen(results, device="a100", torch="2.0.1", batch_size=1))
-    assert columns(one_table) == ["model", "eager_ms", "compiled_ms", "speedup", "change"]
+    assert columns(one_table) == ["model", "change", "speedup", "eager_ms", "compiled_ms"]
     assert len(one_table) == 12
     one_model = tables.latency(chosen(results, model="detr"))
-    assert columns(one_model)[:3] == ["device", "torch", "batch_size"]
+    assert columns(one_model)[:4] == ["device", "change", "batch_size", "torch"]
     everything = tables.latency(results.newest)
-    assert columns(everything)[:5] == ["model", "device", "torch", "compile_mode", "batch_size"]
+    assert columns(everything)[:6] == ["model", "change", "device", "compile_mode", "batch_size", "torch"]
     assert len(everything) == 136
 
 
@@ -53,6 +54,16 @@ def test_a_single_row_still_has_a_name(results: Results) -> None:
     (line,) = plain(lines)
     assert columns(lines)[0] == "model"
     assert (line["eager_ms"], line["compiled_ms"]) == (9.325, 7.584)
+
+
+def test_the_conclusion_follows_the_name_and_the_source_comes_last(told: pd.DataFrame, results: Results) -> None:
+    both = pd.concat([told, results.newest], ignore_index=True)
+    made = (tables.latency, tables.slower, tables.compile_cost, tables.break_even, tables.modes, tables.memory)
+    for lines in (*made, tables.efficiency, tables.causes, tables.versions, tables.summary, tables.models):
+        _name, first, *others = columns(lines(both))
+        assert column(first).is_decisive, lines
+        assert "origin" not in others[:-1], lines
+    assert columns(tables.break_even(told))[1:3] == ["break_even_calls", "break_even_warm_calls"]
 
 
 def test_interval_is_a_column_where_any_is_known(tmp_path: Path) -> None:
@@ -198,7 +209,7 @@ def test_breaks_and_skips_are_told_once_a_model_with_their_modes(told: pd.DataFr
 def test_versions_compare_the_newest_with_the_oldest(told: pd.DataFrame) -> None:
     lines = tables.versions(told)
     (line,) = plain(lines)
-    assert columns(lines) == ["model", "torch 2.9.1", "torch 2.13.0", "version_change"]
+    assert columns(lines) == ["model", "version_change", "torch 2.9.1", "torch 2.13.0"]
     assert line["version_change"]["compiled"] == pytest.approx(8 / 10 - 1, rel=0.05)
     assert line["version_change"]["eager"] == pytest.approx(10 / 12 - 1, rel=0.05)
 
@@ -235,8 +246,8 @@ def test_what_keeping_memory_changes_is_told_by_the_newest_runs_of_both_ways(tmp
     (line,) = plain(lines)
     assert columns(lines) == [
         "model",
-        *("eager_ms:default", "eager_ms:keep", "compiled_ms:default", "compiled_ms:keep"),
         *("speedup:default", "speedup:keep"),
+        *("eager_ms:default", "eager_ms:keep", "compiled_ms:default", "compiled_ms:keep"),
     ]
     assert line["eager_ms:default"] == pytest.approx(14.0, rel=0.02)
     assert line["eager_ms:keep"] == pytest.approx(10.0, rel=0.02)

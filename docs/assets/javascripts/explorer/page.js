@@ -4,7 +4,7 @@ import { makeChart } from "./chart.js"
 import { asCsv, asJson, PAIR_COLUMNS, pairs, select, unpack } from "./data.js"
 import { makeDetails } from "./details.js"
 import { makeTable } from "./table.js"
-import { element, figures, isolated } from "./words.js"
+import { element, figures, isolated, say } from "./words.js"
 
 // Figures with their formats, and for the chart the logarithmic scales and the values that mean no change.
 const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => ({
@@ -17,8 +17,14 @@ const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => (
   compiled_peak_memory_gb: { show: gigabytes, tick: three, log: true },
   compiled_matmul_share: { show: percent, tick: percent },
 })
-const COORDINATES = ["model", "device", "torch", "compile_mode", "batch_size", "dtype", "origin"]
+const COORDINATES = ["model", "device", "batch_size", "compile_mode", "torch", "dtype", "origin"]
+// The conclusion follows the name: a phone shows both. Sources come last.
+const COLUMNS = [
+  ...["model", "speedup", "device", "batch_size", "compile_mode", "break_even_calls", "torch", "eager_ms", "compiled_ms"],
+  ...["compiled_images_s", "compile_cold_s", "compiled_peak_memory_gb", "compiled_matmul_share", "dtype", "origin", "status"],
+]
 const X = "eager_ms"
+const WIDE = "(min-width: 45em)" // as in explorer.css
 
 // `columns` are those of the records, undefined if they failed to load.
 export const start = async (root, columns) => {
@@ -124,12 +130,17 @@ export const start = async (root, columns) => {
   }
   const common = { grouping: ranks, named, texts, sorted }
   const measured = id => ({ id, heading: headings[id], number: true, show: row => figure(row[id], x => known[id].show(x, texts.figures.digits(row, id))) })
+  const status = {
+    ...coordinate("status"),
+    show: row => element("span", { className: row.status === "pass" ? "" : "worse" }, named("status", row)),
+    tells: row => row.status !== "pass",
+  }
   const verdict = { ...coordinate("verdict"), show: row => element("span", { className: tones[row.verdict] ?? "" }, named("verdict", row)) }
-  const status = { ...coordinate("status"), show: row => element("span", { className: row.status === "pass" ? "" : "worse" }, named("status", row)) }
+  const columnOf = id => ({ status, verdict }[id] ?? ( id in known ? measured(id) : coordinate(id)))
   const tones = { faster: "better", slower: "worse" }
   const views = new Map()
   const recordView = () => ({
-    table: makeTable({ ...common, columns: [...COORDINATES.map(coordinate), verdict, status, ...shown.map(measured)], details }),
+    table: makeTable({ ...common, columns: COLUMNS.map(columnOf), details }),
     names: records.names,
   })
   const tone = ratio => (ratio > noise ? "worse" : ratio * noise < 1 ? "better" : "")
@@ -137,8 +148,9 @@ export const start = async (root, columns) => {
   const chosen = (kind, control) => `${says[kind]}: ${control.selectedOptions[0].text}`
   const pairView = column => {
     const latency = (kind, control, id = `${kind}_${control.name}`) => ({ id, heading: chosen(kind, control), number: true, show: row => figure(row[id], x => known[X].show(x, texts.figures.digits(row[control.name], `${kind}_ms`))) })
-    const both = kind => [latency(kind, first), latency(kind, second), change(`${kind}_change`)]
-    const columns = [...COORDINATES.filter(id => id !== column).map(coordinate), ...both("eager"), ...both("compiled")]
+    const both = kind => [latency(kind, first), latency(kind, second)]
+    const [name, ...others] = COORDINATES.filter(id => id !== column).map(coordinate)
+    const columns = [name, change("compiled_change"), change("eager_change"), ...others, ...both("compiled"), ...both("eager")]
     const two = ({ first, second }) => [first, second].flatMap(row => [element("p", { className: "explorer-side" }, isolated(named(column, row))), ...details(row)])
     return {
       table: makeTable({ ...common, columns, details: two }),
@@ -163,6 +175,7 @@ export const start = async (root, columns) => {
   let shownRows
   let answered
   const where = element("div")
+  const tally = element("span", { className: "explorer-tally" })
   const link = element("a", {}, says.link)
   let current
 
@@ -200,6 +213,7 @@ export const start = async (root, columns) => {
     const next = view()
     if (current !== next) where.replaceChildren(...next.table.elements)
     current = next
+    tally.replaceChildren(...say(says.rows, { count: isolated(texts.figures.count(shownRows.length)) }))
     current.table.draw(shownRows, { sort, group: group.value, title: compare.value ? says.pairs : says.caption })
     link.href = address()
   }
@@ -248,7 +262,8 @@ export const start = async (root, columns) => {
     button(says.download_json, () => save("application/json", asJson)),
     link,
   )
-  root.replaceChildren(form, tools, chart.element, where)
+  const fold = element("details", { className: "explorer-fold", open: matchMedia(WIDE).matches }, element("summary", {}, says.filters, " ", tally), form, tools)
+  root.replaceChildren(fold, chart.element, where)
   await new Promise(setTimeout) // lets a slow phone paint first
   read()
   update()

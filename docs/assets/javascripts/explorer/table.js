@@ -17,7 +17,8 @@ const features = tanstack.tableFeatures({
   paginatedRowModel: tanstack.createPaginatedRowModel(),
 })
 
-// `columns` are { id, heading, show, number?, rank? }: `show` returns the content of a cell, `rank` its sort key.
+// `columns` are { id, heading, show, number?, rank?, tells? }: `show` returns the content of a cell, `rank` its sort key,
+// `tells` whether that is worth a column, else the column is hidden: by default, whether it is known.
 // `grouping` ranks the values of the columns to group by, and `named` returns the name of a group.
 // `details` returns the content below an opened row; `sorted` is called when a reader sorts.
 export const makeTable = ({ columns, grouping, named, texts, details, sorted }) => {
@@ -140,7 +141,7 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
       caption.textContent = region.ariaLabel = title
       heads.forEach((th, at) => {
         const column = columns[at]
-        th.hidden = column.number && rows.length && rows.every(row => (row[column.id] ?? null) === null)
+        th.hidden = at && rows.length && !rows.some(column.tells ?? (row => (row[column.id] ?? null) !== null))
         th.ariaSort = column.id === sort?.id ? (sort.desc ? "descending" : "ascending") : null
       })
       drawRows()
