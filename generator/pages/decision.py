@@ -145,7 +145,7 @@ def _code(model: Model) -> dict[str, str]:
 def lines(cells: pd.DataFrame) -> pd.DataFrame:
     """The table: what compiling changes, when it has paid, and both latencies."""
     decisive = ("change", "break_even_calls", "break_even_warm_calls")
-    figures = ("speedup", "speedup_low", "eager_ms", "compiled_ms", "compile_cold_s", "compile_warm_s")
+    figures = ("speedup_low", "eager_ms", "compiled_ms", "compile_cold_s", "compile_warm_s")
     return shown(cells, decisive, *figures).rename(columns={"speedup_low": "interval"})
 
 

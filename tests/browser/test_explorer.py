@@ -102,6 +102,18 @@ def test_pages_of_the_table_turn(page: Page, hosted_site: str) -> None:
     assert page.locator(".explorer tbody tr").first.text_content() != first
 
 
+def test_a_column_that_tells_nothing_is_hidden(page: Page, hosted_site: str) -> None:
+    def heads() -> str:
+        return " ".join(page.locator(".explorer thead th:visible").all_inner_texts())
+
+    visit(page, hosted_site, "#device=v100")
+    assert "Status" in heads()
+    assert "Break-even" not in heads(), "nobody published it"
+    page.locator("[name=status]").select_option("pass")
+    expect_count(page, chosen(device="v100", status="pass"))
+    assert "Status" not in heads()
+
+
 def test_groups_open_and_close(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site, "#device=a100&group=model")
     group = page.locator(".explorer-group").first
@@ -125,7 +137,7 @@ def test_two_devices_are_compared_cell_by_cell(page: Page, hosted_site: str) -> 
     line = page.locator(".explorer tbody tr", has_text="2.0.1")
     expect(line).to_contain_text(f"{by_device['t4']:.3f}")
     expect(line).to_contain_text(f"{by_device['a100']:.3f}")
-    expect(line.locator("td").last).to_have_text(f"{by_device['a100'] / by_device['t4'] - 1:+.1%}".replace("-", "−"))
+    expect(line.locator("td").first).to_have_text(f"{by_device['a100'] / by_device['t4'] - 1:+.1%}".replace("-", "−"))
 
 
 def test_what_is_shown_is_saved(page: Page, hosted_site: str) -> None:

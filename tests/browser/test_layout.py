@@ -1,4 +1,4 @@
-"""From phone to wall and on paper: pages fit, wide tables scroll by themselves, charts can be read."""
+"""From phone to wall and on paper: tables show their conclusion, pages hold still, links land, charts can be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from conftest import THOROUGH
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browser.kinds import PREFIXES, follow
+from browser.kinds import FOLLOW, PREFIXES, arrived, enter, follow
 from browser.test_kinds import TOO_WIDE
 from generator.figures import canvas
 
@@ -38,6 +38,103 @@ def test_a_wide_table_scrolls_by_keyboard_and_keeps_its_first_column(
     assert (after[1] > before[1]) == (code == "ar"), "the figures move"
 
 
+HIDDEN = """most => [...document.querySelectorAll("article .table")].flatMap(frame => {
+  const { left, right } = frame.getBoundingClientRect()
+  const heads = [...frame.querySelectorAll("thead .decisive")].slice(0, most)
+  const isOut = box => box.right > right + 1 || box.left < left - 1
+  return heads.filter(head => isOut(head.getBoundingClientRect())).map(head => head.textContent)
+})"""
+"""The headings of decisive columns, the first ones of each table, that its frame cuts off."""
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 9), (390, 1)])
+@pytest.mark.parametrize("code", ["en", "ar"])
+def test_no_table_hides_its_conclusion(code: str, width: int, most: int, page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    home = hosted_site + PREFIXES[code]
+    enter(page, home)
+    found, decisive = {}, 0
+    for address in ("", "devices/a100/", "models/", "models/vit/", "modes/", "versions/", "when-not/"):
+        follow(page, home + address)
+        decisive += page.locator("article .table .decisive").count()
+        found[address] = page.evaluate(HIDDEN, most)
+    assert {where: what for where, what in found.items() if what} == {}
+    assert decisive > 20
+
+
+def test_a_phone_shows_both_points_at_which_compiling_has_paid(page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{hosted_site}when-not/")
+    assert page.evaluate(HIDDEN, 2) == []
+
+
+HEIGHTS = """async () => {
+  const root = document.documentElement
+  const seen = new Set([root.scrollHeight])
+  for (let top = 0; top < root.scrollHeight; top += 500) {
+    scrollTo(0, top)
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame)
+    seen.add(root.scrollHeight)
+  }
+  return [...seen]
+}"""
+"""The heights that a page has while its reader scrolls to the end."""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_page_keeps_its_height_while_its_reader_scrolls(width: int, page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    enter(page, hosted_site)
+    for address in ("devices/a100/", "models/vit/", "modes/", "when-not/"):
+        follow(page, hosted_site + address)
+        heights = page.evaluate(HEIGHTS)
+        assert max(heights) < 1.02 * min(heights), address
+
+
+SECTION = "#torch-2-1-0-dev-default-batch-16"
+BELOW_HEADER = """section => {
+  const { top } = document.querySelector(section).getBoundingClientRect()
+  return top > 40 && top < 200
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("way", ["at once", "by instant navigation"])
+def test_a_link_lands_at_its_section(way: str, width: int, page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    address = f"{hosted_site}devices/a100/"
+    if way == "at once":
+        page.goto(address + SECTION)
+    else:
+        enter(page, hosted_site)
+        page.evaluate(FOLLOW, address + SECTION)
+        arrived(page, address)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_function(BELOW_HEADER, arg=SECTION)
+
+
+def test_a_phone_shows_records_before_the_controls_of_the_explorer(page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    for code in ("en", "ar"):
+        page.goto(f"{hosted_site}{PREFIXES[code]}explorer/")
+        row = page.locator(".explorer tbody tr").first
+        row.wait_for()
+        assert row.evaluate("each => each.getBoundingClientRect().bottom") < 844
+        expect(page.locator(".explorer [name=device]")).to_be_hidden()
+    summary = page.locator(".explorer-fold summary")
+    expect(summary).to_have_text(re.compile(r"\d+$"))
+    summary.focus()
+    page.keyboard.press("Enter")
+    page.locator(".explorer [name=device]").select_option("a100")
+    expect(page.locator(".explorer tbody td:nth-of-type(2)").first).to_contain_text("A100")
+
+
+def test_charts_use_the_width_of_a_screen(page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}devices/a100/")
+    widths = page.locator("figure.chart img:visible").evaluate_all("all => all.map(each => each.clientWidth)")
+    assert min(widths) >= 1.25 * canvas.WIDTH
+
+
 def test_text_in_charts_is_large_enough_on_a_phone(page: Page, hosted_site: str) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto(f"{hosted_site}devices/a100/")
@@ -51,7 +148,7 @@ def test_the_data_of_a_chart_are_one_click_away(page: Page, hosted_site: str) ->
     page.locator("figure.chart a").first.click()
     page.wait_for_url(re.compile(r"/zh/explorer/#.*device=a100"))
     page.locator(".explorer tbody tr").first.wait_for()
-    assert set(page.locator(".explorer tbody td:nth-of-type(1)").all_inner_texts()) == {"A100"}
+    assert set(page.locator(".explorer tbody td:nth-of-type(2)").all_inner_texts()) == {"A100"}
     page.goto(f"{hosted_site}dynamo/")
     with page.expect_download() as saved:
         page.locator("figure.chart a").first.click()

@@ -46,6 +46,13 @@ def test_every_language_has_the_same_pages_with_the_same_structure(code: str) ->
             assert actual[part] == value, f"{part} of {uri} in {code}"
 
 
+def test_no_two_headings_of_a_page_are_alike() -> None:
+    for uri, page in pages("en").items():
+        body = re.sub(r"(?s)^```.*?^```", "", page, flags=re.MULTILINE)
+        headings = re.findall(r"^#+ (.*) \{: #[^}]*\}$", body, re.MULTILINE)
+        assert len(headings) == len(set(headings)), uri
+
+
 def test_a_lost_row_would_be_noticed() -> None:
     uri, page = next((uri, page) for uri, page in pages("en").items() if "<tr>" in page)
     lost = re.sub(r"(?s)<tr>.*?</tr>", "", page, count=1)

@@ -135,9 +135,9 @@ export const start = async (root, columns) => {
     show: row => element("span", { className: row.status === "pass" ? "" : "worse" }, named("status", row)),
     tells: row => row.status !== "pass",
   }
-  const verdict = { ...coordinate("verdict"), show: row => element("span", { className: tones[row.verdict] ?? "" }, named("verdict", row)) }
-  const columnOf = id => ({ status, verdict }[id] ?? ( id in known ? measured(id) : coordinate(id)))
   const tones = { faster: "better", slower: "worse" }
+  const verdict = { ...coordinate("verdict"), show: row => element("span", { className: tones[row.verdict] ?? "" }, named("verdict", row)) }
+  const columnOf = id => ({ status, verdict })[id] ?? (id in known ? measured(id) : coordinate(id))
   const views = new Map()
   const recordView = () => ({
     table: makeTable({ ...common, columns: COLUMNS.map(columnOf), details }),
