@@ -225,6 +225,7 @@ def test_a_task_shows_its_models_and_each_can_be_chosen(page: Page, hosted_site:
     page.goto(f"{hosted_site}{ADDRESS}#device=a100&model=object-detection&batch=16&calls=1000&cache=cold")
     table = page.locator(".decision-more table")
     expect(table).to_be_visible()
+    expect(table.locator("thead th").nth(1)).to_have_text("Recommendation")
     names = table.locator("tbody th button").all_inner_texts()
     assert {"DETR", "Conditional-DETR", "Resnet-101"} <= set(names)
     table.get_by_role("button", name="Conditional-DETR").first.press("Enter")
