@@ -20,7 +20,7 @@ const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => (
 const COORDINATES = ["model", "device", "batch_size", "compile_mode", "torch", "dtype", "origin"]
 // The conclusion follows the name: a phone shows both. Sources come last.
 const COLUMNS = [
-  ...["model", "speedup", "device", "batch_size", "compile_mode", "break_even_calls", "torch", "eager_ms", "compiled_ms"],
+  ...["model", "speedup", "verdict", "device", "batch_size", "compile_mode", "break_even_calls", "torch", "eager_ms", "compiled_ms"],
   ...["compiled_images_s", "compile_cold_s", "compiled_peak_memory_gb", "compiled_matmul_share", "dtype", "origin", "status"],
 ]
 const X = "eager_ms"
