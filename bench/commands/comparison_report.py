@@ -20,7 +20,7 @@ from rich.text import Text
 from bench.records.record import Cell, Status
 from bench.running.progress import describe
 from bench.statistics.compare import Change, Comparison, Outcome, Totals
-from bench.statistics.digits import rounded
+from bench.statistics.digits import LATENCY, rounded
 from bench.statistics.intervals import Estimate
 from bench.statistics.verdicts import Verdict
 
@@ -204,7 +204,7 @@ def _outcome(change: Change) -> str:
 
 def _ms(outcome: Outcome) -> str:
     latency = Estimate(outcome.latency_ms, outcome.low_ms, outcome.high_ms)
-    return "–" if math.isnan(latency.value) else rounded(latency)
+    return "–" if math.isnan(latency.value) else rounded(latency, least=LATENCY)
 
 
 def _percent(share: float) -> str:

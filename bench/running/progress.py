@@ -20,7 +20,7 @@ from bench.plans.messages import Phase
 from bench.plans.plan import Step, duration_s, fitting
 from bench.records.record import Cell, Record
 from bench.statistics.cells import break_even_calls, latency, speedup
-from bench.statistics.digits import decimals, rounded
+from bench.statistics.digits import LATENCY, decimals, rounded
 
 
 class PlainReporter:
@@ -136,7 +136,7 @@ def outcome(record: Record) -> str:
     if not measurement or not measurement.compiled:
         return reason
     variants = measurement.eager, measurement.compiled
-    eager_ms, compiled_ms = (rounded(latency([each])) for each in variants)
+    eager_ms, compiled_ms = (rounded(latency([each]), least=LATENCY) for each in variants)
     calls = " + ".join(str(sum(map(len, each.rounds_ms))) for each in variants)
     text = f"eager {eager_ms} ms, compiled {compiled_ms} ms, {rounded(speedup([measurement]))}×, {calls} calls"
     return f"{text}; {reason}" if reason else text
@@ -220,8 +220,8 @@ def _figures(records: Sequence[Record]) -> list[str]:
     ready = [pair.compilation.cold_s for pair in pairs if pair.compilation and pair.compilation.cold_s is not None]
     certain = decimals(ratio.value, ratio.low, ratio.high)
     return [
-        rounded(eager),
-        rounded(compiled),
+        rounded(eager, least=LATENCY),
+        rounded(compiled, least=LATENCY),
         f"{rounded(ratio)}×",
         "–" if math.isnan(ratio.low) else f"{ratio.low:.{certain}f}–{ratio.high:.{certain}f}",
         f"{ready[0]:.1f}" if ready else "–",

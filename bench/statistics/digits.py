@@ -16,11 +16,15 @@ WITHOUT_INTERVAL = 3
 LEAST = 2
 """Significant digits of any figure: one alone would read as an order of magnitude."""
 
+LATENCY = 3
+"""Significant digits of a latency, at least: so a reader who divides two of them finds the speedup beside them, which
+may be known better than either."""
+
 MOST = 3
 """Decimals of any figure: no latency is known to less than a microsecond."""
 
 
-def decimals(value: float, low: float = math.nan, high: float = math.nan) -> int:
+def decimals(value: float, low: float = math.nan, high: float = math.nan, *, least: int = LEAST) -> int:
     """Return the decimals of a figure; below zero where not even whole numbers are certain: −1 is rounded to tens."""
     if not value or not math.isfinite(value):
         return 0
@@ -29,10 +33,10 @@ def decimals(value: float, low: float = math.nan, high: float = math.nan) -> int
     if not math.isfinite(half):
         return min(WITHOUT_INTERVAL - 1 - size, MOST)
     certain = -math.floor(math.log10(half)) if half > 0 else MOST
-    return min(max(certain, LEAST - 1 - size), MOST)
+    return min(max(certain, least - 1 - size), MOST)
 
 
-def rounded(figure: Estimate) -> str:
+def rounded(figure: Estimate, *, least: int = LEAST) -> str:
     """Return a figure as text, with the digits that its interval supports."""
-    places = decimals(figure.value, figure.low, figure.high)
+    places = decimals(figure.value, figure.low, figure.high, least=least)
     return f"{figure.value:,.{places}f}" if places >= 0 else f"{round(figure.value, places):,.0f}"

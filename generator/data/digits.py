@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bench.statistics.digits import decimals
+from bench.statistics.digits import LATENCY, LEAST, decimals
 
 PUBLISHED = {"eager_ms": 3, "compiled_ms": 3, "speedup": 2, "change": 3}
 """Decimals of published figures: those of the sources, and of what follows from them."""
@@ -31,7 +31,8 @@ def digits(row: Mapping[str, Any], name: str) -> int:
 def _decimals(row: Mapping[str, Any], name: str) -> int:
     stem, suffix = (name.removesuffix("_ms"), "_ms") if name.endswith("_ms") else (name, "")
     value, low, high = (row.get(each) for each in (name, f"{stem}_low{suffix}", f"{stem}_high{suffix}"))
-    return decimals(*(math.nan if each is None else each for each in (value, low, high)))
+    known = (math.nan if each is None else each for each in (value, low, high))
+    return decimals(*known, least=LATENCY if suffix else LEAST)
 
 
 class RowFigure(float):

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from bench.statistics.digits import decimals, rounded
+from bench.statistics.digits import LATENCY, decimals, rounded
 from bench.statistics.intervals import Estimate
 
 
@@ -27,6 +27,12 @@ from bench.statistics.intervals import Estimate
 )
 def test_the_last_digit_stands_where_the_interval_begins(value: float, low: float, high: float, expected: str) -> None:
     assert rounded(Estimate(value, low, high)) == expected
+
+
+def test_a_latency_has_digits_enough_to_find_its_speedup() -> None:
+    eager, compiled = (rounded(Estimate(ms, 0.9 * ms, 1.1 * ms), least=LATENCY) for ms in (355.7, 324.1))
+    assert (eager, compiled) == ("356", "324")
+    assert float(eager) / float(compiled) == pytest.approx(355.7 / 324.1, rel=0.005)
 
 
 @given(st.floats(1e-3, 1e6), st.floats(1e-6, 0.5))
