@@ -480,7 +480,7 @@ class Words:
     def _unstable(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) has the status "
-            "%(status)s: the machine did not hold still."
+            "%(status)s: its latencies are not reliable."
         )
         return self.say(message, **self._place(rows[0]), status=self.status_in_words(figures["status"]))
 
