@@ -7,10 +7,13 @@ here, its computation, and the translations of its heading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
+
+from bench.records.record import Origin, Status, Task
+from bench.statistics.verdicts import Verdict
 
 FigureFormat = Literal[
     "number",
@@ -88,8 +91,9 @@ DECISIVE = frozenset(
 class Column:
     """A column.
 
-    `heading` is English. `explorer` is the heading in the table of the explorer, `detail` the name in a row that is
-    opened there; "" where the explorer does not show the column there.
+    `values` are all that a text may be, besides empty; () where anything may come. `heading` is English. `explorer` is
+    the heading in the table of the explorer, `detail` the name in a row that is opened there; "" where the explorer
+    does not show the column there.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Column:
     format: Format = "text"
     explorer: str = ""
     detail: str = ""
+    values: Sequence[str] = ()
 
     @property
     def dtype(self) -> str:
@@ -128,9 +133,10 @@ def _column(
     *,
     explorer: str = "",
     detail: str = "",
+    values: Sequence[str] = (),
 ) -> Column:
     explorer, detail = (heading if each == HEADING else each for each in (explorer, detail))
-    return Column(name, kind, description, unit, heading, format, explorer, detail)
+    return Column(name, kind, description, unit, heading, format, explorer, detail, values)
 
 
 def _with_interval(column: Column) -> tuple[Column, Column, Column]:
@@ -160,9 +166,23 @@ COORDINATES = _registry(
         _column("dtype", str, "data type", "", N_("Data type"), explorer=HEADING),
         _column("batch_size", int, "images in one call", "images", N_("Batch size"), "number", explorer=HEADING),
         _column(
-            "dynamic", str, "argument of torch.compile: auto, true or false", "", N_("Dynamic shapes"), detail=HEADING
+            "dynamic",
+            str,
+            "argument of torch.compile: auto, true or false",
+            "",
+            N_("Dynamic shapes"),
+            detail=HEADING,
+            values=("auto", "true", "false"),
         ),
-        _column("weights", str, "random or pretrained", "", N_("Weights"), detail=HEADING),
+        _column(
+            "weights",
+            str,
+            "random or pretrained",
+            "",
+            N_("Weights"),
+            detail=HEADING,
+            values=("random", "pretrained"),
+        ),
         _column(
             "input_size", str, "height×width, empty where not recorded", "pixels", N_("Input (pixels)"), detail=HEADING
         ),
@@ -176,7 +196,16 @@ COORDINATES = _registry(
             "number",
             detail=HEADING,
         ),
-        _column("origin", str, "measured or published", "", N_("Source"), "origin", explorer=HEADING),
+        _column(
+            "origin",
+            str,
+            "measured or published",
+            "",
+            N_("Source"),
+            "origin",
+            explorer=HEADING,
+            values=get_args(Origin),
+        ),
     )
 )
 """What tells one cell from another, whatever its run."""
@@ -184,7 +213,7 @@ COORDINATES = _registry(
 _TEXTS = (
     _column("run", str, "name of the run", "", N_("Run"), "run", detail=HEADING),
     _column("profile", str, "profile of the run"),
-    _column("status", str, "outcome of the cell", "", N_("Status"), explorer=HEADING, detail=HEADING),
+    _column("status", str, "outcome of the cell", "", N_("Status"), explorer=HEADING, detail=HEADING, values=[*Status]),
     _column("reason", str, "why the cell has that status", "", N_("Reason"), "verbatim", detail=HEADING),
     _column(
         "verdict",
@@ -195,6 +224,7 @@ _TEXTS = (
         "verdict",
         explorer=HEADING,
         detail=HEADING,
+        values=get_args(Verdict),
     ),
     _column("causes", str, "causes of the verdict, the best first: JSON pairs of cause and figure"),
     _column("stop_reason", str, "why the measurement ended"),
@@ -205,7 +235,7 @@ _TEXTS = (
     _column("device_type", str, "torch device type: cpu, cuda, mps, xpu"),
     _column("model_label", str, "name of the model in tables"),
     _column("checkpoint", str, "name of the weights", "", N_("Checkpoint"), "code", detail=HEADING),
-    _column("task", str, "what the model does", "", N_("Task"), "task", explorer=HEADING),
+    _column("task", str, "what the model does", "", N_("Task"), "task", explorer=HEADING, values=get_args(Task)),
     _column("transformers", str, "version of Transformers", "", "Transformers", detail=HEADING),
     _column("python", str, "version of Python", "", "Python", detail=HEADING),
     _column("platform", str, "operating system", "", N_("Platform"), detail=HEADING),

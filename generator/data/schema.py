@@ -1,0 +1,59 @@
+"""The formats of the downloads as JSON Schema: of the table of results, and of a record.
+
+Returns what `json.dumps` writes. The first follows from the registry of columns, the second from the types of records.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from bench.records.record import SCHEMA, Record
+from generator.data.registry import COLUMNS, Column
+
+VERSION = 1
+"""Version of the downloads, which their addresses contain. Raise it if a column goes, or changes its name, unit or
+meaning: a new one disturbs nobody who reads columns by their names."""
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def table_schema() -> dict[str, Any]:
+    """Return the schema of ``compile-atlas.json``: a list of rows. A column with a unit has it as ``x-unit``."""
+    return {
+        "$schema": DIALECT,
+        "title": f"Compile Atlas, version {VERSION}: one row per cell and run",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {column.name: _column(column) for column in COLUMNS.values()},
+            "required": [*COLUMNS],
+        },
+    }
+
+
+def record_schema() -> dict[str, Any]:
+    """Return the schema of a line of a run file, from which all rows are computed."""
+    schema = json.dumps(msgspec.json.schema(Record)).replace(r"\\Z", "$")  # the end of a text outside of Python
+    title = f"Compile Atlas: a line of a run file, schema {SCHEMA}"
+    return {"$schema": DIALECT, "title": title, **json.loads(schema)}
+
+
+def _column(column: Column) -> dict[str, Any]:
+    unit = {"x-unit": column.unit} if column.unit else {}
+    return {"description": column.description, **unit, **_values(column)}
+
+
+def _values(column: Column) -> dict[str, Any]:
+    """Return what a column may hold. An unknown text is empty, and anything else that is unknown null."""
+    if column.values:
+        return {"enum": [*column.values, ""]}
+    if column.name.startswith("break_even"):
+        return {"anyOf": [{"type": ["number", "null"]}, {"const": "inf"}]}
+    if column.type is datetime:
+        return {"type": ["string", "null"], "format": "date-time"}
+    names = {str: "string", bool: "boolean", int: ["integer", "null"], float: ["number", "null"]}
+    return {"type": names[column.type]}
