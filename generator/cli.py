@@ -136,7 +136,7 @@ def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
     """Show what is translated, by page and language, and what to translate next."""
     import json
 
-    from generator.figures.badge import badge
+    from generator.figures.badge import badge, share_colour
     from generator.languages import coverage
     from generator.languages.language import LOCALES
 
@@ -147,7 +147,7 @@ def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
         click.echo(json.dumps(coverage.as_json(rows, following), indent=1))
     elif layout == "badge":
         share = coverage.percent(rows)
-        click.echo(badge("translated", f"{share}%", share / 100), nl=False)
+        click.echo(badge("translated", f"{share}%", share_colour(share / 100)), nl=False)
     else:
         _print_coverage(rows, following)
 

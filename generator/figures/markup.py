@@ -73,7 +73,7 @@ class Table:
     @property
     def label(self) -> str:
         """The caption without markup, for screen readers."""
-        return Markup(self.caption.replace("<br>", " · ")).striptags()  # noqa: S704  # made by Words
+        return spoken(self.caption)
 
     @property
     def lines(self) -> int:
@@ -95,9 +95,20 @@ def _has_lines(cell: TableCell) -> bool:
 _TAG = re.compile("<[^<>]*>")
 
 
-def figure(chart: Chart | CurvesChart, light: str, dark: str, data: tuple[str, str]) -> str:
-    """Return a chart in its two colourings, at the addresses `light` and `dark`; `data` is an address and a label."""
-    return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=data[0], label=data[1])
+def spoken(caption: str) -> str:
+    """Return a caption without markup."""
+    return Markup(caption.replace("<br>", " · ")).striptags()  # noqa: S704  # made by Words
+
+
+def figure(
+    chart: Chart | CurvesChart, pictures: tuple[str, str], data: tuple[str, str], embed: tuple[str, str] | None = None
+) -> str:
+    """Return a chart in its two colourings, for light and for dark pages, at the addresses `pictures`.
+
+    `data` is an address and a label, `embed` the HTML that shows the chart elsewhere and a label.
+    """
+    light, dark = pictures
+    return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=data[0], label=data[1], embed=embed)
 
 
 def framed(html: str) -> str:

@@ -414,6 +414,17 @@ def best_row(cells: pd.DataFrame) -> int | None:
     return None if changes.empty else int(changes.index[int(changes.argmin())])
 
 
+def badge_row(cells: pd.DataFrame) -> int | None:
+    """Return the label of the row that a badge shows: in mode `default` at the smallest batch size, the largest gain.
+
+    None where there is no trusted comparison.
+    """
+    known = trusted(cells)
+    plain = where(known, known["compile_mode"] == "default")
+    changes = where(plain, plain["batch_size"] == plain["batch_size"].min())["change"]
+    return None if changes.empty else int(changes.index[int(changes.argmin())])
+
+
 def worst_row(cells: pd.DataFrame) -> int | None:
     """Return the label of the trusted comparison with the largest loss, or the smallest gain where none is slower."""
     slower = slower_rows(cells)

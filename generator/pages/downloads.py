@@ -1,4 +1,5 @@
-"""The table of results as CSV and JSON files, one row per cell and run, with the columns of the table.
+"""The table of results as CSV and JSON files, one row per cell and run, with the columns of the table; and how to cite
+it.
 
 Takes `Results` and returns text: the same results give the same bytes.
 """
@@ -9,6 +10,7 @@ import csv
 import math
 from datetime import datetime
 from functools import lru_cache
+from importlib.metadata import version
 from io import StringIO
 from typing import Any
 
@@ -39,6 +41,21 @@ def as_json(results: Results) -> str:
     names, columns = results.table.columns, (json_values(column) for _, column in results.table.items())
     rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
     return (b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n").decode()
+
+
+def bibtex(results: Results, address: str) -> str:
+    """Return the entry for a bibliography: the year is that of the newest record."""
+    last = results.last_measured
+    fields = {
+        "author": "{The Compile Atlas contributors}",
+        "title": "Compile Atlas",
+        "year": str(last["measured_at"].year) if last else "",
+        "version": version("compile-atlas"),
+        "license": "Apache-2.0",
+        "url": address,
+    }
+    lines = (f'  {name} = "{value}",\n' for name, value in fields.items() if value)
+    return f"@misc{{compile-atlas,\n{''.join(lines)}}}"
 
 
 def json_values(column: pd.Series) -> list[Any]:

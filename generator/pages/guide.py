@@ -94,6 +94,8 @@ class Guide:
     show.
     """
 
+    address = ""
+    """That of the site, for what is shown elsewhere; "" if it does not know its own."""
     languages: tuple[Language, ...] = ()
     settings: tuple[Mark, ...] = ()
 
@@ -115,7 +117,7 @@ class Guide:
         results = self._keep("results", (mark(folder),), lambda: _prepared(load(folder)))
         languages = tuple(self._language(code) for code in self._codes)
         templates = mark(self.root / "generator" / "templates")
-        self._sources = results, templates, mark(self._docs, "*.md"), mark(self._locales)
+        self._sources = results, templates, self.address, mark(self._docs, "*.md"), mark(self._locales)
         self.languages = languages
 
     @property
@@ -135,9 +137,9 @@ class Guide:
 
     def _new_edition(self, language: Language) -> Edition:
         """Return an edition that keeps those pages of the last one that did not change."""
-        results, templates, *_ = self._sources
-        pages = pages_of(language, results, self._docs)
-        shared = _interface(language, pages), results, templates
+        results, templates, address, *_ = self._sources
+        pages = pages_of(language, results, self._docs, address)
+        shared = _interface(language, pages), results, templates, address
         before, last = self._last.get(language.code, ((), ()))
         known = {page.uri: page for page in last} if before == shared else {}
         pages = tuple(_kept(page, known.get(page.uri)) for page in pages)

@@ -8,6 +8,7 @@ translation stays English and is marked as such; a notice on the page counts the
 from __future__ import annotations
 
 import difflib
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,17 +16,19 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urljoin
 
 import jinja2
 
 from bench.errors import AtlasError
+from generator.figures.plain_markdown import plain_markdown
 from generator.languages import blocks, front_matter, typography
 from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
 from generator.languages.front_matter import EACH
 from generator.languages.language import UNKNOWN, Language, Untranslated
 from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
 from generator.pages.sandbox import Sandbox
-from generator.pages.site_file import SiteFile
+from generator.pages.site_file import SiteFile, relative_address
 
 if TYPE_CHECKING:
     from generator.data.load import Results
@@ -49,12 +52,16 @@ def render(language: Language, results: Results, docs: Path = DOCS) -> Iterator[
     yield from emitted_by(pages)
 
 
-def pages_of(language: Language, results: Results, docs: Path = DOCS) -> tuple[PageFile, ...]:
-    """Return every page of one language. A page is rendered when its content is first read."""
+def pages_of(language: Language, results: Results, docs: Path = DOCS, address: str = "") -> tuple[PageFile, ...]:
+    """Return every page of one language. A page is rendered when its content is first read.
+
+    `address` is that of the site, "" if it does not know its own.
+    """
     emitted: list[SiteFile] = []
     from generator.pages.vocabulary import vocabulary
 
-    return tuple(render_pages(language, vocabulary(results, language, emitted.append), docs, emitted))
+    names = vocabulary(results, language, emitted.append, address and f"{address}{language.prefix}")
+    return tuple(render_pages(language, names, docs, emitted))
 
 
 def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
@@ -259,12 +266,31 @@ class PageFile(SiteFile):
     @property
     def content(self) -> str:
         """The finished Markdown with its front matter."""
-        return self._rendered[0]
+        front, body, _ = self._rendered
+        return front + body
 
     @property
     def emitted(self) -> tuple[SiteFile, ...]:
         """The charts and downloads that the page uses."""
-        return self._rendered[1]
+        return self._rendered[2]
+
+    def twin(self, address: str) -> str:
+        """Return the page as plain Markdown, for readers without a browser.
+
+        `address` is that of the page, to which the links are relative; "" if the site does not know its own.
+        """
+
+        def linked(link: str) -> str:
+            path, mark, section = link.partition("#")
+            if path.endswith(".md") and "//" not in path:
+                path = relative_address(self.uri, posixpath.normpath(posixpath.join(posixpath.dirname(self.uri), path)))
+            return urljoin(address, f"{path}{mark}{section}")
+
+        text = plain_markdown(self._rendered[1], linked)
+        heading = _TITLE.match(text)
+        head, rest = (heading[0], text[heading.end() :]) if heading else ("", text)
+        here = self.translated.language.gettext("This page with its charts")
+        return f"{head}\n[{here}]({address or './'})\n\n{rest.lstrip()}"
 
     @property
     def is_rendered(self) -> bool:
@@ -277,15 +303,19 @@ class PageFile(SiteFile):
         return self._front("title") if "title" in self.translated.front else None
 
     @cached_property
-    def _rendered(self) -> tuple[str, tuple[SiteFile, ...]]:
+    def description(self) -> str:
+        """The description in its front matter, "" without one."""
+        return self._front("description") if "description" in self.translated.front else ""
+
+    @cached_property
+    def _rendered(self) -> tuple[str, str, tuple[SiteFile, ...]]:
         page, emitted = self.translated, self.jinja.emitted
         emitted.clear()
         body = self._evaluate(page.template, page.source.document.front.count("\n"))
         if page.language.code != "en":
             body = typography.plain_alternatives(body)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
-        content = front_matter.dump(front) + _with_notice(typography.close_seams(body), page)
-        return content, tuple(emitted)
+        return front_matter.dump(front), _with_notice(typography.close_seams(body), page), tuple(emitted)
 
     def _front(self, key: str) -> str:
         text = self._evaluate(self.translated.front[key], self.translated.source.front.lines[key] - 1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+BADGES = "badges"
 CHARTS = "assets/charts"
 DATA = "data"
-"""The folders of charts and downloads."""
+"""The folders of badges, charts and downloads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,3 +23,12 @@ class SiteFile:
     def content(self) -> str | bytes:
         """The content. A function makes it on each access: callers write it to disk."""
         return self.made() if callable(self.made) else self.made
+
+
+def relative_address(page: str, target: str) -> str:
+    """Return the address of a file relative to a page, both by their URI. A page ``a/b.md`` is served as ``a/b/``."""
+    folder, _, file = page.rpartition("/")
+    depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
+    if target.endswith(".md"):
+        target = target.removesuffix(".md").removesuffix("index") + "/"
+    return "../" * depth + target

@@ -15,6 +15,7 @@ likewise ``memory_rows``, ``efficiency_rows``, ``cause_rows``, ``break_rows``, `
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
@@ -30,24 +31,27 @@ from bench.records import injected_faults as fault_documents
 from bench.records.build_times import BUILD_TIMES, COMMAND as TIME_BUILDS, BuildTimes, Figure
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
+from generator.data import schema
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
 from generator.data.registry import COORDINATES
 from generator.data.selection import MODES, Row, Rows, is_comparison, labels_by
-from generator.figures import causes, charts, matrix, tables
+from generator.figures import badge, causes, charts, matrix, tables
 from generator.figures.charts import Chart
 from generator.figures.curves import CurvesChart
-from generator.figures.markup import Tables, figure, status_notes
+from generator.figures.markup import Tables, figure, render, spoken, status_notes
+from generator.figures.plain_markdown import escaped
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
-from generator.pages.atlas import Atlas, Choose, chosen, family_of
-from generator.pages.site_file import CHARTS, DATA, SiteFile
+from generator.pages.atlas import Atlas, Choose, Device, chosen, family_of
+from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, relative_address
 from generator.pages.translators import translators
 
-CELLS = f"{DATA}/compile-atlas"
+FILES = f"{DATA}/v{schema.VERSION}"
+CELLS = f"{FILES}/compile-atlas"
 DECISIONS = f"{DATA}/should-i-compile.json"
 HELPER = "should-i-compile.md"
 EXPLORER = f"{DATA}/explorer.json"
@@ -71,15 +75,18 @@ Emit = Callable[[SiteFile], object]
 Draw = Callable[[pd.DataFrame, Language], Chart]
 
 
-def vocabulary(results: Results, language: Language, emit: Emit) -> dict[str, Any]:
-    """Return the names that pages of one language may use. Charts and downloads go to `emit`."""
+def vocabulary(results: Results, language: Language, emit: Emit, address: str = "") -> dict[str, Any]:
+    """Return the names that pages of one language may use. Charts and downloads go to `emit`.
+
+    `address` is that of the language, "" if the site does not know its own.
+    """
     atlas = Atlas(results, language)
     documents = {name: getattr(results, name) for name in ("walkthrough", "repeatability", "faults", "build_times")}
     return {
         "atlas": atlas,
         **documents,
         **_filters(language),
-        **_Functions(atlas, emit).names(),
+        **_Functions(atlas, emit, address).names(),
         **translators(language),
     }
 
@@ -168,8 +175,9 @@ def _counted(language: Language, noun: str, n: float) -> str:
 class _Functions:
     """The functions of the vocabulary. Those that link read the page from the context."""
 
-    def __init__(self, atlas: Atlas, emit: Emit) -> None:
+    def __init__(self, atlas: Atlas, emit: Emit, address: str) -> None:
         self.atlas = atlas
+        self.address = address
         self.language = atlas.language
         self.words = Words(atlas.language, html=True)
         self.emit = emit
@@ -184,6 +192,7 @@ class _Functions:
             *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
             *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
             *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
+            *("addresses", "citation", "badges"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
             *(
                 "explorer",
@@ -366,7 +375,7 @@ class _Functions:
 
     def _place(self, page: str, row: Row) -> str:
         device = self.atlas.device[row["device"]]
-        return f"{_address(page, f'devices/{device.slug}.md')}#{device.anchor(row)}"
+        return f"{relative_address(page, f'devices/{device.slug}.md')}#{device.anchor(row)}"
 
     def _most_recorded(self, page: str) -> Markup:
         """Say that a matrix leaves something out."""
@@ -386,14 +395,14 @@ class _Functions:
             return self._nothing()
         self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
         if short:
-            return decision.form(self.atlas, _address(page, DECISIONS), _address(page, HELPER))
+            return decision.form(self.atlas, relative_address(page, DECISIONS), relative_address(page, HELPER))
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
         table = self._limited(page, decision.lines(cells), cells, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
-        return f"{decision.form(self.atlas, _address(page, DECISIONS))}\n{every}"
+        return f"{decision.form(self.atlas, relative_address(page, DECISIONS))}\n{every}"
 
     # Explorer
 
@@ -403,8 +412,8 @@ class _Functions:
         self.emit(SiteFile(EXPLORER, partial(explorer.as_json, results, self.language)))
         for device in explorer.devices_with_rounds(results):
             self.emit(SiteFile(f"{ROUNDS}{device}.json", partial(explorer.rounds_as_json, results, device)))
-        files = _address(page, EXPLORER), _address(page, ROUNDS)
-        return explorer.place(self.atlas, *files, lambda kind, slug: _address(page, f"{kind}s/{slug}.md"))
+        files = relative_address(page, EXPLORER), relative_address(page, ROUNDS)
+        return explorer.place(self.atlas, *files, lambda kind, slug: relative_address(page, f"{kind}s/{slug}.md"))
 
     # Inside TorchDynamo
 
@@ -426,7 +435,7 @@ class _Functions:
         chart = walkthrough.loss_chart(self._walkthrough, self.words)
         self.emit(SiteFile(LOSSES, chart.as_csv))
         label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
-        return self._figure(page, "loss", chart, (_address(page, LOSSES), label))
+        return self._figure(page, "loss", chart, (relative_address(page, LOSSES), label))
 
     # Methodology
 
@@ -477,9 +486,74 @@ class _Functions:
         for kind, content in (("csv", downloads.as_csv), ("json", downloads.as_json)):
             uri = f"{CELLS}.{kind}"
             self.emit(SiteFile(uri, partial(content, self.atlas.results)))
-            link = Markup('<a href="{}" download>{}</a>').format(_address(page, uri), self.words.value(kind.upper()))
-            items.append(self.words.noted(link, counted))
+            link = Markup('<a href="{}" download>{}</a>')
+            items.append(
+                self.words.noted(link.format(relative_address(page, uri), self.words.value(kind.upper())), counted)
+            )
         return str(_list("downloads", items))
+
+    def addresses(self, page: str) -> str:
+        """The addresses of the files, with what each holds; the schemas among them go to `emit`."""
+        gettext = self.language.gettext
+        schemas = {f"{FILES}/schema.json": schema.table_schema, f"{FILES}/record.schema.json": schema.record_schema}
+        for uri, made in schemas.items():
+            self.emit(SiteFile(uri, partial(_as_json, made)))
+        described = {
+            f"{CELLS}.csv": gettext("every row of every run"),
+            f"{CELLS}.json": gettext("the same as JSON"),
+            f"{FILES}/schema.json": gettext("what each column means, as JSON Schema"),
+            f"{FILES}/record.schema.json": gettext("a line of a run file, as JSON Schema"),
+            "feed.xml": gettext("an Atom feed of new records"),
+            "llms.txt": gettext("a list of all pages as Markdown, for language models"),
+        }
+        item = Markup('<a href="{}">{}</a>: {}')
+        return str(
+            _list(
+                "addresses",
+                (
+                    item.format(
+                        relative_address(page, uri), self.words.value(f"{self.address}{uri}"), self.words.phrase(text)
+                    )
+                    for uri, text in described.items()
+                ),
+            )
+        )
+
+    def citation(self, _page: str) -> str:
+        """The entry for a bibliography."""
+        root = self.address.removesuffix(self.language.prefix)  # the same in all languages
+        return walkthrough.listing(downloads.bibtex(self.atlas.results, root), "bibtex")
+
+    def badges(self, page: str, *, model: str) -> str:
+        """A badge of a model for each of its devices, with the Markdown that shows it; the pictures go to `emit`."""
+        shown = [(device, made) for device in self.atlas.model[model].devices if (made := self._badge(model, device))]
+        if not shown:
+            return self._nothing()
+        here = f"{self.address}{_page_of('model', model).removesuffix('.md')}/"
+        label = Words(self.language, html=False).value(badge.LABEL)
+        items = []
+        for device, (text, picture) in shown:
+            uri = f"{BADGES}/{model}-{device.slug}.svg"
+            self.emit(SiteFile(uri, picture))
+            alt = f"{label}: {text}"
+            code = f"[![{escaped(alt)}]({self.address}{uri})]({here})"
+            items.append((relative_address(page, uri), alt, code))
+        return render("badges.html.jinja", badges=items, summary=self.language.gettext("Badges and their Markdown"))
+
+    def _badge(self, model: str, device: Device) -> tuple[str, str] | None:
+        """Return the words of a badge, and the badge; None where no row supports one."""
+        label = tables.badge_row(self._select({"device": device.slug, "model": model}))
+        if label is None:
+            return None
+        words, row = Words(self.language, html=False), self.atlas.results.by_label[label]
+        gettext = self.language.gettext
+        if row["verdict"] in {"faster", "slower"}:
+            change = words.percent(row["change"], 0)
+            text = words.say(gettext("%(change)s latency on %(device)s"), change=change, device=device.label)
+        else:
+            text = words.say(gettext("no clear difference on %(device)s"), device=device.label)
+        colour = {"faster": badge.GOOD, "slower": badge.POOR}.get(row["verdict"], badge.NEUTRAL)
+        return text, badge.badge(badge.LABEL, text, colour, self.language.direction)
 
     # Parts
 
@@ -511,7 +585,7 @@ class _Functions:
         return [self.atlas.results.by_label[label] for label in cells.index]
 
     def _tables(self, page: str) -> Tables:
-        return Tables(self.words, self.atlas.results, lambda kind, slug: _address(page, _page_of(kind, slug)))
+        return Tables(self.words, self.atlas.results, lambda kind, slug: relative_address(page, _page_of(kind, slug)))
 
     def _of_rows(
         self,
@@ -581,14 +655,25 @@ class _Functions:
     def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
         """Return the address of these records in the explorer, which has no families, and its label."""
         chosen = [each for each in _chosen(selection) if each[0] != "family"]
-        address = f"{_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
+        address = f"{relative_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
         return address, self.language.gettext("Open these records in the explorer")
 
     def _figure(self, page: str, name: str, chart: Chart | CurvesChart, data: tuple[str, str]) -> str:
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
         self.emit(SiteFile(light, lambda: chart.light))
         self.emit(SiteFile(dark, lambda: chart.dark))
-        return figure(chart, _address(page, light), _address(page, dark), data)
+        return figure(
+            chart, (relative_address(page, light), relative_address(page, dark)), data, self._embed(page, light, chart)
+        )
+
+    def _embed(self, page: str, picture: str, chart: Chart | CurvesChart) -> tuple[str, str] | None:
+        """Return what shows a chart on another site, and its label; None where this site does not know its address."""
+        if not self.address:
+            return None
+        here = f"{self.address}{page.removesuffix('.md').removesuffix('index').rstrip('/')}/"
+        link = Markup('<a href="{0}"><img src="{1}" alt="{2}"></a><br><a href="{0}">Compile Atlas</a>')
+        code = link.format(here, f"{self.address}{picture}", spoken(chart.caption))
+        return code, self.language.gettext("Embed this chart")
 
     def _nothing(self) -> str:
         return self._paragraph(self.language.gettext("There is no record for this selection yet."))
@@ -615,15 +700,6 @@ def _with_page(function: Callable[..., str]) -> Callable[..., str]:
     return on_page
 
 
-def _address(page: str, target: str) -> str:
-    """Return the address of a file relative to a page, both by their URI. A page ``a/b.md`` is served as ``a/b/``."""
-    folder, _, file = page.rpartition("/")
-    depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
-    if target.endswith(".md"):
-        target = target.removesuffix(".md").removesuffix("index") + "/"
-    return "../" * depth + target
-
-
 def _known(kind: str, name: str, known: Any) -> str:
     """Return `name` if it is known. Raises `AtlasError` with the nearest names."""
     if name in known:
@@ -631,6 +707,10 @@ def _known(kind: str, name: str, known: Any) -> str:
     names = sorted(str(each) for each in known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names[:8]
     raise AtlasError(f"there is no {kind} {name!r}", remedy=f"did you mean {', '.join(near)}?" if near else "")
+
+
+def _as_json(made: Callable[[], Any]) -> str:
+    return f"{json.dumps(made(), ensure_ascii=False, indent=2)}\n"
 
 
 def _list(name: str, items: Iterable[str]) -> str:

@@ -91,9 +91,9 @@ BUNDLE = re.compile(r"assets/javascripts/bundle\.\w+\.min\.js")
 """Material's own script, with a hash in its name."""
 
 _MENDED = {
-    # It takes links between translations for roots of other versions of the site, and requests a sitemap below each,
-    # where there is none.
-    r"link\[rel=alternate\]": r"\g<0>:not([hreflang])",
+    # It takes links to translations, to Markdown and to the feed for roots of other versions of the site, and requests
+    # a sitemap below each, where there is none.
+    r"link\[rel=alternate\]": r"\g<0>:not([hreflang],[type])",
     # It rewrites all addresses of a page as soon as it is loaded, so that they hold after the next navigation: every
     # stylesheet and picture is loaded twice, and the page laid out again. On navigation is early enough.
     r'\$\(document\)\.subscribe\((\w+)\);(.{0,400}?)(?=history\.replaceState\(\w+,""\),history\.pushState)': (

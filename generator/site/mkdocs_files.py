@@ -6,6 +6,7 @@ keep what they have converted.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,16 @@ class EditionFile(File):  # type: ignore[misc]  # mkdocs has no types
         if isinstance(source, PageFile):
             EditionPage(None, file, config)
         return file
+
+    @property
+    def twin_uri(self) -> str:
+        """The address of a page as plain Markdown: that of its HTML with another ending. "" for any other file."""
+        return f"{self.dest_uri.removesuffix('.html')}.md" if isinstance(self.source, PageFile) else ""
+
+    @property
+    def twin_name(self) -> str:
+        """The same, relative to the page."""
+        return posixpath.basename(self.twin_uri)
 
     @property
     def content_bytes(self) -> bytes:
@@ -85,6 +96,19 @@ class EditionPage(Page):  # type: ignore[misc]
         source = self.file.source
         known = source.title if isinstance(source, PageFile) else None
         return known or super().title
+
+    @property
+    def description(self) -> str:
+        """The description of the source, likewise."""
+        source = self.file.source
+        return source.description if isinstance(source, PageFile) else ""
+
+    def write_twin(self) -> None:
+        """Write the page as plain Markdown beside its HTML."""
+        source, path = self.file.source, Path(self.file.abs_dest_path)
+        if isinstance(source, PageFile):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".md").write_text(source.twin(self.canonical_url or ""), encoding="utf-8")
 
     def render(self, config: MkDocsConfig, files: Files) -> None:
         """Convert the Markdown, or reuse the result of the last conversion."""

@@ -15,13 +15,13 @@ from mkdocs.structure.files import Files, get_files, set_exclusions
 from mkdocs.structure.nav import Navigation, get_navigation
 
 from generator.pages.guide import Edition, Guide, Mark
-from generator.pages.site_file import CHARTS, DATA, SiteFile
+from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile
 from generator.site.mkdocs_files import EditionFile
 from generator.site.mkdocs_internals import read_page, write_page, write_theme_template
 
 SEARCH_INDEX = "search/search_index.json"
 
-EMITTED = (f"{CHARTS}/", f"{DATA}/")
+EMITTED = (f"{BADGES}/", f"{CHARTS}/", f"{DATA}/")
 """The folders of files that pages emit."""
 
 
@@ -62,6 +62,7 @@ class OnDemandPages:
         Yields where another file may be built first. Raises whatever is wrong with its sources.
         """
         context = self._current()
+        path = f"{path.removesuffix('.md')}.html" if path.endswith(".md") else path  # both are written at once
         if path == SEARCH_INDEX:
             for page in context.pages:
                 self._build_page(context, page)
@@ -71,6 +72,8 @@ class OnDemandPages:
             context.config.plugins["material/search"].on_post_build(config=context.config)
         elif path in context.pages:
             self._build_page(context, path)
+        elif path in context.config.theme.static_templates:  # what lists all pages or records
+            write_theme_template(path, context.config, context.files, context.nav, context.env)
         elif path.startswith(EMITTED) and (file := self._edition.find(path)) and context.built.get(path) is not file:
             EditionFile.of(file, context.config).copy_file()
             context.built[path] = file

@@ -6,8 +6,8 @@ Pages stay in memory; nothing is written into `docs_dir`. While serving, pages a
 `generator.site.preview`.
 
 Templates below ``docs/theme`` may use `language`, `languages`, `newest`, `preloaded`, `policy`, `to_root`, `root_url`,
-`metadata_of(page)`, `sidebars`, gettext functions, and the filter `marked` for a text that may be untranslated: see
-`AtlasPlugin.on_env`.
+`metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, gettext functions, and the filters `marked` for a text that may be
+untranslated and `in_markdown` for one that Markdown shall not read: see `AtlasPlugin.on_env`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from generator.pages.guide import Edition, Guide, guide_of
 from generator.pages.site_file import SiteFile
 from generator.site import PLUGIN, watching
 from generator.site.material import BUNDLE, apply_language, mended
-from generator.site.mkdocs_files import EditionFile
+from generator.site.mkdocs_files import EditionFile, EditionPage
 from generator.site.mkdocs_internals import load_separate_config
 from generator.site.on_demand import OnDemandPages
 from generator.site.policy import policy
@@ -161,12 +161,13 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._build = None
         self.guide = guide_of(root, self.languages)
         self._site_dir = config.site_dir
+        self.guide.address = config.site_url or ""
         if self._starting:
             self._prepare_serving(config)
             return
         if self._publishing:
             refuse_uncommitted(root)
-            config.site_url = address(root, config.remote_name)
+            self.guide.address = config.site_url = address(root, config.remote_name)
         self._build = SiteBuild(config)
         if self._may_skip and self._build.is_current:
             _log.info("Nothing has changed since %s was built", config.site_dir)
@@ -235,6 +236,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         env.globals["policy"] = policy(serving=self.serving)
         if self._starting:
             return env
+        from generator.pages import feed
+
         edition = self._edition
         translate(env, edition.language)
         env.globals.update(
@@ -246,6 +249,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             root_url=self._root_url(config),
             metadata_of=partial(self._metadata, config=config),
             sidebars=SidebarCache(),
+            feed=partial(feed.entries, self.guide.results, edition.language),
+            feed_id=feed.urn(edition.language.code),
         )
         if not self.serving:
             for page in [file.page for file in files.documentation_pages()]:
@@ -268,8 +273,10 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         return unbroken(framed(html))
 
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:
-        """Count the page as done."""
-        del page, config
+        """Write the page as plain Markdown as well, and count it as done."""
+        del config
+        if isinstance(page, EditionPage):
+            page.write_twin()
         self._progress.step()
         return output
 

@@ -2,7 +2,8 @@
 
 Takes the editions of `generator.pages.guide`, ``mkdocs.yml`` and the assets. Writes a folder of finished Markdown for
 each language, and a configuration beside it. Built one after the other, English first, they make one site. What only
-our plugin and templates do is left out: social cards, a search tuned for each language, a 404 page in all languages.
+our plugin and templates do is left out: social cards, a search tuned for each language, a 404 page in all languages,
+the feed, and pages as plain Markdown.
 
     python -m generator stage && cd staged
     for language in en zh ja ar; do zensical build --strict --config-file $language.yml; done
@@ -51,6 +52,7 @@ def stage(out: Path, root: Path = ROOT) -> int:
     touch a file that it has not written.
     """
     guide = guide_of(root)
+    guide.address = _mkdocs_yml(root)["site_url"]
     guide.update()
     editions = [guide.edition(language.code) for language in guide.languages]
     files = dict(file for edition in editions for file in _files(edition, guide.languages, root))
@@ -142,11 +144,16 @@ def _from_source(uri: str, page: str) -> str:
 _HTML_ADDRESS = re.compile(r"""(?P<start><[a-z][^<>]*?\s(?:href|src)=")(?P<path>\.{1,2}/[^"#?]*)""")
 
 
+def _mkdocs_yml(root: Path) -> dict[str, Any]:
+    with (root / "mkdocs.yml").open("rb") as file, settings_errors():
+        settings: dict[str, Any] = yaml_load(file)
+    return settings
+
+
 def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> dict[str, Any]:
     """Return ``mkdocs.yml`` for a builder that builds one language after the other."""
     language = edition.language
-    with (root / "mkdocs.yml").open("rb") as file, settings_errors():
-        settings: dict[str, Any] = yaml_load(file)
+    settings = _mkdocs_yml(root)
     for name in OURS:
         settings.pop(name, None)
     to_root = "../" if language.prefix else "./"
@@ -173,5 +180,5 @@ def _theme(theme: dict[str, Any], language: Language) -> dict[str, Any]:
         {**scheme, "toggle": {**scheme["toggle"], "name": str(name)}}
         for scheme, name in zip(theme["palette"], toggles, strict=True)
     ]
-    kept = {name: value for name, value in theme.items() if name != "custom_dir"}
+    kept = {name: value for name, value in theme.items() if name not in {"custom_dir", "static_templates"}}
     return {**kept, "palette": palette, "language": labels(language.code), "direction": language.direction}

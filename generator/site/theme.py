@@ -19,6 +19,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
+from generator.figures.plain_markdown import escaped
 from generator.languages.language import Language, Untranslated
 from generator.site.mkdocs_internals import asset_url_filter
 
@@ -61,6 +62,7 @@ class Theme:
         environment = make()
         environment.bytecode_cache = self._bytecode
         environment.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
+        environment.filters["in_markdown"] = escaped
         list_files = partial(self._list_files, environment.list_templates)
         environment.list_templates = list_files if publish_files else lambda *_, **__: []  # type: ignore[method-assign]
         return environment

@@ -110,3 +110,36 @@ def test_tables_sort_by_mouse_and_keyboard_also_after_instant_navigation(page: P
     expect(header).not_to_have_attribute("aria-sort", re.compile(".*"))
     names = column(table, 1)
     assert names == sorted(names, key=str.lower)
+
+
+# ── A page as Markdown ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_button_copies_the_page_as_markdown(page: Page, hosted_site: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{hosted_site}devices/a100/")
+    for uri, heading in (("devices/a100/", "# A100"), ("devices/", "# Devices")):
+        if not page.url.endswith(uri):  # by instant navigation
+            page.locator(f".md-tabs__link[href$='{uri}'], .md-tabs__link[href='../']").first.click()
+            page.wait_for_url(f"{hosted_site}{uri}")
+        button = page.get_by_role("button", name="Copy as Markdown")
+        expect(button).to_have_count(1)
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".page-actions [role=status]")).to_have_text("Copied")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith(heading)
+        assert f"({hosted_site}{uri})" in copied
+    page.context.clear_permissions()
+
+
+def test_without_scripts_the_page_as_markdown_is_a_link(browser: Browser, hosted_site: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{hosted_site}ar/devices/a100/")
+    expect(page.locator(".page-actions button")).to_have_count(0)
+    link = page.locator(".page-actions a")
+    response = page.request.get(f"{page.url}{link.get_attribute('href')}")
+    assert response.ok
+    assert "| --- |" in response.text()
+    context.close()

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from conftest import ROOT
 from setuptools import find_namespace_packages  # type: ignore[import-untyped]
 
 from bench.commands import command_line
 from bench.commands.selection import profile_of
 from generator import cli as generator_cli
+from generator.data.load import load
+from generator.pages.downloads import bibtex
 
 DOCUMENTS = (
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "DECISIONS.md", "CHANGELOG.md"),
@@ -195,3 +198,15 @@ def test_every_package_is_installed() -> None:
     found = find_namespace_packages(str(ROOT), **settings()["tool"]["setuptools"]["packages"]["find"])
     folders = {path.parent for top in ("bench", "generator") for path in (ROOT / top).rglob("__init__.py")}
     assert set(found) == {folder.relative_to(ROOT).as_posix().replace("/", ".") for folder in folders}
+
+
+def test_the_citation_agrees_with_the_package() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys(), "what the format asks for"
+    assert citation["version"] == project["version"]
+    assert citation["license"] == project["license"]
+    assert citation["abstract"] == project["description"]
+    entry = bibtex(load(), "")
+    assert all(f'"{citation[name]}"' in entry for name in ("title", "version", "license"))
+    assert f'"{{{citation["authors"][0]["name"]}}}"' in entry

@@ -9,7 +9,7 @@ import pytest
 from guide_figures import copy_of_guide
 
 from bench.errors import AtlasError
-from generator.figures.badge import GOOD, MIDDLING, badge
+from generator.figures.badge import GOOD, MIDDLING, badge, share_colour
 from generator.languages import catalogs
 from generator.languages.coverage import (
     INTERFACE,
@@ -115,6 +115,6 @@ def test_views_come_from_spreadsheets_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("share", "colour"), [(1.0, GOOD), (0.99, MIDDLING)])
 def test_a_badge_is_a_picture_that_says_its_words(share: float, colour: str) -> None:
-    svg = badge("translated", "ja <99%", share)
+    svg = badge("translated", "ja <99%", share_colour(share))
     assert ET.fromstring(svg).attrib["aria-label"] == "translated: ja <99%"
     assert colour in svg

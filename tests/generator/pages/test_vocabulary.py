@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import xml.etree.ElementTree as ET
 from html import unescape
 from html.parser import HTMLParser
 from io import StringIO
@@ -21,7 +22,7 @@ from bench.errors import AtlasError
 from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
-from generator.figures import matrix
+from generator.figures import badge, matrix
 from generator.figures.markup import unbroken
 from generator.figures.words import Words
 from generator.languages.language import load_language
@@ -34,9 +35,10 @@ from generator.pages.vocabulary import vocabulary
 class Pages:
     """Renders expressions as pages do, and keeps the files that they emit."""
 
-    def __init__(self, results: Results, language: str = "en") -> None:
+    def __init__(self, results: Results, language: str = "en", address: str = "") -> None:
         self.files: dict[str, SiteFile] = {}
-        names = vocabulary(results, load_language(language), lambda file: self.files.setdefault(file.uri, file))
+        emit = lambda file: self.files.setdefault(file.uri, file)  # noqa: E731
+        names = vocabulary(results, load_language(language), emit, address)
         self.environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
         self.environment.globals |= names
         self.environment.filters |= {name: value for name, value in names.items() if callable(value)}
@@ -511,9 +513,9 @@ def test_legend_explains_what_occurs(mixed: Pages, published: Pages) -> None:
 
 def test_downloads_hold_every_row_and_column(mixed: Pages) -> None:
     html = mixed.render("{{ downloads() }}", "data.md")
-    assert '<a href="../data/compile-atlas.csv" download>CSV</a> (139 rows)' in html
-    rows = list(csv.DictReader(StringIO(str(mixed.files["data/compile-atlas.csv"].content))))
-    objects = json.loads(str(mixed.files["data/compile-atlas.json"].content))
+    assert '<a href="../data/v1/compile-atlas.csv" download>CSV</a> (139 rows)' in html
+    rows = list(csv.DictReader(StringIO(str(mixed.files["data/v1/compile-atlas.csv"].content))))
+    objects = json.loads(str(mixed.files["data/v1/compile-atlas.json"].content))
     assert len(rows) == len(objects) == 139
     assert list(rows[0]) == list(objects[0]) == list(COLUMNS)
     assert {row["source_licence"] for row in rows} == {"Apache-2.0", ""}
@@ -521,6 +523,72 @@ def test_downloads_hold_every_row_and_column(mixed: Pages) -> None:
     assert (first["eager_ms"], first["speedup_low"]) == ("9.325", "")
     assert objects[-1]["break_even_calls"] in {"inf", None}
     assert {each["break_even_calls"] for each in objects} >= {None, "inf"}
+
+
+def test_the_addresses_lead_to_files_and_schemas(mixed: Pages) -> None:
+    html = mixed.render("{{ downloads() }}{{ addresses() }}", "data.md")
+    files = re.findall(r'<a href="\.\./(data/[^"]+)"', html)
+    assert len(files) == 6
+    assert {*files} <= mixed.files.keys()
+    assert json.loads(str(mixed.files["data/v1/schema.json"].content))["items"]["required"] == list(COLUMNS)
+
+
+def test_the_entry_for_a_bibliography_names_what_is_known(mixed: Pages) -> None:
+    assert 'year = "2026"' in mixed.render("{{ citation() }}")
+    assert "url" not in mixed.render("{{ citation() }}")
+    arabic = Pages(load(PUBLISHED), "ar", "https://example.org/ar/").render("{{ citation() }}")
+    assert 'url = "https://example.org/"' in arabic
+    assert "year" not in arabic
+
+
+# ── Elsewhere ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("compiled_ms", "words", "colour"),
+    [
+        (5.0, "−50% latency on H200", badge.GOOD),
+        (15.0, "+50% latency on H200", badge.POOR),
+        (10.0, "no clear difference on H200", badge.NEUTRAL),
+    ],
+)
+def test_a_badge_says_what_the_verdict_says(tmp_path: Path, compiled_ms: float, words: str, colour: str) -> None:
+    cells = [
+        measured(process=process, figures=measurement(10.0, compiled_ms, seed=process * 10)) for process in range(5)
+    ]
+    others = [
+        measured(run="other", process=process, figures=measurement(10.0, 2.0, seed=process), **changes)
+        for process in range(5)
+        for changes in ({"batch_size": 4}, {"compile_mode": "max-autotune"})
+    ]
+    pages = Pages(load(write(tmp_path, [*cells, *others])), address="https://example.org/")
+    html = pages.render("{{ badges(model='vit') }}", "models/vit.md")
+    picture = str(pages.files["badges/vit-h200.svg"].content)
+    assert ET.fromstring(picture).attrib["aria-label"] == f"torch.compile: {words}"
+    assert colour in picture
+    code = f"[![torch.compile: {words}](https://example.org/badges/vit-h200.svg)](https://example.org/models/vit/)"
+    assert f">{code}</textarea>" in html
+    assert 'src="../../badges/vit-h200.svg"' in html
+
+
+def test_a_badge_needs_a_row_that_nobody_doubts(tmp_path: Path) -> None:
+    failed = Pages(load(write(tmp_path, [measured(status=Status.OOM, reason="x")])))
+    assert "no record" in failed.render("{{ badges(model='vit') }}")
+    results = load(write(tmp_path / "doubted", [measured(figures=measurement(100.0, 1.0))]))
+    assert results.doubts
+    doubted = Pages(results)
+    assert "no record" in doubted.render("{{ badges(model='vit') }}")
+
+
+def test_a_chart_can_be_shown_elsewhere_where_the_site_knows_its_address() -> None:
+    chart = "{{ change_chart(device='a100') }}"
+    assert "textarea" not in Pages(load(PUBLISHED)).render(chart)
+    html = Pages(load(PUBLISHED), address="https://example.org/").render(chart, "devices/a100.md")
+    (code,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", html)
+    assert unescape(code).startswith(
+        '<a href="https://example.org/devices/a100/"><img src="https://example.org/assets/'
+    )
+    assert "<" not in code
 
 
 # ── Right to left ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,7 @@ def test_the_script_of_this_version_is_mended_and_another_one_refused() -> None:
     folder = labels_file("en").parents[2] / "assets" / "javascripts"
     [script] = (path.read_text("utf-8") for path in folder.glob("bundle.*.min.js"))
     done = mended(script)
-    assert "link[rel=alternate]:not([hreflang])" in done
+    assert "link[rel=alternate]:not([hreflang],[type])" in done
     assert re.search(r"subscribe\(\(\[\w,\{offset:\w\}\]\)=>\{\w+\(document\),history\.replaceState", done)
     assert "appendChild(o)" not in done
     assert "colorScheme" not in done

@@ -67,10 +67,12 @@ class Writer:
             yield f"{stem.rstrip('/')}/index.html".lstrip("/")
 
     def whole(self) -> dict[str, bytes]:
-        """Return every page and every index."""
+        """Return every page, as HTML and as Markdown, and every index."""
         found = {}
         for code in self.pages:
-            for path in (*self.addresses(code), SEARCH_INDEX, "sitemap.xml", "404.html"):
+            pages = list(self.addresses(code))
+            twins = [address.replace(".html", ".md") for address in pages]
+            for path in (*pages, *twins, SEARCH_INDEX, "sitemap.xml", "404.html", "llms.txt", "feed.xml"):
                 self.build(code, path)
                 found[f"{code} {path}"] = (self.site / ("" if code == "en" else code) / path).read_bytes()
         return found

@@ -116,6 +116,66 @@ def test_assets_are_published_once(site: BuiltSite) -> None:
     assert not list(site.folder.rglob("theme")), "templates are no part of the site"
 
 
+# ── Readers that are programs ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def file_at(site: BuiltSite, address: str) -> Path:
+    assert address.startswith(site.address), address
+    relative = unquote(urlsplit(address.removeprefix(site.address)).path)
+    return site.folder / relative / "index.html" if address.endswith("/") or not relative else site.folder / relative
+
+
+def test_every_page_is_there_as_markdown_and_names_it(site: BuiltSite, pages: Pages) -> None:
+    for code, prefix in PREFIXES.items():
+        for address in pages[code]:
+            text = (site.folder / prefix / address / "index.md").read_text("utf-8")
+            assert text.startswith("# ")
+            assert f"({site.address}{prefix}{address})" in text.partition("\n\n")[2].partition("\n\n")[0]
+            assert not re.search(r"^<(?:div|figure|table|ul)|</(?:a|bdi|figure|span|table)>", text, re.MULTILINE), (
+                address
+            )
+            for link in re.findall(r"\]\(([^()\s]+)\)", re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)):
+                is_own = link.startswith(site.address)
+                assert not is_own or file_at(site, link.partition("#")[0]).is_file(), (address, link)
+                assert is_own or link.startswith("https://"), (address, link)
+
+
+def test_a_page_as_markdown_has_the_figures_of_its_tables(site: BuiltSite) -> None:
+    text = (site.folder / "ja" / "devices" / "a100" / "index.md").read_text("utf-8")
+    line = next(line for line in text.splitlines() if line.startswith("| [DETR]"))
+    assert "| 60.188 |" in text
+    assert line.count("|") >= 5
+
+
+def test_llms_txt_lists_every_page_of_the_navigation_with_its_description(site: BuiltSite, pages: Pages) -> None:
+    for code, prefix in PREFIXES.items():
+        text = (site.folder / prefix / "llms.txt").read_text("utf-8")
+        heading, summary, *_ = text.split("\n\n")
+        assert heading.startswith("# ")
+        assert summary.startswith("> ")
+        links = re.findall(r"^- \[.+\]\((\S+)\): \S", text, re.MULTILINE)
+        assert {f"{site.address}{prefix}{address}index.md" for address in pages[code]} <= {*links}
+        assert all(file_at(site, link).is_file() for link in links)
+        assert len(links) == text.count("\n- ")
+
+
+def test_the_feed_is_atom_and_its_links_lead_somewhere(site: BuiltSite) -> None:
+    names = {"a": "http://www.w3.org/2005/Atom"}
+    for prefix in PREFIXES.values():
+        path = site.folder / prefix / "feed.xml"
+        root = ET.parse(path).getroot()
+        assert root.tag == "{http://www.w3.org/2005/Atom}feed"
+        for owner in (root, *root.findall("a:entry", names)):
+            assert {"id", "title", "updated"} <= {child.tag.partition("}")[2] for child in owner}
+            link = owner.find("a:link[@rel='alternate']", names)
+            assert link is not None
+            assert file_at(site, link.attrib["href"].partition("#")[0]).is_file()
+        (own,) = root.findall("a:link[@rel='self']", names)
+        assert file_at(site, own.attrib["href"]) == path
+        updated = [entry.findtext("a:updated", "", names) for entry in root.findall("a:entry", names)]
+        assert root.findtext("a:updated", "", names) == max(updated) == updated[0]
+
+
 # ── Search, sitemap ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 

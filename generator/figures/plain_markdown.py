@@ -1,0 +1,190 @@
+"""A rendered page as plain Markdown, for language models and for readers of text.
+
+Takes the finished Markdown of a page, in which tables and charts are HTML. Returns Markdown that needs no extension but
+pipe tables: tables stand below their captions, charts are images with their words, admonitions and tabs have a title.
+What search leaves out (``data-search-exclude``) and forms are left out here, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from html import unescape
+from textwrap import indent
+from typing import NamedTuple
+
+from generator.languages.typography import plain
+
+Address = Callable[[str], str]
+"""Returns the address behind a link: of a page named as in Markdown (``../data.md#download``), else as in HTML."""
+
+
+def plain_markdown(markdown: str, address: Address) -> str:
+    """Return the Markdown of a page without front matter as plain Markdown, with each link replaced by its address."""
+
+    def replaced(part: re.Match[str]) -> str:
+        match part.lastgroup:
+            case "html":
+                return indent(_Block(part["html"], address).markdown, part["margin"])
+            case "link":
+                return f"]({address(part['link'])}"
+            case "sign":
+                return escaped(unescape(part["sign"]))
+            case "fence" | "code":
+                return part[0]
+            case _:
+                return ""
+
+    text = _PART.sub(replaced, _TITLED.sub(_untitled, plain(markdown)))
+    return _BLANK_LINES.sub("\n\n", text.translate(_SPACES)).strip() + "\n"
+
+
+def escaped(text: str) -> str:
+    """Escape what Markdown would read: a name of a record stays a name."""
+    return _MARKUP.sub(r"\\\g<0>", text)
+
+
+_TITLED = re.compile(
+    r'^(?P<margin> *)(?:!!!|\?\?\?\+?|===)[^"\n]*"(?P<title>[^"\n]*)"\n(?P<body>(?:(?:(?P=margin) {4}.*)?\n)*)',
+    re.MULTILINE,
+)
+"""An admonition or a tab: a title, and what is indented below it."""
+
+_PART = re.compile(
+    r"^(?P<fence>(?P<start>[ \t]*(?P<ticks>`{3,}))[^\n]*\n.*?^[ \t]*(?P=ticks)[ \t]*)$"
+    r"|(?P<code>(?P<tick>`+)(?!`).+?(?<!`)(?P=tick)(?!`))"
+    r"|^(?P<margin>[ \t]*)(?P<html></?(?:details|div|figure|ol|p|table|ul)\b(?:[^\n]+(?:\n|\Z))+)"
+    r"|\]\((?P<link>[^()\s]+)"
+    r"|(?P<sign>&#\d+;)"
+    r"|(?P<attributes>[ \t]*\{:?[ \t]*[#.][^{}\n]*\})"
+    r"|(?P<tag></?(?:abbr|b|bdi|kbd|small|span|wbr)\b[^<>]*>)",
+    re.MULTILINE | re.DOTALL,
+)
+
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
+_SPACES = {0x00A0: " ", 0x2060: None, 0x200B: None}
+"""Where lines may break is no matter of plain text."""
+
+_MARKUP = re.compile(r"[\\`*\[\]|<]")
+
+
+def _untitled(part: re.Match[str]) -> str:
+    margin = part["margin"]
+    body = re.sub(rf"^{margin} {{4}}", margin, part["body"], flags=re.MULTILINE)
+    return f"{margin}**{part['title']}**\n\n{_TITLED.sub(_untitled, body)}"
+
+
+_TOKEN = re.compile(r"<(/?)([a-z][a-z0-9]*)([^<>]*)>|([^<]+)")
+_ATTRIBUTE = re.compile(r'([\w-]+)(?:="([^"]*)")?')
+_WHITE_SPACE = re.compile(r"\s+")
+_NO_TEXT = frozenset({"hidden", "data-search-exclude"})
+"""Attributes of elements that are left out."""
+
+_EMPTY = frozenset({"br", "img", "input", "wbr"})
+"""Elements without an end."""
+
+
+class _Cell(NamedTuple):
+    text: str
+    is_number: bool
+
+
+class _Block:
+    """One block of our own HTML, read into `markdown`. `html.parser` takes three times as long, on every page."""
+
+    def __init__(self, html: str, address: Address) -> None:
+        self._address = address
+        self._texts: list[list[str]] = [[]]  # of the block, and of the elements in it that are open
+        self._links: list[str] = []
+        self._rows: list[list[_Cell]] = []
+        self._caption = ""
+        self._is_number = False
+        self._is_code = False
+        self._left_out: list[str] = []  # the open elements that are left out
+        for slash, tag, given, text in _TOKEN.findall(html):
+            if text:
+                self._read(unescape(text))
+            elif slash:
+                self._end(tag)
+            else:
+                self._begin(tag, dict(_ATTRIBUTE.findall(given)))
+
+    @property
+    def markdown(self) -> str:
+        """The block, between blank lines."""
+        lines = "".join(self._texts[0]).split("\n")
+        return "\n".join(["", *(line.strip() for line in lines), ""])
+
+    def _begin(self, tag: str, given: Mapping[str, str]) -> None:
+        if self._left_out or given.keys() & _NO_TEXT or tag in {"form", "script"}:
+            if tag not in _EMPTY:
+                self._left_out.append(tag)
+            return
+        match tag:
+            case "a":
+                self._links.append(unescape(given.get("href", "")))
+                self._texts.append([])
+            case "caption" | "td" | "th":
+                self._is_number = "number" in given.get("class", "")
+                self._texts.append([])
+            case "table":
+                self._rows = []
+            case "tr":
+                self._rows.append([])
+            case "img":
+                self._picture(given.get("src", ""), unescape(given.get("alt", "")))
+            case "br":
+                self._texts[-1].append(" · ")
+            case "li":
+                self._texts[-1].append("\n- ")
+            case _:
+                self._mark(tag)
+        self._is_code = self._is_code or tag == "code"
+
+    def _end(self, tag: str) -> None:
+        if self._left_out:
+            if tag in self._left_out:
+                while self._left_out.pop() != tag:
+                    pass
+            return
+        match tag:
+            case "a" if self._links:
+                text = self._closed()
+                self._texts[-1].append(f"[{text}]({self._address(self._links.pop())})")
+            case "caption":
+                self._caption = self._closed()
+            case "td" | "th":
+                self._rows[-1].append(_Cell(self._closed(), self._is_number))
+            case "table":
+                self._texts[-1].append(self._table())
+            case _:
+                self._mark(tag)
+        self._is_code = self._is_code and tag != "code"
+
+    def _read(self, data: str) -> None:
+        if not self._left_out:
+            text = _WHITE_SPACE.sub(" ", data)
+            self._texts[-1].append(text.replace("|", r"\|") if self._is_code else escaped(text))
+
+    def _picture(self, source: str, words: str) -> None:
+        """Show one of the two colourings of a chart."""
+        if not source.endswith("#only-dark"):
+            self._texts[-1].append(f"\n\n![{escaped(words)}]({self._address(source.partition('#')[0])})\n\n")
+
+    def _mark(self, tag: str) -> None:
+        """Mark the beginning or the end of what is set apart."""
+        self._texts[-1].append({"b": "**", "strong": "**", "code": "`"}.get(tag, "\n\n" if tag in _BLOCKS else ""))
+
+    def _closed(self) -> str:
+        """Return the text of the innermost element, which ends here."""
+        return " ".join("".join(self._texts.pop() if len(self._texts) > 1 else []).split())
+
+    def _table(self) -> str:
+        head, *body = self._rows or [[]]
+        rule = [_Cell("---:" if cell.is_number else "---", is_number=False) for cell in head]
+        lines = ("| " + " | ".join(cell.text for cell in row) + " |" for row in (head, rule, *body))
+        caption = f"**{self._caption}**\n\n" if self._caption else ""
+        return f"\n\n{caption}{chr(10).join(lines)}\n\n"
+
+
+_BLOCKS = frozenset({"details", "div", "figcaption", "figure", "ol", "p", "summary", "ul"})
