@@ -7,6 +7,7 @@ Takes the label, the text and the colour behind it.
 
 from __future__ import annotations
 
+import math
 from unicodedata import category
 from xml.sax.saxutils import escape
 
@@ -43,4 +44,4 @@ def _width(text: str) -> int:
     """Estimate the width of a text: Chinese and Japanese characters are nearly twice as wide as Latin ones, and marks
     of direction have none."""
     shown = (letter for letter in text if category(letter) != "Cf")
-    return 2 * _PADDING + sum(_SIZE if ord(letter) > 0x2E80 else 7 for letter in shown)
+    return 2 * _PADDING + math.ceil(sum(_SIZE if ord(letter) > 0x2E80 else 6.5 for letter in shown))

@@ -118,3 +118,9 @@ def test_a_badge_is_a_picture_that_says_its_words(share: float, colour: str) -> 
     svg = badge("translated", "ja <99%", share_colour(share))
     assert ET.fromstring(svg).attrib["aria-label"] == "translated: ja <99%"
     assert colour in svg
+
+
+def test_marks_of_direction_take_no_room_on_a_badge() -> None:
+    plain, marked = (ET.fromstring(badge("translated", text, GOOD, "rtl")) for text in ("A100", "\u200eA100\u200e"))
+    assert plain.attrib["width"] == marked.attrib["width"]
+    assert 'direction="rtl"' in badge("translated", "A100", GOOD, "rtl")

@@ -148,3 +148,13 @@ def test_after_random_edits_every_page_is_that_of_a_new_build(seed: int, project
     made = writer.whole()
     mkdocs_files._converted.clear()
     assert made == Writer(here, tmp_path / "scratch").whole()
+
+
+def test_a_page_that_is_gone_leaves_the_lists_of_pages(project: Path, tmp_path: Path) -> None:
+    here = shutil.copytree(project, tmp_path / "project", symlinks=True)
+    (here / "docs/when-not.md").unlink()  # while mkdocs.yml still names it
+    writer = Writer(here, tmp_path / "site")
+    writer.build("en", "llms.txt")
+    listed = (tmp_path / "site" / "llms.txt").read_text("utf-8")
+    assert "devices/a100/index.md" in listed
+    assert "when-not" not in listed
