@@ -8,8 +8,9 @@ What search leaves out (``data-search-exclude``) and forms are left out here, to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import unescape
+from html.parser import HTMLParser
 from textwrap import indent
 from typing import NamedTuple
 
@@ -74,8 +75,6 @@ def _untitled(part: re.Match[str]) -> str:
     return f"{margin}**{part['title']}**\n\n{_TITLED.sub(_untitled, body)}"
 
 
-_TOKEN = re.compile(r"<(/?)([a-z][a-z0-9]*)([^<>]*)>|([^<]+)")
-_ATTRIBUTE = re.compile(r'([\w-]+)(?:="([^"]*)")?')
 _WHITE_SPACE = re.compile(r"\s+")
 _NO_TEXT = frozenset({"hidden", "data-search-exclude"})
 """Attributes of elements that are left out."""
@@ -89,25 +88,22 @@ class _Cell(NamedTuple):
     is_number: bool
 
 
-class _Block:
-    """One block of our own HTML, read into `markdown`. `html.parser` takes three times as long, on every page."""
+class _Block(HTMLParser):
+    """One block of HTML, read into `markdown`."""
 
     def __init__(self, html: str, address: Address) -> None:
+        super().__init__()
         self._address = address
         self._texts: list[list[str]] = [[]]  # of the block, and of the elements in it that are open
         self._links: list[str] = []
         self._rows: list[list[_Cell]] = []
         self._caption = ""
-        self._is_number = False
+        self._is_number = False  # within a cell of figures
+        self._ends_line = False  # within a cell whose text is aligned at its end
         self._is_code = False
         self._left_out: list[str] = []  # the open elements that are left out
-        for slash, tag, given, text in _TOKEN.findall(html):
-            if text:
-                self._read(unescape(text))
-            elif slash:
-                self._end(tag)
-            else:
-                self._begin(tag, dict(_ATTRIBUTE.findall(given)))
+        self.feed(html)
+        self.close()
 
     @property
     def markdown(self) -> str:
@@ -115,24 +111,27 @@ class _Block:
         lines = "".join(self._texts[0]).split("\n")
         return "\n".join(["", *(line.strip() for line in lines), ""])
 
-    def _begin(self, tag: str, given: Mapping[str, str]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element, or leave out what it holds."""
+        given = {name: value or "" for name, value in attrs}
         if self._left_out or given.keys() & _NO_TEXT or tag in {"form", "script"}:
             if tag not in _EMPTY:
                 self._left_out.append(tag)
             return
         match tag:
             case "a":
-                self._links.append(unescape(given.get("href", "")))
+                self._links.append(given.get("href", ""))
                 self._texts.append([])
             case "caption" | "td" | "th":
-                self._is_number = "number" in given.get("class", "")
+                self._is_number = tag == "td" and "number" in given.get("class", "")
+                self._ends_line = "number" in given.get("class", "")
                 self._texts.append([])
             case "table":
                 self._rows = []
             case "tr":
                 self._rows.append([])
             case "img":
-                self._picture(given.get("src", ""), unescape(given.get("alt", "")))
+                self._picture(given.get("src", ""), given.get("alt", ""))
             case "br":
                 self._texts[-1].append(" · ")
             case "li":
@@ -141,7 +140,8 @@ class _Block:
                 self._mark(tag)
         self._is_code = self._is_code or tag == "code"
 
-    def _end(self, tag: str) -> None:
+    def handle_endtag(self, tag: str) -> None:
+        """Close an element."""
         if self._left_out:
             if tag in self._left_out:
                 while self._left_out.pop() != tag:
@@ -149,19 +149,22 @@ class _Block:
             return
         match tag:
             case "a" if self._links:
-                text = self._closed()
-                self._texts[-1].append(f"[{text}]({self._address(self._links.pop())})")
+                text, link = self._closed(), self._links.pop()
+                # The links of a matrix would be most of it.
+                self._texts[-1].append(text if self._is_number else f"[{text}]({self._address(link)})")
             case "caption":
                 self._caption = self._closed()
             case "td" | "th":
-                self._rows[-1].append(_Cell(self._closed(), self._is_number))
+                self._rows[-1].append(_Cell(self._closed(), self._ends_line))
+                self._is_number = False
             case "table":
                 self._texts[-1].append(self._table())
             case _:
                 self._mark(tag)
         self._is_code = self._is_code and tag != "code"
 
-    def _read(self, data: str) -> None:
+    def handle_data(self, data: str) -> None:
+        """Add text to the innermost element."""
         if not self._left_out:
             text = _WHITE_SPACE.sub(" ", data)
             self._texts[-1].append(text.replace("|", r"\|") if self._is_code else escaped(text))
