@@ -20,6 +20,8 @@ from generator.data.lint import Anomaly
 from generator.data.registry import COORDINATES, VERSION, column
 from generator.data.selection import (
     Groups,
+    Row,
+    Rows,
     comparisons,
     is_comparison,
     labels_by,
@@ -414,15 +416,13 @@ def best_row(cells: pd.DataFrame) -> int | None:
     return None if changes.empty else int(changes.index[int(changes.argmin())])
 
 
-def badge_row(cells: pd.DataFrame) -> int | None:
-    """Return the label of the row that a badge shows: in mode `default` at the smallest batch size, the largest gain.
+def badge_row(compared: Rows) -> Row | None:
+    """Return the comparison that a badge shows: in mode `default` at the smallest batch size, the largest gain.
 
     None where there is no trusted comparison.
     """
-    known = trusted(cells)
-    plain = where(known, known["compile_mode"] == "default")
-    changes = where(plain, plain["batch_size"] == plain["batch_size"].min())["change"]
-    return None if changes.empty else int(changes.index[int(changes.argmin())])
+    known = [row for row in compared if row["compile_mode"] == "default" and row["verdict"] != "doubtful"]
+    return min(known, key=lambda row: (row["batch_size"], row["change"]), default=None)
 
 
 def worst_row(cells: pd.DataFrame) -> int | None:

@@ -46,7 +46,7 @@ from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
-from generator.pages.atlas import Atlas, Choose, Device, chosen, family_of
+from generator.pages.atlas import Atlas, Choose, chosen, family_of
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, relative_address
 from generator.pages.translators import translators
 
@@ -526,32 +526,37 @@ class _Functions:
 
     def badges(self, page: str, *, model: str) -> str:
         """A badge of a model for each of its devices, with the Markdown that shows it; the pictures go to `emit`."""
-        shown = [(device, made) for device in self.atlas.model[model].devices if (made := self._badge(model, device))]
+        compared = self.atlas.model[_known("model", model, self.atlas.model)].compared
+        by_device: dict[str, list[Row]] = {}
+        for label in compared:
+            row = self.atlas.results.by_label[label]
+            by_device.setdefault(row["device"], []).append(row)
+        shown = [(device, made) for device, rows in by_device.items() if (made := self._badge(rows))]
         if not shown:
             return self._nothing()
         here = f"{self.address}{_page_of('model', model).removesuffix('.md')}/"
-        label = Words(self.language, html=False).value(badge.LABEL)
+        name = Words(self.language, html=False).value(badge.LABEL)
         items = []
         for device, (text, picture) in shown:
-            uri = f"{BADGES}/{model}-{device.slug}.svg"
+            uri = f"{BADGES}/{model}-{device}.svg"
             self.emit(SiteFile(uri, picture))
-            alt = f"{label}: {text}"
-            code = f"[![{escaped(alt)}]({self.address}{uri})]({here})"
+            alt = f"{name}: {text}"
+            code = self.address and f"[![{escaped(alt)}]({self.address}{uri})]({here})"
             items.append((relative_address(page, uri), alt, code))
         return render("badges.html.jinja", badges=items, summary=self.language.gettext("Badges and their Markdown"))
 
-    def _badge(self, model: str, device: Device) -> tuple[str, str] | None:
-        """Return the words of a badge, and the badge; None where no row supports one."""
-        label = tables.badge_row(self._select({"device": device.slug, "model": model}))
-        if label is None:
+    def _badge(self, compared: Rows) -> tuple[str, str] | None:
+        """Return the words of a badge about comparisons on one device, and the badge; None where none supports one."""
+        row = tables.badge_row(compared)
+        if row is None:
             return None
-        words, row = Words(self.language, html=False), self.atlas.results.by_label[label]
+        words = Words(self.language, html=False)
         gettext = self.language.gettext
         if row["verdict"] in {"faster", "slower"}:
             change = words.percent(row["change"], 0)
-            text = words.say(gettext("%(change)s latency on %(device)s"), change=change, device=device.label)
+            text = words.say(gettext("%(change)s latency on %(device)s"), change=change, device=words.device(row))
         else:
-            text = words.say(gettext("no clear difference on %(device)s"), device=device.label)
+            text = words.say(gettext("no clear difference on %(device)s"), device=words.device(row))
         colour = {"faster": badge.GOOD, "slower": badge.POOR}.get(row["verdict"], badge.NEUTRAL)
         return text, badge.badge(badge.LABEL, text, colour, self.language.direction)
 

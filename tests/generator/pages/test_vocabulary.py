@@ -561,7 +561,8 @@ def test_a_badge_says_what_the_verdict_says(tmp_path: Path, compiled_ms: float, 
         for process in range(5)
         for changes in ({"batch_size": 4}, {"compile_mode": "max-autotune"})
     ]
-    pages = Pages(load(write(tmp_path, [*cells, *others])), address="https://example.org/")
+    results = load(write(tmp_path, [*cells, *others]))
+    pages = Pages(results, address="https://example.org/")
     html = pages.render("{{ badges(model='vit') }}", "models/vit.md")
     picture = str(pages.files["badges/vit-h200.svg"].content)
     assert ET.fromstring(picture).attrib["aria-label"] == f"torch.compile: {words}"
@@ -569,6 +570,7 @@ def test_a_badge_says_what_the_verdict_says(tmp_path: Path, compiled_ms: float, 
     code = f"[![torch.compile: {words}](https://example.org/badges/vit-h200.svg)](https://example.org/models/vit/)"
     assert f">{code}</textarea>" in html
     assert 'src="../../badges/vit-h200.svg"' in html
+    assert "textarea" not in Pages(results).render("{{ badges(model='vit') }}")
 
 
 def test_a_badge_needs_a_row_that_nobody_doubts(tmp_path: Path) -> None:
