@@ -506,7 +506,7 @@ class _Functions:
             "feed.xml": gettext("an Atom feed of new records"),
             "llms.txt": gettext("a list of all pages as Markdown, for language models"),
         }
-        item = Markup('<a href="{}">{}</a>: {}')
+        item = Markup('<a href="{}">{}</a><br>{}')
         return str(
             _list(
                 "addresses",
@@ -675,7 +675,8 @@ class _Functions:
         """Return what shows a chart on another site, and its label; None where this site does not know its address."""
         if not self.address:
             return None
-        here = f"{self.address}{page.removesuffix('.md').removesuffix('index').rstrip('/')}/"
+        path = page.removesuffix(".md").removesuffix("index")
+        here = f"{self.address}{path}{'/' if path and not path.endswith('/') else ''}"
         link = Markup('<a href="{0}"><img src="{1}" alt="{2}"></a><br><a href="{0}">Compile Atlas</a>')
         code = link.format(here, f"{self.address}{picture}", spoken(chart.caption))
         return code, self.language.gettext("Embed this chart")

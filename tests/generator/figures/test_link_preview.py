@@ -30,7 +30,7 @@ class _Head(HTMLParser):
         values = {name: value or "" for name, value in attributes}
         if tag == "meta":
             self.said[values.get("property") or values.get("name", "")] = values.get("content", "")
-        elif tag == "link" and values["rel"] == "alternate":
+        elif tag == "link" and values["rel"] == "alternate" and "hreflang" in values:
             self.alternates[values["hreflang"]] = values["href"]
         elif tag == "link" and values["rel"] == "canonical":
             self.said["canonical"] = values["href"]
