@@ -493,7 +493,7 @@ class _Functions:
         return str(_list("downloads", items))
 
     def addresses(self, page: str) -> str:
-        """The addresses of the files, with what each holds; the schemas among them go to `emit`."""
+        """The addresses of the files below that of the site, with what each holds; the schemas go to `emit`."""
         gettext = self.language.gettext
         schemas = {f"{FILES}/schema.json": schema.table_schema, f"{FILES}/record.schema.json": schema.record_schema}
         for uri, made in schemas.items():
@@ -506,18 +506,11 @@ class _Functions:
             "feed.xml": gettext("an Atom feed of new records"),
             "llms.txt": gettext("a list of all pages as Markdown, for language models"),
         }
-        item = Markup('<a href="{}">{}</a><br>{}')
-        return str(
-            _list(
-                "addresses",
-                (
-                    item.format(
-                        relative_address(page, uri), self.words.value(f"{self.address}{uri}"), self.words.phrase(text)
-                    )
-                    for uri, text in described.items()
-                ),
-            )
+        item = Markup('<a href="{}"><code>{}</code></a><br>{}')
+        items = (
+            item.format(relative_address(page, uri), uri, self.words.phrase(each)) for uri, each in described.items()
         )
+        return str(_list("addresses", items))
 
     def citation(self, _page: str) -> str:
         """The entry for a bibliography."""
@@ -543,7 +536,11 @@ class _Functions:
             alt = f"{name}: {text}"
             code = self.address and f"[![{escaped(alt)}]({self.address}{uri})]({here})"
             items.append((relative_address(page, uri), alt, code))
-        return render("badges.html.jinja", badges=items, summary=self.language.gettext("Badges and their Markdown"))
+        return render(
+            "badges.html.jinja",
+            badges=items,
+            summary=self.words.phrase(self.language.gettext("Badges and their Markdown")),
+        )
 
     def _badge(self, compared: Rows) -> tuple[str, str] | None:
         """Return the words of a badge about comparisons on one device, and the badge; None where none supports one."""
