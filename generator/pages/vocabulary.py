@@ -508,7 +508,8 @@ class _Functions:
         }
         item = Markup('<a href="{}"><code>{}</code></a><br>{}')
         items = (
-            item.format(relative_address(page, uri), uri, self.words.phrase(each)) for uri, each in described.items()
+            item.format(relative_address(page, uri), self.words.value(uri), self.words.phrase(each))
+            for uri, each in described.items()
         )
         return str(_list("addresses", items))
 

@@ -20,7 +20,9 @@ from generator.languages.glossary import load_glossary
 from generator.languages.language import UNKNOWN
 from generator.languages.typography import chinese_words
 
-_CHOICES = re.compile(r"<select\b.*?</select>", re.DOTALL)
+_CHOICES = re.compile(r"<(select|template)\b.*?</\1>", re.DOTALL)
+"""What a reader may choose, and does not see: it is found where it is shown."""
+
 _TABLE = re.compile(r'<table class="atlas".*?</table>', re.DOTALL)
 _CELL = re.compile(r"<t[dh]\b([^>]*)>(.*?)</t[dh]>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")

@@ -126,7 +126,7 @@ def test_a_phone_shows_records_before_the_controls_of_the_explorer(page: Page, h
     summary.focus()
     page.keyboard.press("Enter")
     page.locator(".explorer [name=device]").select_option("a100")
-    expect(page.locator(".explorer tbody td:nth-of-type(2)").first).to_contain_text("A100")
+    expect(page.locator(".explorer tbody td:nth-of-type(3)").first).to_contain_text("A100")
 
 
 def test_charts_use_the_width_of_a_screen(page: Page, hosted_site: str) -> None:
@@ -148,7 +148,7 @@ def test_the_data_of_a_chart_are_one_click_away(page: Page, hosted_site: str) ->
     page.locator("figure.chart a").first.click()
     page.wait_for_url(re.compile(r"/zh/explorer/#.*device=a100"))
     page.locator(".explorer tbody tr").first.wait_for()
-    assert set(page.locator(".explorer tbody td:nth-of-type(2)").all_inner_texts()) == {"A100"}
+    assert set(page.locator(".explorer tbody td:nth-of-type(3)").all_inner_texts()) == {"A100"}
     page.goto(f"{hosted_site}dynamo/")
     with page.expect_download() as saved:
         page.locator("figure.chart a").first.click()

@@ -66,7 +66,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
     const ratio = (x, digits) => `${number(x, digits)}×`
     const percent = ([x, digits]) => number(x, digits - 2, { style: "percent", signDisplay: "exceptZero" })
-    const three = x => Math.max(0, 2 - Math.floor(Math.log10(x))) // decimals of what follows from several figures
+    const three = x => 2 - Math.floor(Math.log10(x)) // decimals of what follows from several figures
     const outcome = row => recommend(row, Number(calls.value), cache.value)
     const show = (headline, ...parts) => answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
 
@@ -92,7 +92,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const values = {
         ...figures(),
         calls: isolated(count(n, 0)),
-        saving: isolated(ms(eager - compiled, Math.min(row.eager_ms?.[3], row.compiled_ms?.[3]))),
+        saving: row.speedup ? isolated(ms(eager - compiled, Math.min(row.eager_ms[3], row.compiled_ms[3]))) : "",
         change: row.change ? isolated(percent(row.change)) : "",
         status: texts.statuses[row.status],
       }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -40,14 +41,16 @@ def plain(cell: str) -> str:
 
 
 def shown(page: HtmlPage, row: Record) -> list[tuple[str, str]]:
-    """Return eager and compiled of this model in all tables below the heading of its version, mode and batch size."""
+    """Return the pairs of neighbouring figures of this model in all tables below the heading of its version, mode and
+    batch size: eager and compiled are one of them."""
     heading = f"torch-{slug(row.environment.torch)}-{row.cell.compile_mode}-batch-{row.cell.batch_size}"
     return [
-        (plain(line[1]), plain(line[2]))
+        (plain(one), plain(other))
         for table in page.tables
         if table.heading == heading
         for line in table.rows
         if plain(line[0]) == row.cell.model
+        for one, other in pairwise(line[1:])
     ]
 
 
