@@ -134,7 +134,8 @@ def _digits(x: Any, given: int | None, usual: int, *, percent: bool = False) -> 
     """Return the decimals that are `given`, or else those of the figure, or else the usual ones."""
     if given is not None:
         return given
-    return getattr(x, "digits", usual) - (2 if percent else 0)
+    known: int = getattr(x, "digits", usual)
+    return max(0, known - 2) if percent else known
 
 
 def _date(day: date | datetime | str, language: Language) -> str:
