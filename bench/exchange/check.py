@@ -154,13 +154,16 @@ class _Known:
         source, number = self.first.get(_fingerprint(record), (path, line))
         if source != path:
             yield "cell", f"repeats {_display_path(source)}:{number}", "remove the line: the atlas has it already"
-        if not _is_marked(record):
-            yield from plausibility.faults(record, self.image_latencies, str(path), line)
+        for fault in plausibility.faults(record, self.image_latencies, str(path), line):
+            if not _is_marked(record, fault):
+                yield fault
 
 
-def _is_marked(record: Record) -> bool:
-    """Return whether the run that wrote the record marked it as implausible: no page draws a conclusion from it."""
-    return record.status is Status.UNSTABLE and (record.reason or "").startswith(plausibility.IMPLAUSIBLE)
+def _is_marked(record: Record, fault: Fault) -> bool:
+    """Return whether the run that measured the record found the fault itself: no page draws conclusions from it."""
+    _, what, _ = next(plausibility.faults(record, {}, "", 0), fault)
+    mark = f"{plausibility.IMPLAUSIBLE}: {what}"
+    return record.origin == "measured" and record.status is Status.UNSTABLE and (record.reason or "").startswith(mark)
 
 
 def _readable(path: Path) -> Iterator[tuple[int, Record]]:

@@ -30,7 +30,9 @@ from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility
 from bench.records.record import Accuracy, Compilation, Measurement, Status, Variant
 from bench.records.scrub import one_line
+from bench.statistics.cells import Cells
 from bench.statistics.intervals import median_interval
+from bench.statistics.processes import VARIANTS
 
 T = TypeVar("T")
 
@@ -184,16 +186,17 @@ def _with_diagnostics(variants: Variants, measurement: Measurement, compiled_tra
 
 
 def _with_peaks(variants: Variants, measurement: Measurement) -> Measurement:
-    """Return the measurement with the best rates of the device. Those that its own latencies beat are measured again:
-    something disturbed them. What they still beat by more than any algorithm saves is left out."""
+    """Return the measurement with the best rates of the device. Where its work is known, as in the first process of a
+    cell, rates that its own latencies beat are measured again: something disturbed them. What they still beat by more
+    than any algorithm saves is left out."""
     dtype, best = getattr(torch, variants.job.cell.dtype), None
     for _ in range(PEAK_TRIES):
         best = roofline.better(best, attempt(lambda: roofline.peaks(variants.device, dtype)))
         measurement = msgspec.structs.replace(measurement, peaks=best)
-        if plausibility.share_of_peak(measurement) <= 1:
+        share = max(Cells.of([measurement]).peak_share(name)[0] for name in VARIANTS)
+        if not share > 1:  # nan, too
             return measurement
-    is_spoiled = plausibility.share_of_peak(measurement) > plausibility.FLOP_SLACK
-    return msgspec.structs.replace(measurement, peaks=None) if is_spoiled else measurement
+    return msgspec.structs.replace(measurement, peaks=None) if share > plausibility.FLOP_SLACK else measurement
 
 
 def _within(seconds: float, question: Callable[[], T]) -> T | None:

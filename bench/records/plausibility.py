@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.records.record import Measurement, Record, Variant
+from bench.records.record import Record, Variant
 
 Fault = tuple[str, str, str]
 """The field, what is wrong with it, and the remedy."""
@@ -169,20 +169,6 @@ def _faster_than_possible(record: Record, name: str, latency_ms: float, batch_si
         if limit and done > slack * limit:
             what = f"{latency_ms:g} ms means {done:.3g} {unit}, {done / limit:,.0f} times what {whose}"
             yield f"measurement.{name}", f"{what} ({limit:.3g} {unit})", _CHECK_UNIT
-
-
-def share_of_peak(measurement: Measurement) -> float:
-    """Return the arithmetic of the faster variant as a share of the measured peak; 0 where either is unknown."""
-    work, peaks = measurement.work, measurement.peaks
-    latencies = [
-        statistics.median(known)
-        for each in (measurement.eager, measurement.compiled)
-        if each and (known := calls(each))
-    ]
-    if work is None or peaks is None or not latencies:
-        return 0.0
-    limit = max(peaks.matmul_flop_s, peaks.convolution_flop_s or 0.0)
-    return work.flop / min(latencies) * 1e3 / limit
 
 
 def ceiling(record: Record) -> tuple[float, float, str]:

@@ -20,7 +20,7 @@ from bench.plans.messages import Phase
 from bench.plans.plan import Step, duration_s, fitting
 from bench.records.record import Cell, Record
 from bench.statistics.cells import break_even_calls, latency, speedup
-from bench.statistics.digits import LATENCY, decimals, rounded
+from bench.statistics.digits import LATENCY, rounded, rounded_ends
 
 
 class PlainReporter:
@@ -218,12 +218,11 @@ def _figures(records: Sequence[Record]) -> list[str]:
     compiled = latency([pair.compiled for pair in pairs if pair.compiled])
     ratio, calls = speedup(pairs), break_even_calls(pairs)
     ready = [pair.compilation.cold_s for pair in pairs if pair.compilation and pair.compilation.cold_s is not None]
-    certain = decimals(ratio.value, ratio.low, ratio.high)
     return [
         rounded(eager, least=LATENCY),
         rounded(compiled, least=LATENCY),
         f"{rounded(ratio)}×",
-        "–" if math.isnan(ratio.low) else f"{ratio.low:.{certain}f}–{ratio.high:.{certain}f}",
+        "–" if math.isnan(ratio.low) else "–".join(rounded_ends(ratio)),
         f"{ready[0]:.1f}" if ready else "–",
         "–" if math.isnan(calls.value) else "never" if math.isinf(calls.value) else rounded(calls),
         str(len(pairs)),

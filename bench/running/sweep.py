@@ -29,7 +29,7 @@ from bench.plans.messages import CellOutcome, Job, Machine, Phase, Refusal, is_o
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending
 from bench.plans.profiles import Profile
 from bench.records import plausibility
-from bench.records.record import DOCTOR, RESULTS, SCHEMA, Environment, Record, Status
+from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Environment, Record, Status
 from bench.records.run_file import read
 from bench.records.scrub import one_line
 from bench.running.executors import Executor, WorkerExit
@@ -125,10 +125,10 @@ def run(
 def marked_implausible(record: Record) -> Record:
     """Return the record as unstable if no device could have measured it: it stays, and nothing follows from it."""
     fault = next(plausibility.faults(record, {}, "", 0), None)
-    if fault is None or record.status not in {Status.PASS, Status.UNSTABLE}:
+    if fault is None or record.status not in COMPARABLE:
         return record
-    _, what, _ = fault
-    return msgspec.structs.replace(record, status=Status.UNSTABLE, reason=f"{plausibility.IMPLAUSIBLE}: {what}")
+    reasons = (f"{plausibility.IMPLAUSIBLE}: {fault[1]}", record.reason)
+    return msgspec.structs.replace(record, status=Status.UNSTABLE, reason="; ".join(filter(None, reasons)))
 
 
 def once(show: Callable[[Complaint], None]) -> Callable[[Iterable[Complaint]], None]:

@@ -38,5 +38,14 @@ def decimals(value: float, low: float = math.nan, high: float = math.nan, *, lea
 
 def rounded(figure: Estimate, *, least: int = LEAST) -> str:
     """Return a figure as text, with the digits that its interval supports."""
-    places = decimals(figure.value, figure.low, figure.high, least=least)
-    return f"{figure.value:,.{places}f}" if places >= 0 else f"{round(figure.value, places):,.0f}"
+    return _in_text(figure.value, decimals(figure.value, figure.low, figure.high, least=least))
+
+
+def rounded_ends(figure: Estimate) -> tuple[str, str]:
+    """Return the ends of an interval as text, with as many digits as its figure."""
+    places = decimals(figure.value, figure.low, figure.high)
+    return _in_text(figure.low, places), _in_text(figure.high, places)
+
+
+def _in_text(value: float, places: int) -> str:
+    return f"{value:,.{places}f}" if places >= 0 else f"{round(value, places):,.0f}"

@@ -15,8 +15,8 @@ from bench.statistics.intervals import Estimate
 from bench.statistics.ragged import Array
 
 Verdict = Literal["faster", "slower", "same", "ambiguous", "doubtful", "unknown"]
-"""``ambiguous``: the interval reaches beyond 1% and does not lie there wholly. ``doubtful``: the figures have an
-interval that nobody should trust (`generator.data.lint`). ``unknown``: there is nothing to judge."""
+"""``ambiguous``: the interval reaches beyond 1% and does not lie there wholly. ``doubtful``: there is a reason not to
+trust the figures (`generator.data.lint`). ``unknown``: there is nothing to judge."""
 
 SAME = 0.01
 """Differences that stay below 1% are called the same: no one chooses a mode for less."""
@@ -49,5 +49,6 @@ def judge(ratio: Estimate) -> Verdict:
 
 def judge_change(change: float) -> Verdict:
     """Return the verdict of a change without an interval: −0.45 is 45% less latency or memory, and faster."""
-    ratio = np.array([1 / (1 + change) if change > -1 else np.inf])
+    with np.errstate(divide="ignore"):
+        ratio = 1 / (1 + np.array([change]))
     return cast(Verdict, str(verdicts_without_interval(ratio)[0]))

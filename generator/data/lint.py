@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from statistics import median
@@ -42,6 +42,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
 """Kinds that make a figure doubtful; the others say that something is missing, open or old."""
+
+DISTURBING = frozenset({"load", "quota", "steal", "temperature", "battery", "swap", "gpu-processes", "gpu-slowdown"})
+"""Complaints of the doctor about what changes latencies; the others are about what may end a run."""
 
 MIN_COMMON_CELLS = 8
 """Cells that two devices must share before one of them counts as the faster one."""
@@ -88,6 +91,8 @@ class Anomaly:
     @property
     def doubtful(self) -> tuple[int, ...]:
         """The rows that a reader should not trust without a second look."""
+        if self.kind == "complaint":
+            return self.rows if self.figures["check"] in DISTURBING else ()
         return self.rows[:1] if self.kind in DOUBTING else ()
 
 
@@ -107,27 +112,18 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
 
     Takes time in proportion to the rows, unless many devices have the same cell.
     """
-    rules: tuple[Callable[[pd.DataFrame], Iterator[Anomaly]], ...] = (
-        _repeated,
-        _unequal_batches,
-        _device_order,
-        _batch_order,
-        _version_jump,
-        _implausible,
-        _impossible,
-        _unstable,
-        _disturbed,
-        _without_interval,
-        _without_reason,
-        _gaps,
-        _flags,
-        _complaints,
-    )
-    anomalies = [anomaly for rule in rules for anomaly in rule(cells)]
+    rules = (_repeated, _device_order, _batch_order, _version_jump, _without_reason, _gaps, _flags, _complaints)
+    anomalies = [*lint_alone(cells), *(anomaly for rule in rules for anomaly in rule(cells))]
     repeated = {row for anomaly in anomalies if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in anomalies if each.kind == "repeated" or not repeated.intersection(each.doubtful))
     return tuple(sorted(kept, key=lambda each: (KINDS.index(each.kind), each.rows)))
+
+
+def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Yield what does not fit together within a row, whatever other rows say."""
+    for rule in (_unequal_batches, _implausible, _impossible, _unstable, _disturbed, _without_interval):
+        yield from rule(cells)
 
 
 def stale(cells: pd.DataFrame, today: date, pinned: str) -> Iterator[Anomaly]:
@@ -294,11 +290,10 @@ def _disturbed(cells: pd.DataFrame) -> Iterator[Anomaly]:
 
 
 def _without_interval(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Find measured comparisons that are too short for an interval. Figures: calls, of the variant that has fewer."""
+    """Find measured comparisons that are too short for an interval."""
     is_short = is_comparison(cells) & (cells["origin"] == "measured") & cells["speedup_low"].isna()
-    for row in records(cells.loc[is_short & ~_is_restless(cells), ["eager_samples", "compiled_samples"]]):
-        fewest = min(row["eager_samples"] or 0, row["compiled_samples"] or 0)
-        yield Anomaly("no_interval", _labels([row]), {"calls": fewest})
+    for label in cells.index[is_short & ~_is_restless(cells)].tolist():
+        yield Anomaly("no_interval", (label,))
 
 
 def _is_restless(cells: pd.DataFrame) -> pd.Series:

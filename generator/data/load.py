@@ -20,7 +20,7 @@ from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
-from generator.data.lint import Anomaly, doubted, lint
+from generator.data.lint import Anomaly, doubted, lint, lint_alone
 from generator.data.selection import Row, records
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ class Results:
 
     @cached_property
     def doubts(self) -> Mapping[int, Sequence[Anomaly]]:
-        """The anomalies that doubt a row, by its label."""
+        """The anomalies that doubt a row, by its label: of the newest rows, and of older ones those within the row."""
         doubts: dict[int, list[Anomaly]] = {}
-        for anomaly in self.problems:
+        for anomaly in (*self.problems, *lint_alone(self.rows[~self.rows["newest"]])):
             for row in anomaly.doubtful:
                 doubts.setdefault(row, []).append(anomaly)
         return doubts

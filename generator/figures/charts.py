@@ -351,7 +351,7 @@ class _Selection:
         self, headline: str, notes: Iterable[str], *, counted: tuple[str, int] | None = None, brief: bool = False
     ) -> str:
         """Return the headline, the selection, its dates, and the count of comparisons or of what is `counted`: HTML."""
-        words, n = Words(self.language, html=True), len(self.compared)
+        words, n = Words(self.language, html=True), len(self.trusted)
         if brief:
             common = words.selection(self.rows, skip=(self.apart,), brief=True)
             return words.lines([words.facts([words.phrase(headline), common]), words.sentences(notes)])
@@ -428,7 +428,7 @@ def _hollow_dots(selection: _Selection) -> Iterator[str]:
     """Yield a note that counts the doubtful comparisons, if there are any."""
     if count := sum(map(_is_doubtful, selection.compared)):
         language = selection.language
-        message = language.gettext("The data lint doubts %(count)s of these comparisons: the hollow dots.")
+        message = language.gettext("Hollow dots: %(count)s more that the data lint doubts.")
         yield Words(language, html=True).say(message, count=language.number(count))
 
 

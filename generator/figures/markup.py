@@ -237,7 +237,7 @@ class Tables:
     def _line(self, line: Row, columns: Sequence[Column]) -> Line:
         row = self.results.by_label[line["row"]]
         cells = [self._cell(each, line[each.name], row) for each in columns]
-        doubtful = "compiled_ms" in line and line["row"] in self.results.doubts
+        doubtful = "compiled_ms" in line and row["verdict"] == "doubtful"
         if doubtful:
             cells[0] = cells[0]._replace(html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
         return Line(tuple(cells), doubtful=doubtful)
@@ -410,13 +410,13 @@ class Tables:
     def _three_digits(self, value: float, unit: float) -> TableCell:
         """Show a figure in multiples of `unit`, with three significant digits."""
         size = value / unit
-        return TableCell(self._number(size, max(0, decimals(size))), repr(value), "number")
+        return TableCell(self._number(size, decimals(size)), repr(value), "number")
 
     def _version(self, _name: str, label: int, _row: Row) -> TableCell:
         """Show the compiled latency with one version of torch, with the eager one below it."""
         row = self.results.by_label[label]
         compiled = self._number(row["compiled_ms"], digits(row, "compiled_ms"))
-        if label in self.results.doubts:  # before the digits in every language, so that these stay in line
+        if row["verdict"] == "doubtful":  # before the digits in every language, so that these stay in line
             marked = Markup('<span class="doubt">{}</span> {}').format(DOUBT, compiled)
             compiled = Markup(self.words.language.isolate(marked))  # noqa: S704  # was markup before
         html = self._above_eager(compiled, self._number(row["eager_ms"], digits(row, "eager_ms")))

@@ -19,7 +19,7 @@ from bench.records.record import COMPARABLE
 from bench.statistics.verdicts import Verdict
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.selection import Row, mode_order, records, version_order
+from generator.data.selection import MODES, Row, mode_order, records, version_order
 from generator.figures.markup import Line, Link, Table, TableCell, render
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
@@ -75,6 +75,15 @@ def matrices(cells: pd.DataFrame) -> list[Matrix]:
     return [
         Matrix(size, mode, found[mode, size]) for mode, size in sorted(found, key=lambda at: (mode_order(at[0]), at[1]))
     ]
+
+
+def leading(cells: pd.DataFrame) -> dict[tuple[str, str, int], int]:
+    """Return the label of the row that stands for a model on a device at a batch size, in mode ``default``.
+
+    The matrix, the short form of Should I compile? and the badges all show it.
+    """
+    plain = (each for each in matrices(cells) if each.compile_mode == MODES[0])
+    return {(model, device, each.batch_size): label for each in plain for (model, device), label in each.labels.items()}
 
 
 def limited(found: Sequence[Matrix]) -> list[Matrix]:
@@ -182,6 +191,9 @@ class MatrixTables:
         """Show a device, with the versions of PyTorch and the origin of its rows below it."""
         facts = [*(self.words.fact("torch", row) for row in rows), *(self.words.origin(row["origin"]) for row in rows)]
         facts += [self.words.fact("dtype", row) for row in rows if row["dtype"] != "float32"]
+        facts += [
+            self.words.freed_memory() for row in rows if row["malloc"] == "default" and row["device_type"] == "cpu"
+        ]
         address, name = self.link("device", rows[0]["device"]), self.words.device(rows[0])
         html = Markup('<a href="{}">{}</a><br><small>{}</small>').format(
             address, name, self.words.lines(dict.fromkeys(facts))
@@ -204,7 +216,7 @@ class MatrixTables:
         if row["verdict"] == "doubtful":
             text = Markup('{}<span class="doubt">{}</span>').format(text, DOUBT)
         html = Markup('<a href="{}" aria-label="{}">{}</a>').format(self.place(row), self._name(row), text)
-        colour = tone(row["verdict"], row["speedup"]) if is_compared(row) else "status"
+        colour = tone(row["verdict"], round(row["speedup"], digits(row, "speedup"))) if is_compared(row) else "status"
         return TableCell(html, classes=f"number {colour}{apart}".strip())
 
     def _figure(self, row: Row) -> str:

@@ -378,13 +378,13 @@ def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, midd
     median, *marks = row.marks
     if not layout.stacked:
         canvas.text(0, middle + 11, row.note, "muted", SMALL)
-    if median is None:
-        return
     known = sorted((mark for mark in marks if mark), key=lambda mark: mark.value)
     lanes = _lanes([layout.x(mark.value) for mark in known], 8.5)
     for mark, lane in zip(known, lanes, strict=True):
         role, is_doubtful = VERDICTS.get(mark.verdict, "zero"), mark.verdict == "doubtful"
         canvas.dot(layout.x(mark.value), middle + 8.5 * lane + 8, role, 8, hollow=is_doubtful)
+    if median is None:  # doubts are not averaged
+        return
     x = layout.x(median.value)
     canvas.line(x, middle - 17, x, middle + 33, "text", 3, layer=5)
     half = text_width(median.text, canvas.language, SMALL) / 2

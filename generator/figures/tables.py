@@ -20,8 +20,6 @@ from generator.data.lint import Anomaly
 from generator.data.registry import COORDINATES, VERSION, column
 from generator.data.selection import (
     Groups,
-    Row,
-    Rows,
     comparisons,
     is_comparison,
     labels_by,
@@ -209,9 +207,9 @@ def versions(cells: pd.DataFrame) -> pd.DataFrame:
     by_version = _labels_of(known["torch"], number)
     by_variant = {variant: version_changes(known, variant).tolist() for variant in ("eager", "compiled")}
     changes = (zip(by_variant, each, strict=True) for each in zip(*by_variant.values(), strict=True))
-    lines = newest.assign(version_change=pd.Series(list(map(dict, changes)), newest.index))
-    lines = shown(lines, ["version_change"]).drop(columns=["torch", "origin"], errors="ignore")
-    return lines.assign(
+    # Versions and origins stand side by side, so they don't tell the lines apart.
+    lines = newest.assign(version_change=pd.Series(list(map(dict, changes)), newest.index), torch="", origin="")
+    return shown(lines, ["version_change"]).assign(
         **{
             f"{VERSION}{name}": pd.array([by_version[name].get(cell) for cell in range(len(newest))], dtype="Int64")
             for name in sorted(by_version, key=version_order)
@@ -414,15 +412,6 @@ def best_row(cells: pd.DataFrame) -> int | None:
     """Return the label of the trusted comparison with the largest gain, None where nothing gains clearly."""
     changes = trusted(cells).loc[lambda known: known["verdict"] == "faster", "change"]
     return None if changes.empty else int(changes.index[int(changes.argmin())])
-
-
-def badge_row(compared: Rows) -> Row | None:
-    """Return the comparison that a badge shows: in mode `default` at the smallest batch size, the largest gain.
-
-    None where there is no trusted comparison.
-    """
-    known = [row for row in compared if row["compile_mode"] == "default" and row["verdict"] != "doubtful"]
-    return min(known, key=lambda row: (row["batch_size"], row["change"]), default=None)
 
 
 def worst_row(cells: pd.DataFrame) -> int | None:

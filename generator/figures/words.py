@@ -288,6 +288,10 @@ class Words:
         )
         return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
 
+    def freed_memory(self) -> str:
+        """Say that a CPU was measured with the C library's own way of freeing memory."""
+        return self.language.gettext("glibc's default")
+
     def doubted(self) -> str:
         """Explain the mark of doubt where there is no room for the anomaly itself."""
         return self.say(self.language.gettext("%(mark)s The data lint doubts these figures."), mark=DOUBT)
@@ -492,15 +496,12 @@ class Words:
         ratios = (self.language.ratio(figures[name]) for name in ("speedup", "paired_speedup"))
         return self.say(message, **self._place(rows[0]), **dict(zip(("speedup", "paired"), ratios, strict=True)))
 
-    def _no_interval(self, figures: Any, rows: Rows) -> str:
-        message = self.language.ngettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): %(count)s timed call "
-            "is too few for an interval.",
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): %(count)s timed calls "
-            "are too few for an interval.",
-            figures["calls"],
+    def _no_interval(self, _figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) has too few rounds for "
+            "an interval."
         )
-        return self.say(message, **self._place(rows[0]), count=self.language.number(figures["calls"]))
+        return self.say(message, **self._place(rows[0]))
 
     def _no_reason(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(

@@ -18,6 +18,7 @@ from bench.records.record import Status
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.selection import Row, records
+from generator.figures import matrix
 from generator.figures.markup import render
 from generator.figures.tables import shown
 from generator.figures.words import Words
@@ -47,13 +48,15 @@ CALLS = 1000
 def as_json(results: Results) -> str:
     """Return the newest rows as the script reads them, one per line: unknown is null, and never is the text "inf".
 
-    A figure with an interval is a list of value, low, high, and the decimals with which it is shown.
+    A figure with an interval is a list of value, low, high, and the decimals with which it is shown. `leads` marks the
+    rows of the matrix in mode ``default``, from which the short form answers.
     """
-    return _as_json(results.newest)
+    return _as_json(results, results.newest)
 
 
-def _as_json(cells: pd.DataFrame) -> str:
-    rows = map(_record, records(cells))
+def _as_json(results: Results, cells: pd.DataFrame) -> str:
+    leading = frozenset(matrix.leading(results.newest).values())
+    rows = (_record(row) | {"leads": row["row"] in leading} for row in records(cells))
     texts = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     return "[\n" + ",\n".join(texts) + "\n]\n"
 
@@ -105,7 +108,7 @@ def form(atlas: Atlas, data: str, whole: str = "") -> str:
         "decision.html.jinja",
         data=data,
         whole=whole,
-        rows=_as_json(rows) if whole else "",
+        rows=_as_json(atlas.results, rows) if whole else "",
         label=_labels(words),
         texts=json.dumps(texts(words) | failed, ensure_ascii=False),
         snippet=json.dumps(SNIPPET),
@@ -227,7 +230,7 @@ def texts(words: Words) -> dict[str, Any]:
             "wrong": [no_mode, "%(status)s"],
             "eager-failed": [gettext("Neither eager nor compiled"), "%(status)s"],
             "doubtful": [
-                gettext("Unknown"),
+                gettext("No recommendation: the record is doubtful"),
                 gettext("The data lint doubts this record, so it supports no recommendation."),
             ],
             "unknown": [gettext("Unknown"), "%(status)s"],

@@ -64,8 +64,7 @@ def _columns(results: Results) -> Mapping[str, Any]:
     """Return the columns that are the same in all languages."""
     table = results.table
     columns = {str(name): [_rounded(value) for value in json_values(column)] for name, column in table.items()}
-    rows = records(table[["origin", *(name for name in table.columns if name.startswith(ROUNDED))]])
-    columns["digits"] = [" ".join(str(digits(row, name)) for name in ROUNDED) for row in rows]
+    columns["digits"] = [" ".join(str(digits(row, name)) for name in ROUNDED) for row in results.by_label]
     return _known(columns)
 
 

@@ -29,6 +29,10 @@ def relative_address(page: str, target: str) -> str:
     """Return the address of a file relative to a page, both by their URI. A page ``a/b.md`` is served as ``a/b/``."""
     folder, _, file = page.rpartition("/")
     depth = (folder.count("/") + 1 if folder else 0) + (file != "index.md")
-    if target.endswith(".md"):
-        target = target.removesuffix(".md").removesuffix("index") + "/"
-    return "../" * depth + target
+    return "../" * depth + (page_path(target) if target.endswith(".md") else target) or "./"
+
+
+def page_path(uri: str) -> str:
+    """Return the path of a page on the site: ``a/b/`` for ``a/b.md``, ``a/`` for ``a/index.md``, "" for the first."""
+    folder, _, name = uri.rpartition("/")
+    return "".join(f"{part}/" for part in (folder, name.removesuffix(".md")) if part not in {"", "index"})

@@ -18,7 +18,7 @@ import difflib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -47,7 +47,7 @@ from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen, family_of
-from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, relative_address
+from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, page_path, relative_address
 from generator.pages.translators import translators
 
 FILES = f"{DATA}/v{schema.VERSION}"
@@ -57,6 +57,9 @@ HELPER = "should-i-compile.md"
 EXPLORER = f"{DATA}/explorer.json"
 LOSSES = f"{DATA}/losses.csv"
 ROUNDS = f"{DATA}/rounds/"
+
+BADGE_COLOURS = {"faster": badge.GOOD, "slower": badge.POOR, "same": badge.NEUTRAL, "ambiguous": badge.NEUTRAL}
+"""Colours of badges by the verdict of their row. A doubtful row has none."""
 
 MOST_LINES = 400
 """Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
@@ -521,15 +524,13 @@ class _Functions:
 
     def badges(self, page: str, *, model: str) -> str:
         """A badge of a model for each of its devices, with the Markdown that shows it; the pictures go to `emit`."""
-        compared = self.atlas.model[_known("model", model, self.atlas.model)].compared
-        by_device: dict[str, list[Row]] = {}
-        for label in compared:
-            row = self.atlas.results.by_label[label]
-            by_device.setdefault(row["device"], []).append(row)
-        shown = [(device, made) for device, rows in by_device.items() if (made := self._badge(rows))]
+        slug = _known("model", model, self.atlas.model)
+        labels = sorted((size, label) for (own, _, size), label in self._leading.items() if own == slug)
+        rows = {row["device"]: row for row in (self.atlas.results.by_label[label] for _, label in reversed(labels))}
+        shown = [(device, self._badge(row)) for device, row in sorted(rows.items()) if row["verdict"] in BADGE_COLOURS]
         if not shown:
             return self._nothing()
-        here = f"{self.address}{_page_of('model', model).removesuffix('.md')}/"
+        here = f"{self.address}{page_path(_page_of('model', model))}"
         name = Words(self.language, html=False).value(badge.LABEL)
         items = []
         for device, (text, picture) in shown:
@@ -544,20 +545,19 @@ class _Functions:
             summary=self.words.phrase(self.language.gettext("Badges and their Markdown")),
         )
 
-    def _badge(self, compared: Rows) -> tuple[str, str] | None:
-        """Return the words of a badge about comparisons on one device, and the badge; None where none supports one."""
-        row = tables.badge_row(compared)
-        if row is None:
-            return None
-        words = Words(self.language, html=False)
-        gettext = self.language.gettext
+    def _badge(self, row: Row) -> tuple[str, str]:
+        """Return the words of a badge, and the badge."""
+        words, gettext = Words(self.language, html=False), self.language.gettext
         if row["verdict"] in {"faster", "slower"}:
             change = words.percent(row["change"], 0)
             text = words.say(gettext("%(change)s latency on %(device)s"), change=change, device=words.device(row))
         else:
             text = words.say(gettext("no clear difference on %(device)s"), device=words.device(row))
-        colour = {"faster": badge.GOOD, "slower": badge.POOR}.get(row["verdict"], badge.NEUTRAL)
-        return text, badge.badge(badge.LABEL, text, colour, self.language.direction)
+        return text, badge.badge(badge.LABEL, text, BADGE_COLOURS[row["verdict"]], self.language.direction)
+
+    @cached_property
+    def _leading(self) -> Mapping[tuple[str, str, int], int]:
+        return matrix.leading(self.atlas.cells)
 
     # Parts
 
@@ -674,8 +674,7 @@ class _Functions:
         """Return what shows a chart on another site, and its label; None where this site does not know its address."""
         if not self.address:
             return None
-        path = page.removesuffix(".md").removesuffix("index")
-        here = f"{self.address}{path}{'/' if path and not path.endswith('/') else ''}"
+        here = f"{self.address}{page_path(page)}"
         link = Markup('<a href="{0}"><img src="{1}" alt="{2}"></a><br><a href="{0}">Compile Atlas</a>')
         code = link.format(here, f"{self.address}{picture}", spoken(chart.caption))
         return code, self.language.gettext("Embed this chart")

@@ -6,8 +6,8 @@ Pages stay in memory; nothing is written into `docs_dir`. While serving, pages a
 `generator.site.preview`.
 
 Templates below ``docs/theme`` may use `language`, `languages`, `newest`, `preloaded`, `policy`, `to_root`, `root_url`,
-`metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, gettext functions, and the filters `marked` for a text that may be
-untranslated and `in_markdown` for one that Markdown shall not read: see `AtlasPlugin.on_env`.
+`metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, `first_moment`, gettext functions, and the filters `marked` for a
+text that may be untranslated and `in_markdown` for one that Markdown shall not read: see `AtlasPlugin.on_env`.
 """
 
 from __future__ import annotations
@@ -251,6 +251,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             sidebars=SidebarCache(),
             feed=partial(feed.entries, self.guide.results, edition.language),
             feed_id=feed.urn(edition.language.code),
+            first_moment=feed.FIRST_MOMENT,
         )
         if not self.serving:
             for page in [file.page for file in files.documentation_pages()]:

@@ -39,6 +39,7 @@ _BOLD = tuple(
         r"\*(\*?[^*\n]+\*?)\*",  # emphasis: bold where a script has no italics
         r"\[([^]\n]+)\]\([^)\n]*\)\{[^}\n]*md-button",
         r"<(?:th|strong|b|em|label|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|summary)>",
+        r'\bdata-texts="([^"]*)"',  # headings, buttons and answers that scripts make
     )
 )
 """Separate patterns: Python searches each by the literal text that it begins with."""

@@ -6,16 +6,18 @@ for (const link of document.querySelectorAll(".page-actions:not(.is-ready) a")) 
   if (!navigator.clipboard) continue
   const status = actions.querySelector("[role=status]")
   const button = Object.assign(document.createElement("button"), { type: "button", textContent: link.dataset.copy })
-  button.addEventListener("click", async () => {
+  const text = async () => {
+    const response = await fetch(link.href)
+    return response.ok ? response.blob() : Promise.reject(response)
+  }
+  button.addEventListener("click", () => {
     status.textContent = ""
-    try {
-      const response = await fetch(link.href)
-      if (!response.ok) throw response
-      await navigator.clipboard.writeText(await response.text())
-      status.textContent = link.dataset.copied
-    } catch {
-      location.assign(link.href)
-    }
+    // Safari takes a promise, and nothing that comes later than the click.
+    const item = new ClipboardItem({ "text/plain": text() })
+    navigator.clipboard
+      .write([item])
+      .then(() => (status.textContent = link.dataset.copied))
+      .catch(() => location.assign(link.href))
   })
   actions.prepend(button)
 }

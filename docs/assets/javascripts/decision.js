@@ -60,7 +60,11 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const start = ([{ recommend, ranked, total_s }, { number }, first]) => {
     let rows = first
     let all
-    const loaded = () => (all ??= whole ? load().then(found => (rows = found)) : Promise.resolve())
+    const again = error => {
+      all = undefined // the next try loads anew
+      throw error
+    }
+    const loaded = () => (all ??= whole ? load().then(found => (rows = found), again) : Promise.resolve())
     const count = (x, digits) => (x === "inf" ? texts.never : number(x, Math.min(0, digits)))
     const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
     const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
@@ -92,9 +96,9 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const values = {
         ...figures(),
         calls: isolated(count(n, 0)),
-        saving: row.speedup ? isolated(ms(eager - compiled, Math.min(row.eager_ms[3], row.compiled_ms[3]))) : "",
+        saving: eager && compiled ? isolated(ms(eager - compiled, Math.min(row.eager_ms[3], row.compiled_ms[3]))) : texts.unknown,
         change: row.change ? isolated(percent(row.change)) : "",
-        status: texts.statuses[row.status],
+        status: texts.statuses[row.status] ?? texts.unknown,
       }
       const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status]]
       if (row.speedup) notes.push(row.origin === "published" ? row.speedup[1] === null && texts.no_interval : row.processes === 1 && texts.one_process)
@@ -110,7 +114,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
 
     const tally = found => {
-      const counts = Map.groupBy(found, outcome)
+      const firsts = [...Map.groupBy(found, row => row.model).values()].map(([best]) => best)
+      const counts = Map.groupBy(firsts, outcome)
       show(
         label(model, model.value),
         element("ul", {}, [...counts].map(([name, group]) => element("li", {}, say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length, 0)) })))),
@@ -172,7 +177,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
         answer.replaceChildren(p(texts.invalid_calls))
         return whole || more.replaceChildren()
       }
-      const known = rows.filter(row => row.device === device.value && [row.model, row.task].includes(model.value))
+      // The short form answers from the rows of the matrix beside it.
+      const known = rows.filter(row => (!whole || row.leads) && row.device === device.value && [row.model, row.task].includes(model.value))
       const found = ranked(known.filter(row => row.batch_size === Number(batch.value)), Number(calls.value), cache.value)
       const isOne = whole || model.value in models
       if (!found.length) missing(known)
@@ -180,7 +186,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       else tally(found)
       if (whole) return (more.href = whole + address())
       more.replaceChildren(
-        ...(found.length && isOne ? snippet(found[0]) : []),
+        ...(found.length && isOne && outcome(found[0]) !== "eager-failed" ? snippet(found[0]) : []),
         ...(found[Number(isOne)] ? [table(found)] : []),
         p(element("a", { href: address() }, texts.link)),
       )

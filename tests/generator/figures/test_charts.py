@@ -152,7 +152,7 @@ def test_doubtful_rows_are_marked_and_told_below() -> None:
     for draw in (charts.latency, charts.batches):
         assert f"{DOUBT} The data lint doubts" in draw(rows, EN).caption
         assert DOUBT not in draw(rows[rows["verdict"] != "doubtful"], EN).caption
-    assert "doubts 3 of these comparisons" in charts.overview(results.newest, EN).caption
+    assert "Hollow dots: 3 more" in charts.overview(results.newest, EN).caption
 
 
 def test_the_finding_is_not_a_doubtful_one() -> None:
