@@ -23,7 +23,7 @@ def why(causes: str, verdict: str, words: Words) -> str:
         return words.say(words.language.gettext("The data lint doubts this record, so it supports no recommendation."))
     sentences = [_sentence(each, verdict, words) for each in parse(causes)]
     if not sentences and verdict == "ambiguous":
-        return words.say(words.language.gettext("Whether it is faster or slower is not clear."))
+        return words.say(words.language.gettext("No clear difference, so there is nothing to explain."))
     return words.sentences(sentences or [words.language.gettext("Nothing that was measured explains it.")])
 
 

@@ -192,7 +192,9 @@ class MatrixTables:
         facts = [*(self.words.fact("torch", row) for row in rows), *(self.words.origin(row["origin"]) for row in rows)]
         facts += [self.words.fact("dtype", row) for row in rows if row["dtype"] != "float32"]
         facts += [
-            self.words.freed_memory() for row in rows if row["malloc"] == "default" and row["device_type"] == "cpu"
+            self.words.phrase(self.words.freed_memory())
+            for row in rows
+            if row["malloc"] == "default" and row["device_type"] == "cpu"
         ]
         address, name = self.link("device", rows[0]["device"]), self.words.device(rows[0])
         html = Markup('<a href="{}">{}</a><br><small>{}</small>').format(
