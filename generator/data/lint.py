@@ -14,6 +14,7 @@ from datetime import date, timedelta
 from statistics import median
 from typing import Any, Literal, get_args
 
+import numpy as np
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
@@ -280,12 +281,12 @@ def _disturbed(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find speedups that pairs of rounds contradict, by more than anyone cares about: something slowed down one variant
     more than the other.
 
-    Figures: speedup, and paired_speedup, which lies outside the interval of it.
+    Figures: speedup, and paired_speedup, which is further from it than its interval reaches.
     """
-    speedup, paired = cells["speedup"], cells["paired_speedup"]
-    is_outside = (paired < cells["speedup_low"]) | (paired > cells["speedup_high"])
-    is_far = ~(paired / speedup).between(1 / (1 + SAME), 1 + SAME)
-    for row in records(cells.loc[is_outside & is_far & ~_is_restless(cells), ["speedup", "paired_speedup"]]):
+    known = cells.loc[~_is_restless(cells), ["speedup", "speedup_low", "speedup_high", "paired_speedup"]]
+    apart = np.abs(np.log((known["paired_speedup"] / known["speedup"]).to_numpy(float)))
+    reach = np.log((known["speedup_high"] / known["speedup_low"]).to_numpy(float)) / 2
+    for row in records(known[(apart > reach) & (apart > math.log(1 + SAME))]):
         yield Anomaly("disturbed", _labels([row]), {name: row[name] for name in ("speedup", "paired_speedup")})
 
 

@@ -61,7 +61,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     let rows = first
     let all
     const again = error => {
-      all = undefined // the next try loads anew
+      all = undefined // try again
       throw error
     }
     const loaded = () => (all ??= whole ? load().then(found => (rows = found), again) : Promise.resolve())

@@ -6,8 +6,9 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
-from atlas_data import PUBLISHED, XEON, measured, measurement, rounds, telling, write
+from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, rounds, telling, write
 
 from bench.errors import AtlasError
 from bench.records.record import Measurement, Status, Variant
@@ -297,3 +298,48 @@ def test_rows_are_plain_values(tmp_path: Path) -> None:
         bool,
         "2026-07-01T12:00:00+00:00",
     )
+
+
+# ── Doubts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_doubtful_within_a_row_is_so_in_older_runs_too(tmp_path: Path) -> None:
+    busy = measured(run="old", day=1, status=Status.UNSTABLE, reason="busy", figures=measurement())
+    results = loaded(tmp_path, busy, measured(run="new", day=2))
+    verdicts = {row["run"]: (row["verdict"], row["break_even_calls"] is None) for row in results.by_label}
+    assert verdicts == {"old": ("doubtful", True), "new": ("faster", False)}
+    assert [anomaly.kind for anomaly in results.problems] == [], "nobody needs to mend an older run"
+
+
+def test_five_rounds_are_too_few_for_an_interval(tmp_path: Path) -> None:
+    short = Measurement(eager=Variant(rounds_ms=((20.0,),) * 5), compiled=Variant(rounds_ms=((10.0,),) * 5))
+    results = loaded(tmp_path, measured(figures=short))
+    assert [(row["speedup"], row["verdict"]) for row in results.by_label] == [(2.0, "doubtful")]
+    assert [anomaly.kind for anomaly in results.problems] == ["no_interval"]
+
+
+def test_rounds_that_contradict_the_latencies_are_doubted(tmp_path: Path) -> None:
+    # The machine slows down in the middle: each latency is the median of fast and slow rounds, and falls apart.
+    eager, compiled = ((10.0,),) * 20 + ((20.0,),) * 21, ((9.5,),) * 21 + ((19.0,),) * 20
+    results = loaded(
+        tmp_path, measured(figures=Measurement(eager=Variant(rounds_ms=eager), compiled=Variant(rounds_ms=compiled)))
+    )
+    (row,) = results.by_label
+    assert row["speedup"] == pytest.approx(20 / 9.5)
+    assert row["paired_speedup"] == pytest.approx(10 / 9.5)
+    assert row["verdict"] == "doubtful"
+
+
+@pytest.mark.parametrize(("flag", "verdict"), [("doctor-load", "doubtful"), ("doctor-disk", "faster")])
+def test_a_row_is_doubted_where_the_machine_was_disturbed(tmp_path: Path, flag: str, verdict: str) -> None:
+    results = loaded(tmp_path, msgspec.structs.replace(measured(), flags=(flag,)))
+    assert [row["verdict"] for row in results.by_label] == [verdict]
+
+
+def test_a_command_from_before_memory_was_kept_says_so(tmp_path: Path) -> None:
+    old, new = (
+        msgspec.structs.replace(measured(**where, batch_size=size), command="python -m bench run")
+        for size, where in ((1, ON_CPU), (2, KEEPING))
+    )
+    commands = {row["batch_size"]: row["command"] for row in loaded(tmp_path, old, new).by_label}
+    assert commands == {1: "python -m bench run --malloc default", 2: "python -m bench run"}

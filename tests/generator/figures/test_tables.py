@@ -214,6 +214,17 @@ def test_versions_compare_the_newest_with_the_oldest(told: pd.DataFrame) -> None
     assert line["version_change"]["eager"] == pytest.approx(10 / 12 - 1, rel=0.05)
 
 
+def test_versions_of_one_model_still_name_it(tmp_path: Path) -> None:
+    several = [
+        measured(run=f"{torch}-{dtype}", torch=torch, dtype=dtype)
+        for torch in ("2.9.1", "2.13.0")
+        for dtype in ("float32", "float16")
+    ]
+    lines = tables.versions(rows_of(tmp_path / "both", *several))
+    assert columns(lines)[:2] == ["dtype", "version_change"]
+    assert columns(tables.versions(rows_of(tmp_path / "one", *several[::2])))[0] == "model"
+
+
 def test_a_measured_version_counts_before_a_published_one(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     rows = rows_of(tmp_path, measured(device_name="NVIDIA A100", torch="2.0.1"))

@@ -10,10 +10,10 @@ from statistics import median
 from typing import Any
 
 import pytest
-from atlas_data import PUBLISHED, measured, write
+from atlas_data import PUBLISHED, measured, rounds, write
 from conftest import LANGUAGES
 
-from bench.records.record import Status
+from bench.records.record import Measurement, Status, Variant
 from generator.data.digits import digits
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
@@ -55,6 +55,13 @@ def test_every_row_and_figure_is_there() -> None:
         assert row["eager_ms"] == cell["eager_ms"]
         assert (row["verdict"] == "doubtful") == (cell["row"] in published().doubts)
         assert row["digits"].split() == [str(digits(cell, name)) for name in explorer.ROUNDED]
+
+
+def test_a_narrow_interval_gives_more_digits_here_too(tmp_path: Path) -> None:
+    eager, compiled = (Variant(rounds_ms=rounds(ms, spread=0.001)) for ms in (20.0, 10.0))
+    results = load(write(tmp_path, [measured(figures=Measurement(eager=eager, compiled=compiled))]))
+    (row,), (cell,) = unpacked(results), results.by_label
+    assert int(row["digits"].split()[0]) == digits(cell, "eager_ms") >= 2
 
 
 def test_a_column_of_which_nothing_is_known_is_left_out_and_no_other() -> None:

@@ -25,6 +25,8 @@ from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN, load_language
 from generator.pages import decision, downloads, explorer
 from generator.pages.atlas import Atlas
+from generator.pages.site_file import SiteFile
+from generator.pages.vocabulary import vocabulary
 
 EN = load_language("en")
 
@@ -158,6 +160,25 @@ def test_the_matrix_of_the_first_page_has_them_as_well() -> None:
                     )
                     seen.add(label)
     assert len(seen) > 100
+
+
+def test_matrix_short_answer_and_badges_show_the_same_record() -> None:
+    leading = set(matrix.leading(results().newest).values())
+    first, *_ = matrix.matrices(results().newest)
+    assert set(first.labels.values()) <= leading
+    led = [row["leads"] for row in json.loads(decision.as_json(results()))]
+    assert [row["row"] for row, leads in zip(rows(), led, strict=True) if leads] == sorted(leading)
+    files: list[SiteFile] = []
+    badges = vocabulary(results(), EN, files.append, "https://x.org/")["badges"]
+    for model in {model for model, _ in first.labels}:
+        badges({}, model=model)
+    drawn = {file.uri: str(file.content) for file in files}
+    for (model, device), label in first.labels.items():
+        row, badge = results().by_label[label], drawn.get(f"badges/{model}-{device}.svg", "")
+        change = Words(EN, html=False).percent(row["change"], 0) + " latency" if row["change"] is not None else "–"
+        told = {"faster": change, "slower": change, "same": "no clear", "ambiguous": "no clear"}.get(row["verdict"], "")
+        assert told in badge
+        assert bool(badge) == bool(told), "nothing is said of a doubtful record"
 
 
 def test_counts_and_rankings_count_verdicts_and_leave_doubts_out() -> None:

@@ -13,6 +13,7 @@ from bench.errors import AtlasError
 from generator.languages import front_matter
 from generator.languages.language import catalog_path, load_language
 from generator.pages.pages import render_pages
+from generator.pages.site_file import relative_address
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
@@ -204,3 +205,19 @@ def test_pages_are_not_written_to(tmp_path: Path) -> None:
     rendered("ar", root)
     assert {path: path.read_bytes() for path in root.rglob("*.*")} == before
     assert before.keys() == {root / path.relative_to(GUIDE) for path in GUIDE.rglob("*.*")}
+
+
+@pytest.mark.parametrize(
+    ("page", "target", "expected"),
+    [
+        ("index.md", "data.md", "data/"),
+        ("index.md", "index.md", "./"),
+        ("data.md", "index.md", "../"),
+        ("devices/a100.md", "devices/index.md", "../../devices/"),
+        ("devices/index.md", "models/vit.md", "../models/vit/"),
+        ("devices/index.md", "reindex.md", "../reindex/"),
+        ("devices/a100.md", "badges/x.svg", "../../badges/x.svg"),
+    ],
+)
+def test_addresses_are_relative_to_the_page(page: str, target: str, expected: str) -> None:
+    assert relative_address(page, target) == expected

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from atlas_data import measured, measurement, write
 from conftest import LANGUAGES
 from guide_figures import real_pages as pages
 
+from bench.records.record import Status
 from generator.checks.message_checks import BIDI_CONTROLS
+from generator.data.load import load
+from generator.figures.charts import Chart
 from generator.languages.language import load_language
 from generator.languages.typography import CJK
+from generator.pages.pages import render
 
 
 def structure(page: str) -> dict[str, list[str]]:
@@ -99,3 +105,15 @@ def test_arabic_names_and_values_are_isolated() -> None:
             line for line in text.split("\n") if re.search("[\u0620-\u064a]", line) and re.search("[A-Za-z]", line)
         ]
         assert mixed == [], uri
+
+
+def test_pages_are_made_where_every_comparison_is_doubtful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for colours in ("light", "dark"):
+        monkeypatch.setattr(Chart, colours, b'<svg height="1"/>')
+    doubtful = measured(status=Status.UNSTABLE, reason="busy", figures=measurement())
+    results = load(write(tmp_path, [doubtful]))
+    made = {file.uri: str(file.content) for file in render(load_language("en"), results) if file.uri.endswith(".md")}
+    for uri in ("index.md", "devices/h200.md", "models/vit.md"):
+        assert not re.search("worst|largest gain|most you can gain|in the median", made[uri])
+    assert "promised" not in made["data.md"]
+    assert "unstable" in made["devices/h200.md"]

@@ -19,7 +19,7 @@ export const makeDetails = (texts, folder) => {
     if (!isKnown(row[name])) return null
     const shown = end => isolated(show(end, figures.digits(row, name)))
     const value = shown(row[name])
-    if (!isKnown(row[low]) || !isKnown(row[high])) return value
+    if (!isKnown(row[low]) || !isKnown(row[high]) || row[name] === Infinity) return value
     return say(says.with_interval, { value, low: shown(row[low]), high: shown(row[high]) })
   }
   const told = (row, show, ...columns) => columns.map(name => [name, within(row, name, show)])
