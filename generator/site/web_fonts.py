@@ -39,7 +39,10 @@ _BOLD = tuple(
         r"\*(\*?[^*\n]+\*?)\*",  # emphasis: bold where a script has no italics
         r"\[([^]\n]+)\]\([^)\n]*\)\{[^}\n]*md-button",
         r"<(?:th|strong|b|em|label|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|summary)>",
-        r'\bdata-texts="([^"]*)"',  # headings, buttons and answers that scripts make
+        # What scripts make: the headline of an answer, the first of a pair; headings; buttons.
+        r"\[&#34;(.*?)&#34;, &#34;",
+        r"&#34;headings&#34;: \{(.*?)\}",
+        r"&#34;(?:copy|download_\w+|filters|next|previous|reset|snippet)&#34;: &#34;(.*?)&#34;",
     )
 )
 """Separate patterns: Python searches each by the literal text that it begins with."""

@@ -8,7 +8,8 @@ for (const link of document.querySelectorAll(".page-actions:not(.is-ready) a")) 
   const button = Object.assign(document.createElement("button"), { type: "button", textContent: link.dataset.copy })
   const text = async () => {
     const response = await fetch(link.href)
-    return response.ok ? response.blob() : Promise.reject(response)
+    if (!response.ok) throw response
+    return new Blob([await response.text()], { type: "text/plain" })
   }
   button.addEventListener("click", () => {
     status.textContent = ""
