@@ -18,7 +18,7 @@ from bench.records.record import Status
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.selection import Row, records
-from generator.figures import matrix
+from generator.figures import matrix, tables
 from generator.figures.markup import render
 from generator.figures.tables import shown
 from generator.figures.words import Words
@@ -101,7 +101,8 @@ def form(atlas: Atlas, data: str, whole: str = "") -> str:
     words, cells = Words(atlas.language, html=False), atlas.results.newest
     devices = _devices(atlas)
     on_first = cells[cells["device"] == devices[0].slug]
-    first_model = on_first["model"].iloc[0]
+    answered = tables.trusted(on_first)  # a reader who has chosen nothing shall see an answer
+    first_model = (on_first if answered.empty else answered)["model"].iloc[0]
     rows = on_first[on_first["model"] == first_model]
     failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
     return render(

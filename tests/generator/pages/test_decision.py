@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from atlas_data import ON_CPU, measured, mixed
+from atlas_data import ON_CPU, measured, measurement, mixed, write
 
 from bench.records.record import Status
 from generator.data.load import Results, load
@@ -76,3 +76,10 @@ def test_the_table_has_a_line_for_every_row(results: Results) -> None:
 
 def test_the_scripts_stay_small() -> None:
     assert sum((SCRIPTS / name).stat().st_size for name in ("decision.js", "recommend.js")) <= MOST_BYTES
+
+
+def test_the_form_begins_with_a_case_that_has_an_answer(tmp_path: Path) -> None:
+    doubtful = measured(model="A", checkpoint="a/a", status=Status.UNSTABLE, reason="busy", figures=measurement())
+    sound = measured(model="B", checkpoint="b/b")
+    html_of = decision.form(Atlas(load(write(tmp_path, [doubtful, sound])), load_language("en")), "x.json")
+    assert re.findall(r'<option value="([^"]*)" selected', html_of)[0] == "b"
