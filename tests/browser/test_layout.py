@@ -129,6 +129,19 @@ def test_a_phone_shows_records_before_the_controls_of_the_explorer(page: Page, h
     expect(page.locator(".explorer tbody td:nth-of-type(3)").first).to_contain_text("A100")
 
 
+SHIFTS = """() => new Promise(found =>
+  new PerformanceObserver(list => found(list.getEntries().reduce((sum, { value }) => sum + value, 0)))
+    .observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => found(0), 500))"""
+
+
+def test_nothing_moves_on_a_phone_when_the_records_arrive(page: Page, hosted_site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{hosted_site}explorer/")
+    page.locator(".explorer tbody tr").first.wait_for()
+    page.wait_for_timeout(300)
+    assert page.evaluate(SHIFTS) < 0.1
+
+
 def test_charts_use_the_width_of_a_screen(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}devices/a100/")
     widths = page.locator("figure.chart img:visible").evaluate_all("all => all.map(each => each.clientWidth)")
