@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import msgspec
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -176,18 +175,6 @@ def peaks(device: torch.device, dtype: torch.dtype, clock: Callable[[], float] =
         page_fault_s=min(_page_fault_s(clock) for _ in range(FAULT_REPETITIONS)) if device.type == "cpu" else None,
         convolution_flop_s=convolution_flop_s,
     )
-
-
-def better(first: Peaks | None, second: Peaks | None) -> Peaks | None:
-    """Return the best of each rate of two measurements: nobody reaches more by accident."""
-    if first is None or second is None:
-        return first or second
-    highest, lowest = ("matmul_flop_s", "copy_bytes_s", "convolution_flop_s"), ("page_fault_s",)
-    best: dict[str, float] = {}
-    for choose, names in ((max, highest), (min, lowest)):
-        known = {name: [rate for each in (first, second) if (rate := getattr(each, name))] for name in names}
-        best |= {name: choose(rates) for name, rates in known.items() if rates}
-    return msgspec.structs.replace(first, **best)
 
 
 def _is_tf32_for_convolutions_alone(device: torch.device, dtype: torch.dtype) -> bool:

@@ -28,7 +28,7 @@ from bench.measuring.sensors import DeviceWatch
 from bench.measuring.variants import Variants, load_job
 from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility
-from bench.records.record import Accuracy, Compilation, Measurement, Status, Variant
+from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant
 from bench.records.scrub import one_line
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import median_interval
@@ -189,14 +189,17 @@ def _with_peaks(variants: Variants, measurement: Measurement) -> Measurement:
     """Return the measurement with the best rates of the device. Where its work is known, as in the first process of a
     cell, rates that its own latencies beat are measured again: something disturbed them. What they still beat by more
     than any algorithm saves is left out."""
-    dtype, best = getattr(torch, variants.job.cell.dtype), None
+    dtype, tries = getattr(torch, variants.job.cell.dtype), []
     for _ in range(PEAK_TRIES):
-        best = roofline.better(best, attempt(lambda: roofline.peaks(variants.device, dtype)))
-        measurement = msgspec.structs.replace(measurement, peaks=best)
-        share = max(Cells.of([measurement]).peak_share(name)[0] for name in VARIANTS)
+        peaks = attempt(lambda: roofline.peaks(variants.device, dtype))
+        tries.append(msgspec.structs.replace(measurement, peaks=peaks))
+        cells = Cells.of(tries)  # which take the best of them
+        share = max(cells.peak_share(name)[0] for name in VARIANTS)
         if not share > 1:  # nan, too
-            return measurement
-    return msgspec.structs.replace(measurement, peaks=None) if share > plausibility.FLOP_SLACK else measurement
+            break
+    known = {name: float(rate[0]) for name, rate in cells.peaks.items() if not np.isnan(rate[0])}
+    is_spoiled = share > plausibility.FLOP_SLACK
+    return msgspec.structs.replace(measurement, peaks=Peaks(**known) if known and not is_spoiled else None)
 
 
 def _within(seconds: float, question: Callable[[], T]) -> T | None:

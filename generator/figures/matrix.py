@@ -10,10 +10,11 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import pandas as pd
 from markupsafe import Markup, escape
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from bench.records.record import COMPARABLE
 from bench.statistics.verdicts import Verdict
@@ -77,12 +78,13 @@ def matrices(cells: pd.DataFrame) -> list[Matrix]:
     ]
 
 
-def leading(cells: pd.DataFrame) -> dict[tuple[str, str, int], int]:
+@lru_cache(maxsize=2)
+def leading(results: Results) -> Mapping[tuple[str, str, int], int]:
     """Return the label of the row that stands for a model on a device at a batch size, in mode ``default``.
 
     The matrix, the short form of Should I compile? and the badges all show it.
     """
-    plain = (each for each in matrices(cells) if each.compile_mode == MODES[0])
+    plain = (each for each in matrices(results.newest) if each.compile_mode == MODES[0])
     return {(model, device, each.batch_size): label for each in plain for (model, device), label in each.labels.items()}
 
 
@@ -99,10 +101,8 @@ def _precedence(row: Row) -> tuple[object, ...]:
 
 
 def _is_stable(version: str) -> bool:
-    try:
-        return not Version(version).is_prerelease
-    except InvalidVersion:
-        return False
+    _, parsed = version_order(version)
+    return isinstance(parsed, Version) and not parsed.is_prerelease
 
 
 # ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────

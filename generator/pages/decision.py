@@ -55,7 +55,7 @@ def as_json(results: Results) -> str:
 
 
 def _as_json(results: Results, cells: pd.DataFrame) -> str:
-    leading = frozenset(matrix.leading(results.newest).values())
+    leading = frozenset(matrix.leading(results).values())
     rows = (_record(row) | {"leads": row["row"] in leading} for row in records(cells))
     texts = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     return "[\n" + ",\n".join(texts) + "\n]\n"

@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from generator.data.load import Results
-from generator.data.selection import grouped, is_comparison
+from generator.data.selection import grouped, is_comparison, version_order
 from generator.figures.words import Words
 from generator.languages.language import Language
 
@@ -58,7 +58,7 @@ def _entry(run: str, rows: pd.DataFrame, results: Results, language: Language) -
     title = words.say(
         message,
         devices=words.names([words.device(row) for row in devices]),
-        versions=words.names(sorted(rows["torch"].unique())),
+        versions=words.names(sorted(rows["torch"].unique(), key=version_order)),
     )
     models, compared = rows["model"].nunique(), int(is_comparison(rows).sum())
     counts = [

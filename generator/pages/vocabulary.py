@@ -18,7 +18,7 @@ import difflib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -524,8 +524,8 @@ class _Functions:
 
     def badges(self, page: str, *, model: str) -> str:
         """A badge of a model for each of its devices, with the Markdown that shows it; the pictures go to `emit`."""
-        slug = _known("model", model, self.atlas.model)
-        labels = sorted((size, label) for (own, _, size), label in self._leading.items() if own == slug)
+        slug, leading = _known("model", model, self.atlas.model), matrix.leading(self.atlas.results)
+        labels = sorted((size, label) for (own, _, size), label in leading.items() if own == slug)
         rows = {row["device"]: row for row in (self.atlas.results.by_label[label] for _, label in reversed(labels))}
         shown = [(device, self._badge(row)) for device, row in sorted(rows.items()) if row["verdict"] in BADGE_COLOURS]
         if not shown:
@@ -554,10 +554,6 @@ class _Functions:
         else:
             text = words.say(gettext("no clear difference on %(device)s"), device=words.device(row))
         return text, badge.badge(badge.LABEL, text, BADGE_COLOURS[row["verdict"]], self.language.direction)
-
-    @cached_property
-    def _leading(self) -> Mapping[tuple[str, str, int], int]:
-        return matrix.leading(self.atlas.cells)
 
     # Parts
 

@@ -163,7 +163,7 @@ def test_the_matrix_of_the_first_page_has_them_as_well() -> None:
 
 
 def test_matrix_short_answer_and_badges_show_the_same_record() -> None:
-    leading = set(matrix.leading(results().newest).values())
+    leading = set(matrix.leading(results()).values())
     first, *_ = matrix.matrices(results().newest)
     assert set(first.labels.values()) <= leading
     led = [row["leads"] for row in json.loads(decision.as_json(results()))]
