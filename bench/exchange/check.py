@@ -28,7 +28,7 @@ from bench.records.injected_faults import FAULTS
 from bench.records.plausibility import Fault
 from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, RESULTS, Measurement, Record, Status
 from bench.records.repeatability import REPEATABILITY
-from bench.records.run_file import decode, lines, run_files
+from bench.records.run_file import decode, lines, run_files, run_of
 from bench.records.scrub import anonymous, identifying
 from bench.records.walkthrough import WALKTHROUGHS
 
@@ -149,7 +149,7 @@ class _Known:
         """Yield the faults of a record compared with the others."""
         path = path.resolve()
         owner = self.owners.get(record.run, path)
-        if owner != path and record.run == path.stem:
+        if owner != path and record.run == run_of(path):
             yield "run", f"{record.run!r} is already the run of {_display_path(owner)}", "give the records another run"
         source, number = self.first.get(_fingerprint(record), (path, line))
         if source != path:
@@ -208,8 +208,8 @@ def _faults(record: Record, path: Path) -> Iterator[Fault]:
 
 
 def _provenance(record: Record, path: Path) -> Iterator[Fault]:
-    if record.run != path.stem:
-        yield "run", f"is {record.run!r} in the file of run {path.stem!r}", "move the line to its own file"
+    if record.run != run_of(path):
+        yield "run", f"is {record.run!r} in the file of run {run_of(path)!r}", "move the line to its own file"
     if record.origin == "published" and record.source is None:
         yield "source", "missing: a published figure says where it comes from", "add title, url, date and licence"
     if record.origin == "measured":

@@ -23,8 +23,12 @@ from bench.choices import existing, pick
 from bench.errors import AtlasError, unwritable
 from bench.exchange.exporters import FORMATS
 from bench.exchange.source_files import ImportOptions
+from bench.records import run_file
 from bench.records.record import Record
 from bench.records.run_file import decode, encode, read, run_files
+
+COMPRESS_FROM = 500
+"""Records from which the file of a run is compressed, to a twentieth of its size."""
 
 
 def importers() -> Mapping[str, str]:
@@ -57,12 +61,24 @@ def import_(source: str, options: ImportOptions, out: Path, contributor: str | N
         runs.setdefault(record.run, []).append(named)
     if not runs:
         raise AtlasError("holds no record", where=", ".join(map(str, options.files)), remedy="check the file")
-    files = {out / f"{run}.jsonl": records for run, records in runs.items()}
+    files = {
+        out / run_file.name_of(run, compressed=len(records) >= COMPRESS_FROM): records for run, records in runs.items()
+    }
     try:
-        durable.write_all({path: b"".join(map(_checked, records)) for path, records in files.items()})
+        durable.write_all({path: _content(path, records) for path, records in files.items()})
+        for path in files:  # an earlier import may have had more lines, or fewer
+            for suffix in (False, True):
+                other = out / run_file.name_of(run_file.run_of(path), compressed=suffix)
+                if other != path:
+                    other.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(out, error) from None
     return files
+
+
+def _content(path: Path, records: Sequence[Record]) -> bytes:
+    lines = b"".join(map(_checked, records))
+    return run_file.compressed(lines) if path.suffix == run_file.COMPRESSED else lines
 
 
 def _checked(record: Record) -> bytes:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-SCHEMA = 5
+SCHEMA = 6
 """Version of the line format. Raise it if old readers would misread new lines; `run_file` upgrades old ones.
 
 1: first version.
@@ -24,6 +24,7 @@ SCHEMA = 5
 3: memory layout, autocast, published medians, throughput, batch size per variant, files of a source, contributor.
 4: node of a fleet.
 5: FLOP of convolutions, and their peak.
+6: activations and parameters.
 """
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -104,6 +105,16 @@ COMPARABLE = (Status.PASS, Status.UNSTABLE, Status.EAGER_TWO_RUNS_DIFFER)
 
 UNEQUAL_BATCHES = "arms-differ-in-batch-size"
 """Flag of an imported record whose source measured the two variants at different batch sizes: it has no speedup."""
+
+TOY = "toy-model"
+"""Flag of an imported record of a model that exists for tests: it says nothing about models that people use."""
+
+Workload = Literal["latency", "throughput"]
+"""What a benchmark asks: how long a batch of a given size takes, or how many images a second the device can do with the
+batch that suits the model best. Figures of the two are never ranked or averaged together."""
+
+THROUGHPUT_PROFILES = frozenset({"timm"})
+"""Profiles that look for throughput. They choose the batch size for each model, so it differs from model to model."""
 
 DOCTOR = "doctor-"
 """Prefix of the flags for complaints of `bench.measuring.doctor`, such as ``doctor-load``."""
@@ -227,6 +238,8 @@ class Work(_Value, frozen=True):
     streamed_bytes: Number | None = None  # the part of it outside products and convolutions, which fusion can save
     compiled_traffic_bytes: Number | None = None  # of the compiled kernels, as Inductor counts it
     convolution_flop: Number | None = None  # the part of `flop` in convolutions
+    activations: Number | None = None  # elements that convolutions and matrix products write
+    parameters: Number | None = None  # of the model, whatever the batch
 
 
 class Peaks(_Value, frozen=True):

@@ -1,13 +1,16 @@
 """Read and write run files: JSON Lines, one `Record` a line, append-only.
 
 `read` takes a path and yields its records; `append` adds records so that an interruption loses at most the last line.
-Every bad line is an `AtlasError` that names file, line, field and remedy.
+Every bad line is an `AtlasError` that names file, line, field and remedy. A large import is compressed (``.jsonl.gz``):
+such a file is read like any other, and never appended to.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import count
@@ -19,6 +22,9 @@ import msgspec
 from bench import durable
 from bench.errors import AtlasError
 from bench.records.record import MAX_NAME, SCHEMA, Record
+
+SUFFIX, COMPRESSED = ".jsonl", ".gz"
+"""What the name of a run file ends with, and what follows in that of a compressed one."""
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Limit for one line. The samples of the longest permitted cell take less than a tenth of it."""
@@ -106,7 +112,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """
     before = b""
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             for number in count(1):
                 line = file.readline(MAX_LINE_BYTES + 2)
                 is_last = not line.endswith(b"\n")
@@ -117,10 +123,17 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if is_last:
                     break
                 before = line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        remedy = "import it from its source again"
+        raise AtlasError(f"is no whole gzip file: {error}", where=str(path), remedy=remedy) from None
     except OSError as error:
         raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
     if line.strip():
         yield number, line
+
+
+def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
+    return gzip.open(path, "rb") if path.suffix == COMPRESSED else path.open("rb")
 
 
 def read(path: Path) -> Iterator[Record]:
@@ -141,6 +154,21 @@ def _complete_lines(content: bytes) -> list[bytes]:
     """
     complete = content.split(b"\n")[:-1]
     return complete[:-1] if complete and b"\0" in complete[-1] else complete
+
+
+def name_of(run: str, *, compressed: bool = False) -> str:
+    """Return the name of the file of a run."""
+    return f"{run}{SUFFIX}{COMPRESSED if compressed else ''}"
+
+
+def run_of(path: Path) -> str:
+    """Return the run that a file is named after."""
+    return path.name.removesuffix(COMPRESSED).removesuffix(SUFFIX)
+
+
+def compressed(content: bytes) -> bytes:
+    """Return the content of a compressed file: the same for the same lines, whenever it is written."""
+    return gzip.compress(content, compresslevel=9, mtime=0)
 
 
 def encode(record: Record) -> bytes:
@@ -182,4 +210,7 @@ def file_slug(text: str) -> str:
 
 def run_files(results: Path) -> list[Path]:
     """Return all run files below the folder `results`, sorted; or `results` itself if it is a file."""
-    return [results] if results.is_file() else sorted(path for path in results.rglob("*.jsonl") if path.is_file())
+    if results.is_file():
+        return [results]
+    found = (path for suffix in ("", COMPRESSED) for path in results.rglob(f"*{SUFFIX}{suffix}"))
+    return sorted(path for path in found if path.is_file())

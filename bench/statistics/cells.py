@@ -198,7 +198,8 @@ class Cells:
 
     def _efficiency(self) -> dict[str, Array]:
         work, peaks = self.work, self.peaks
-        found = {name: work[name] for name in ("flop", "traffic_bytes")}
+        found = {name: work[name] for name in ("flop", "traffic_bytes", "activations", "parameters")}
+        found["intensity"] = work["flop"] / work["activations"]
         found |= {name: peaks[name] for name in ("matmul_flop_s", "copy_bytes_s")}
         for variant, moved in zip(VARIANTS, ("traffic_bytes", "compiled_traffic_bytes"), strict=True):
             latency_ms = self.middle(f"{variant}_latency")

@@ -29,7 +29,15 @@ VARIANT_FIGURES = (
 
 PARTS: Mapping[str, Sequence[str]] = {
     "compilation": ("cold_s", "warm_s"),
-    "work": ("flop", "traffic_bytes", "streamed_bytes", "compiled_traffic_bytes", "convolution_flop"),
+    "work": (
+        "flop",
+        "traffic_bytes",
+        "streamed_bytes",
+        "compiled_traffic_bytes",
+        "convolution_flop",
+        "activations",
+        "parameters",
+    ),
     "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
     "graphs": ("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips"),
     "accuracy": ("max_relative_error",),

@@ -3,7 +3,8 @@
 Takes `benchmark-infer-<type>-<layout>-pt<torch>-<cuda>-<device>[-dynamo].csv`, as in the folder `results` of
 https://github.com/huggingface/pytorch-image-models (Apache-2.0); returns one record for each model and image size. A
 file with `-dynamo` is the compiled variant of the file with the same name without it. Each run took the largest batch
-that fits, so some models have variants of different batch sizes, which are flagged and have no speedup.
+that fits, so some models have variants of different batch sizes, which are flagged and have no speedup. Models whose
+names begin with ``test_`` exist for timm's own tests, and are flagged as well.
 
     python -m bench import timm benchmark-infer-amp-nchw-pt240-cu124-rtx4090*.csv --out records
 """
@@ -19,6 +20,7 @@ from bench.errors import AtlasError
 from bench.exchange.source_files import NOT_INTERLEAVED, ONE_VARIANT, ImportOptions, SourceRow, csv_rows
 from bench.records.record import (
     SCHEMA,
+    TOY,
     UNEQUAL_BATCHES,
     Cell,
     Environment,
@@ -50,8 +52,10 @@ PRECISIONS = {
 
 COLUMNS = ("model", "infer_img_size", "infer_samples_per_sec", "infer_step_time", "infer_batch_size")
 MACS = "infer_gmacs"  # 1e9 multiply-accumulates per image, if they were counted
+ACTIVATIONS = "infer_macts"  # 1e6 elements that convolutions and matrix products write per image
+PARAMETERS = "param_count"  # 1e6
 
-NOTE = "mean over consecutive calls with one batch, after a warm-up; throughput includes the loop around them"
+NOTE = "mean over consecutive calls with one batch of random images, after a warm-up; throughput of the whole loop"
 
 FLAGS = ("weights-not-stated",)  # timm's script uses random ones by default
 NO_TYPE = "autocast-type-not-stated"
@@ -172,10 +176,11 @@ def _record(
     assert row is not None
     pixels, batch_size = row.count("infer_img_size"), row.count("infer_batch_size")
     dtype, autocast = PRECISIONS[setup.precision]
-    gmacs = row.known(MACS, zero=True)
+    gmacs, macts, millions = (row.known(name, zero=True) for name in (MACS, ACTIVATIONS, PARAMETERS))
     variants = [_variant(each, batch_size) for each in (eager, compiled)]
     is_pair = bool(eager and compiled)
     own = [UNEQUAL_BATCHES] if is_pair and variants[1].batch_size else []
+    own += [TOY] if row.text("model").startswith("test_") else []
     return Record(
         schema=SCHEMA,
         run=setup.run,
@@ -201,10 +206,19 @@ def _record(
             eager=variants[0],
             compiled=variants[1] if compiled else None,
             stop_reason="published",
-            work=Work(flop=2e9 * gmacs * batch_size) if gmacs else None,
+            work=_work(gmacs, macts, millions, batch_size) if gmacs else None,
         ),
         source=source,
         flags=(*flags, *([NOT_INTERLEAVED] if is_pair else []), *own),
+    )
+
+
+def _work(gmacs: float, macts: float | None, millions: float | None, batch_size: int) -> Work:
+    """Return the work of a batch; decimals as the file has them, without what binary arithmetic adds."""
+    return Work(
+        flop=round(2e9 * gmacs * batch_size),
+        activations=round(1e6 * macts * batch_size) if macts else None,
+        parameters=round(1e6 * millions) if millions else None,
     )
 
 

@@ -210,7 +210,7 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
 def test_the_real_files(tmp_path: Path) -> None:
     (files,) = import_("timm", ImportOptions(files=(REAL / EAGER, REAL / DYNAMO)), tmp_path).items()
     path, found = files
-    assert path.name == "timm-rtx4090-torch-2.4.0-amp-nchw.jsonl"
+    assert path.name == "timm-rtx4090-torch-2.4.0-amp-nchw.jsonl.gz"
     assert len(found) == 1445  # 1,444 eager rows, 1,443 compiled ones, 1,442 of them of the same model and size
     assert sum(record.status is Status.PASS for record in found) == 1442
     assert {record.cell.model for record in found if record.status is Status.SKIPPED} == {
