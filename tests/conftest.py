@@ -26,6 +26,7 @@ from hypothesis import settings
 from playwright.sync_api import Browser
 
 from bench.records.injected_faults import Injected, gathered, write
+from bench.records.run_file import COMPRESSED
 from generator.languages.language import SOURCE, published_languages
 from generator.site import PLUGIN
 
@@ -229,9 +230,13 @@ def browser() -> Iterator[Browser]:
 
 
 def copy_of_project(folder: Path) -> Path:
-    """What a build reads, in a folder of its own. Charts and fonts made before are shared: making them takes long."""
+    """What a build reads, in a folder of its own. Charts and fonts made before are shared: making them takes long.
+
+    Large imports stay behind, because a build of all records takes ten times as long: the fixture `site` has them.
+    """
     for name in ("bench", "docs", "generator", "locales"):
-        shutil.copytree(ROOT / name, folder / name)  # with what Python has compiled
+        left_out = shutil.ignore_patterns(f"*{COMPRESSED}")
+        shutil.copytree(ROOT / name, folder / name, ignore=left_out)  # with what Python has compiled
     for name in ("mkdocs.yml", "babel.cfg"):
         shutil.copy(ROOT / name, folder)
     (ROOT / ".cache").mkdir(exist_ok=True)

@@ -27,7 +27,7 @@ from bench.plans.profiles import KEEP_MEMORY
 from bench.records import record, run_file, strict
 from bench.records.record import Cell, Environment, Measurement, Source, Status
 from generator.data import names
-from generator.data.names import short_name
+from generator.data.names import device_label, short_name
 
 WORTH_KEEPING = 2_000_000
 """Bytes of run files from which the database is kept: fewer are read sooner than it is opened."""
@@ -147,7 +147,7 @@ def _insert(database: Database, batch: Mapping[str, Stamp]) -> None:
         new = _read(database, list(batch))
     except (duckdb.Error, msgspec.MsgspecError, ValueError):
         with tempfile.TemporaryDirectory() as folder:
-            copies = {path: f"{folder}/{number}.jsonl" for number, path in enumerate(batch)}
+            copies = {path: f"{folder}/{number}{run_file.SUFFIX}" for number, path in enumerate(batch)}
             for path, copy in copies.items():
                 Path(copy).write_bytes(b"".join(run_file.encode(one) for _, one in strict.read(Path(path))))
             new = _read(database, list(copies.values()))
@@ -170,6 +170,8 @@ def _execute(database: Database, statement: str, types: Mapping[str, str], rows:
 
 def _is_complete(path: str) -> bool:
     """Return whether a file is empty or ends with a complete line."""
+    if path.endswith(run_file.COMPRESSED):  # written at once, and read to its end or not at all
+        return True
     with contextlib.suppress(OSError), Path(path).open("rb") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
         return file.read() in (b"", b"\n")
@@ -184,7 +186,7 @@ _PARTS = ("cell", "environment", "source")
 _PART_TEXTS = [f"{part}_text" for part in _PARTS]
 
 # Of what tells rows apart, a machine is a device with a version of torch, which name the processes of one cell.
-_NUMBERS = ("cell", "model", "environment", "machine", "device", "host", "malloc", "source")
+_NUMBERS = ("cell", "model", "environment", "machine", "device", "processor", "host", "malloc", "source")
 
 _TYPES = {
     **dict.fromkeys(_TEXTS, "VARCHAR"),
@@ -252,13 +254,14 @@ def _read(database: Database, paths: Sequence[str]) -> Sequence[tuple[str, int, 
     def of_environment(text: str, device_type: str) -> Sequence[int]:
         """The cores tell CPUs apart; beside an accelerator they are its host's, and it stays the same device."""
         on = msgspec.json.decode(text, type=Environment)
-        device = (device_type, short_name(on.device_name))
+        device = (device_type, device_label(device_type, on.device_name))
         cores, threads = (on.cores, on.threads) if device_type == "cpu" else (None, None)
         is_kept = KEEP_MEMORY.items() <= on.settings.items()
         return (
             number("environment", on),
             number("machine", (on.device_name, on.torch)),
             number("device", (*device, cores)),
+            number("processor", short_name(on.device_name)),
             number("host", (*device, on.torch, cores, threads)),
             number("malloc", "keep" if is_kept else "default"),
         )

@@ -18,13 +18,14 @@ import numpy as np
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
-from bench.records.record import DOCTOR, UNEQUAL_BATCHES, Status
+from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
 from bench.statistics.verdicts import SAME
 from generator.data.selection import Groups, Row, Rows, grouped, is_comparison, labels_by, numbered, records
 
 Kind = Literal[
     "repeated",
     "unequal_batches",
+    "toy",
     "device_order",
     "batch_order",
     "version_jump",
@@ -123,7 +124,7 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
 
 def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Yield what does not fit together within a row, whatever other rows say."""
-    for rule in (_unequal_batches, _implausible, _impossible, _unstable, _disturbed, _without_interval):
+    for rule in (_unequal_batches, _toys, _implausible, _impossible, _unstable, _disturbed, _without_interval):
         yield from rule(cells)
 
 
@@ -314,12 +315,21 @@ def _unequal_batches(cells: pd.DataFrame) -> Iterator[Anomaly]:
         yield Anomaly("unequal_batches", (label,))
 
 
+def _toys(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Find rows of models that exist for tests, as their importer says."""
+    for label in _by_flag(cells).get(TOY, ()):
+        yield Anomaly("toy", (label,))
+
+
 def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Find models without a row at a batch size at which nearly all models of their table have one.
+
+    A benchmark of throughput chooses the batch for each model, and leaves no gap.
 
     Rows: those the model has in that table. Figures: batch_sizes, siblings (the number of models that have rows there).
     """
     table = ("device", "torch", "compile_mode", *(name for name in _SETTING if name != "input_size"))
+    cells = cells[cells["workload"] == "latency"]
     models = Groups(cells, *table, "model")
     number = numbered(models.first, table)
     sizes, labels = models.values("batch_size"), list(labels_by(models.number).values())
@@ -339,7 +349,7 @@ def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
 def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Report what an importer could not know or found wrong. Figures: flag, its identifier."""
     for flag, labels in _by_flag(cells).items():
-        if flag != UNEQUAL_BATCHES and not flag.startswith(DOCTOR):
+        if flag not in {UNEQUAL_BATCHES, TOY} and not flag.startswith(DOCTOR):
             yield Anomaly("flag", tuple(labels), {"flag": flag})
 
 

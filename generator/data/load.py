@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-HISTORY = 5_000
+HISTORY = 20_000
 """Rows up to which pages have those of former runs beside the newest. With more, they have of each cell the newest run,
 and the newest with the other `malloc`."""
 

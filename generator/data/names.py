@@ -22,6 +22,22 @@ def short_name(device_name: str) -> str:
     return " ".join(name.split()) or device_name.strip() or "?"
 
 
+_NUMBER = re.compile(r"\S*\d\S*")
+_UNITS = re.compile(r"\b[GM]Hz\b|\bv(?=\s|$)", re.IGNORECASE)
+
+
+def device_label(device_type: str, device_name: str) -> str:
+    """Return the short name of a device; of a CPU, that of its product line: ``Intel Xeon`` for "Intel Xeon 2.50 GHz".
+
+    Clouds give their CPUs names that differ in a number, and readers choose among GPUs: so one entry stands for all
+    CPUs of a product line with the same number of cores. Each record keeps the name of its processor.
+    """
+    name = short_name(device_name)
+    if device_type != "cpu":
+        return name
+    return " ".join(_UNITS.sub(" ", _NUMBER.sub(" ", name)).split()) or name
+
+
 def slugify(text: str) -> str:
     """Return `text` in lower-case ASCII letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_MAX_SLUG].rstrip("-")

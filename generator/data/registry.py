@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-from bench.records.record import Origin, Status, Task
+from bench.records.record import Origin, Status, Task, Workload
 from bench.statistics.verdicts import Verdict
 
 FigureFormat = Literal[
@@ -31,6 +31,7 @@ FigureFormat = Literal[
     "calls",
     "gigabytes",
     "gflop",
+    "millions",
     "tflop_s",
     "share",
     "figure",
@@ -42,6 +43,7 @@ TextFormat = Literal[
     "origin",
     "task",
     "device_type",
+    "workload",
     "family",
     "plain",
     "code",
@@ -213,6 +215,16 @@ COORDINATES = _registry(
 _TEXTS = (
     _column("run", str, "name of the run", "", N_("Run"), "run", detail=HEADING),
     _column("profile", str, "profile of the run"),
+    _column(
+        "workload",
+        str,
+        "latency: one batch at a time; throughput: as many images as possible",
+        "",
+        N_("Question"),
+        "workload",
+        explorer=HEADING,
+        values=get_args(Workload),
+    ),
     _column("status", str, "outcome of the cell", "", N_("Status"), explorer=HEADING, detail=HEADING, values=[*Status]),
     _column("reason", str, "why the cell has that status", "", N_("Reason"), "verbatim", detail=HEADING),
     _column(
@@ -231,7 +243,8 @@ _TEXTS = (
     _column("flags", str, "what an importer or the doctor marked, separated by spaces"),
     _column("command", str, "the command that reproduces the cell"),
     _column("contributor", str, "who brought the records", "", N_("Brought by"), detail=HEADING),
-    _column("device_name", str, "name of the device"),
+    _column("device_name", str, "name of the device; of a CPU, that of its product line"),
+    _column("processor", str, "name of the very device, as its driver gives it", "", N_("Processor"), detail=HEADING),
     _column("device_type", str, "torch device type: cpu, cuda, mps, xpu"),
     _column("model_label", str, "name of the model in tables"),
     _column("checkpoint", str, "name of the weights", "", N_("Checkpoint"), "code", detail=HEADING),
@@ -355,6 +368,16 @@ _NUMBERS = (
         detail=N_("Compiled, share of waiting for the host"),
     ),
     _column("flop", float, "operations of one call of the whole batch", "FLOP", N_("GFLOP per image"), "gflop"),
+    _column("activations", float, "elements that convolutions and matrix products of one call write", "", detail=""),
+    _column("parameters", float, "parameters of the model", "", N_("Parameters (millions)"), "millions"),
+    _column(
+        "intensity",
+        float,
+        "operations for each activation",
+        "FLOP",
+        N_("FLOP per activation"),
+        "number",
+    ),
     _column("traffic_bytes", float, "least bytes that one call moves", "B"),
     _column("matmul_flop_s", float, "measured matrix multiplication peak of the device", "FLOP/s"),
     _column("copy_bytes_s", float, "measured copy bandwidth of the device", "B/s"),

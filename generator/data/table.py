@@ -21,7 +21,7 @@ import numpy as np
 
 from bench.errors import AtlasError
 from bench.records import record
-from bench.records.record import Cell, Environment, Measurement, Source, Status
+from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Source, Status
 from bench.statistics.causes import explain
 from bench.statistics.cells import by_size
 from bench.statistics.processes import VARIANTS, Processes
@@ -113,13 +113,14 @@ FROM (SELECT unnest(?::BIGINT[]) AS number, unnest(?::BIGINT[]) AS line) WHERE i
 # Two cells of one age are of one run.
 _CELLS = """
 CREATE OR REPLACE TEMP TABLE cells AS
-SELECT g.*, origin, model, device, host, malloc, (coalesce(g.measured_at, -1), source_date, g.run, id) AS age
+SELECT g.*, origin, model, device, processor, host, malloc, (coalesce(g.measured_at, -1), source_date, g.run, id) AS age
 FROM groups g JOIN lines ON lines.rowid = standing
 """
 
 _SHOWN = """
 WITH last AS (
-    SELECT arg_max(id, age) AS id, max(age) AS age, cell, host, origin FROM cells GROUP BY cell, host, origin, malloc),
+    SELECT arg_max(id, age) AS id, max(age) AS age, cell, host, origin FROM cells
+    GROUP BY cell, host, origin, malloc, processor),
 newest AS (SELECT arg_max(id, age) AS id FROM last GROUP BY cell, host, origin),
 shown AS MATERIALIZED (
     SELECT *, id IN (SELECT id FROM newest) AS newest, FROM cells, (SELECT count(*) AS total FROM cells)
@@ -161,6 +162,8 @@ def _description(database: Database) -> Callable[[Sequence[Mapping[str, Any]]], 
             **standing,
             **described(standing["cell"], Cell, _cell),
             **described(standing["environment"], Environment, _environment),
+            "device_name": json.loads(texts[standing["device"]])[1],
+            "workload": "throughput" if standing["profile"] in THROUGHPUT_PROFILES else "latency",
             **described(standing["source"], Source | None, _source),
             "device": device_slugs[standing["device"]],
             "model": model_slugs[standing["model"]],
@@ -189,8 +192,11 @@ def _cell(cell: Cell) -> dict[str, Any]:
 
 def _environment(environment: Environment) -> dict[str, Any]:
     settings = json.dumps(environment.settings, sort_keys=True, ensure_ascii=False)
-    name = short_name(environment.device_name)
-    return {**msgspec.structs.asdict(environment), "device_name": name, "settings": settings}
+    return {
+        **msgspec.structs.asdict(environment),
+        "processor": short_name(environment.device_name),
+        "settings": settings,
+    }
 
 
 def _source(source: Source | None) -> dict[str, Any]:

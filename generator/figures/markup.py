@@ -268,6 +268,7 @@ class Tables:
             "calls": self._calls,
             "gigabytes": self._gigabytes,
             "gflop": self._gflop,
+            "millions": self._millions,
             "tflop_s": self._tflop_s,
             "share": self._share,
             "figure": self._figure,
@@ -277,6 +278,7 @@ class Tables:
             "origin": self._origins,
             "task": self._task,
             "device_type": self._device_type,
+            "workload": self._workload,
             "family": self._family,
             "plain": self._plain,
             "code": self._code,
@@ -392,6 +394,9 @@ class Tables:
         """Show the operations for one image, in GFLOP."""
         return self._three_digits(value, 1e9 * row["batch_size"])
 
+    def _millions(self, _name: str, value: float, _row: Row) -> TableCell:
+        return self._three_digits(value, 1e6)
+
     def _tflop_s(self, name: str, value: float, row: Row) -> TableCell:
         """Show TFLOP/s, with the share of the peak below it."""
         cell, share = self._three_digits(value, 1e12), row[name.replace("_flop_s", "_matmul_share")]
@@ -446,6 +451,9 @@ class Tables:
 
     def _device_type(self, _name: str, value: str, _row: Row) -> TableCell:
         return TableCell(self.words.value(self.words.device_type(value)))
+
+    def _workload(self, _name: str, value: str, _row: Row) -> TableCell:
+        return TableCell(escape(self.words.workload(value)))
 
     def _code(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
         texts = (value,) if isinstance(value, str) else value

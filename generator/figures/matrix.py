@@ -68,7 +68,8 @@ def _most(count: int, names: Iterable[str]) -> set[str]:
 
 
 def matrices(cells: pd.DataFrame) -> list[Matrix]:
-    """Return a matrix for each mode and batch size, ``default`` and the smallest first."""
+    """Return a matrix of latencies for each mode and batch size, ``default`` and the smallest first."""
+    cells = cells[cells["workload"] == "latency"]
     found: dict[tuple[str, int], dict[tuple[str, str], int]] = {}
     for row in sorted(records(cells[_COLUMNS]), key=_precedence):
         labels = found.setdefault((row["compile_mode"], row["batch_size"]), {})

@@ -255,10 +255,11 @@ def malloc(default: pd.DataFrame, keep: pd.DataFrame) -> pd.DataFrame:
 def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the comparisons on a CPU that were measured with glibc's default, and those of the same cells with freed
     memory kept, the newest of each. `cells` are those of all runs."""
-    keys = cells[[*COORDINATES, "device_type", "malloc", "measured_at", "change", "status"]]
+    alike = (*COORDINATES, "processor")
+    keys = cells[[*alike, "device_type", "malloc", "measured_at", "change", "status"]]
     keys = comparisons(where(keys, (keys["device_type"] == "cpu") & (keys["origin"] == "measured")))
     keys = keys.sort_values("measured_at", kind="stable", na_position="first")
-    by_malloc = _labels_of(keys["malloc"], numbered(keys, COORDINATES))
+    by_malloc = _labels_of(keys["malloc"], numbered(keys, alike))
     return _pairs(cells, by_malloc.get("default", {}), by_malloc.get("keep", {}))
 
 

@@ -158,6 +158,11 @@ class Words:
             "image-segmentation": gettext("image segmentation"),
         }.get(task, task)
 
+    def workload(self, workload: str) -> str:
+        """Name the question that a benchmark answers."""
+        gettext = self.language.gettext
+        return {"latency": gettext("one batch at a time"), "throughput": gettext("as many as possible")}[workload]
+
     def origin(self, origin: str) -> str:
         """Name who measured."""
         gettext = self.language.gettext
@@ -352,6 +357,7 @@ class Words:
         return {
             "repeated": gettext("Repeated row"),
             "unequal_batches": gettext("Unequal batches"),
+            "toy": gettext("Toy model"),
             "device_order": gettext("Slower device ahead"),
             "batch_order": gettext("Larger batch ahead"),
             "version_jump": gettext("Jump between versions"),
@@ -516,6 +522,12 @@ class Words:
             "different batch sizes, so the speedup is not one of compiling alone."
         )
         return self.say(message, **self._place(rows[0]))
+
+    def _toy(self, _figures: Any, rows: Rows) -> str:
+        message = self.language.gettext(
+            "%(model)s exists for the tests of its library. It is far too small to say anything about real models."
+        )
+        return self.say(message, model=rows[0]["model_label"])
 
     def _gap(self, figures: Any, rows: Rows) -> str:
         message = self.language.ngettext(

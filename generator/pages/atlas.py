@@ -16,12 +16,15 @@ from typing import Any
 
 import pandas as pd
 
+from bench.exchange.importers import huggingface_2023
 from bench.plans.models import MODELS
+from bench.records.record import Workload
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
 from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, where
 from generator.figures import tables
+from generator.figures.sources import SourceText, source_of
 from generator.figures.words import Words
 from generator.languages.language import Language
 
@@ -68,12 +71,15 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """The cells under one heading of a device page: one PyTorch version, mode and origin."""
+    """The cells under one heading of a device page: one PyTorch version, mode, data type and source."""
 
     slug: str
     torch: str
     compile_mode: str
+    dtype: str
     origin: str
+    workload: Workload
+    source: SourceText
     date: datetime | str | None
     weights_name: str
     batch_sizes: tuple[int, ...]
@@ -117,6 +123,9 @@ _CHOICES = (
     tables.recompile_rows,
     tables.version_rows,
 )
+
+_SECTION = ("origin", "workload", "torch", "compile_mode", "dtype")
+"""What the cells of a `Section` have in common."""
 
 Choose = Callable[[pd.DataFrame], pd.DataFrame]
 """A function that returns some of the cells, such as those that know the cost of compiling."""
@@ -195,41 +204,80 @@ class _Known:
         """Return some cells as pages see them."""
         return tuple(self.atlas.row_of(label) for label in labels)
 
+    @cached_property
+    def latency(self) -> Comparisons:
+        """Its comparisons that ask for the latency of a batch."""
+        return self._comparisons("latency")
+
+    @cached_property
+    def throughput(self) -> Comparisons:
+        """Its comparisons that ask for as many images as possible."""
+        return self._comparisons("throughput")
+
+    def _comparisons(self, workload: Workload) -> Comparisons:
+        """Return the comparisons of a workload, of both origins: to be counted and ranked, never averaged."""
+        rows = self.atlas.results.by_label
+        compared = self.among(tables.trusted)
+        return Comparisons(self.atlas, [label for label in compared if rows[label]["workload"] == workload])
+
+    def _distinct(self, column: str) -> list[Any]:
+        """Return the values of a column, in the order in which they first occur."""
+        rows = self.atlas.results.by_label
+        return list(dict.fromkeys(rows[label][column] for label in self.labels))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the changes of some comparisons spread: half of them lie between `lower` and `upper`, the quartiles."""
+
+    lower: float
+    median: float
+    upper: float
+    count: int
+
 
 @dataclass(frozen=True, eq=False)
-class _Selection(_Known):
-    """Cells that belong together. `rows` are comparisons: those in which both variants have a latency, and nothing
-    doubts it."""
+class Comparisons(_Known):
+    """Comparisons of one workload: rows in which both variants have a latency, and nothing doubts it.
+
+    They are ranked. They are averaged only where they belong to one device and origin.
+    """
 
     atlas: Atlas
     labels: list[int]
 
     @cached_property
-    def compared(self) -> list[int]:
-        """Labels of the comparisons, of one origin only: measured ones where there are any. Origins are never mixed."""
-        compared = self.among(tables.trusted)
-        rows = self.atlas.results.by_label
-        return [label for label in compared if rows[label]["origin"] == "measured"] or compared
-
-    @cached_property
     def _changes(self) -> pd.DataFrame:
-        return _changes(self.atlas.results).loc[self.compared]
+        return _changes(self.atlas.results).loc[self.labels]
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The comparisons."""
-        return self.rows_of(self.compared)
+        return self.rows_of(self.labels)
+
+    @cached_property
+    def faster(self) -> tuple[Row, ...]:
+        """Those in which the compiled model is faster."""
+        return self.rows_of(self._changes.index[self._changes["verdict"] == "faster"].tolist())
 
     @cached_property
     def slower(self) -> tuple[Row, ...]:
         """Those in which the compiled model is slower."""
-        compared = frozenset(self.compared)
-        return self.rows_of(label for label in self.among(tables.slower_rows) if label in compared)
+        return self.rows_of(self.among(tables.slower_rows))
 
     @cached_property
     def median_change(self) -> float | None:
-        """Median change of the latency over the comparisons."""
+        """Median change of the latency."""
         return tables.median_change(self._changes)
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """Quartiles of the change of the latency; None without a comparison."""
+        changes = self._changes["change"]
+        if changes.empty:
+            return None
+        lower, middle, upper = (float(each) for each in changes.quantile([0.25, 0.5, 0.75]))
+        return Spread(lower, middle, upper, len(changes))
 
     @cached_property
     def best(self) -> Row | None:
@@ -241,21 +289,35 @@ class _Selection(_Known):
         """Of those that are slower, or else of all, the largest loss or smallest gain."""
         return self.atlas.row(tables.worst_row(self._changes))
 
-    def _distinct(self, column: str) -> list[Any]:
-        """Return the values of a column, in the order in which they first occur."""
-        rows = self.atlas.results.by_label
-        return list(dict.fromkeys(rows[label][column] for label in self.labels))
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """Models with comparisons."""
+        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """Devices with comparisons."""
+        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
 
 
 @dataclass(frozen=True, eq=False)
-class Device(_Selection):
+class Device(_Known):
     """A device; `label` is plain text in the language of the page."""
 
+    atlas: Atlas
+    labels: list[int]
     slug: str
     label: str
     name: str
     type: str
     cores: int | None
+
+    def _comparisons(self, workload: Workload) -> Comparisons:
+        """Return those of one origin only, measured ones where there are any: origins are never averaged."""
+        found = super()._comparisons(workload)
+        rows = self.atlas.results.by_label
+        measured = [label for label in found.labels if rows[label]["origin"] == "measured"]
+        return Comparisons(self.atlas, measured) if measured else found
 
     @cached_property
     def malloc(self) -> tuple[Malloc, ...]:
@@ -302,31 +364,37 @@ class Device(_Selection):
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Measured before published, `default` before other modes, then the sections with the most models first."""
-        columns = ["origin", "torch", "compile_mode", "model", "weights", "batch_size", "measured_at", "source_date"]
+        columns = [*_SECTION, "profile", "model", "weights", "batch_size", "measured_at", "source_date"]
         groups = sorted(
-            grouped(self.cells[columns], "origin", "torch", "compile_mode"),
-            key=lambda named: (named[0][0], mode_order(named[0][2]), -named[1]["model"].nunique()),
+            grouped(self.cells[columns], *_SECTION),
+            key=lambda named: (named[0][0], mode_order(named[0][3]), -named[1]["model"].nunique()),
         )
-        slugs = [slugify(f"torch {torch} {compile_mode}") for (_, torch, compile_mode), _ in groups]
+        slugs = [slugify(f"torch {torch} {compile_mode}") for (_, _, torch, compile_mode, _), _ in groups]
         return tuple(
-            self._section(group, slug if slugs.count(slug) == 1 else f"{slug}-{origin}", torch, compile_mode, origin)
-            for slug, ((origin, torch, compile_mode), group) in zip(slugs, groups, strict=True)
+            self._section(group, slug if slugs.count(slug) == 1 else slugify(f"{slug} {origin} {dtype}"), *named)
+            for slug, (named, group) in zip(slugs, groups, strict=True)
+            for origin, *_, dtype in [named]
         )
 
     def anchor(self, row: PlainRow) -> str:
         """Return the id of the heading on its page under which a row stands."""
-        key = row["origin"], row["torch"], row["compile_mode"]
-        own = next(each.slug for each in self.sections if (each.origin, each.torch, each.compile_mode) == key)
-        return f"{own}-families" if self.families else f"{own}-batch-{row['batch_size']}"
+        key = tuple(row[name] for name in _SECTION)
+        own = next(each for each in self.sections if tuple(getattr(each, name) for name in _SECTION) == key)
+        return f"{own.slug}-families" if own.workload == "throughput" else f"{own.slug}-batch-{row['batch_size']}"
 
-    def _section(self, group: pd.DataFrame, slug: str, torch: str, compile_mode: str, origin: str) -> Section:
+    def _section(
+        self, group: pd.DataFrame, slug: str, origin: str, workload: Workload, torch: str, compile_mode: str, dtype: str
+    ) -> Section:
         weights = [self.atlas.words.weights(each) for each in sorted(_distinct(group, "weights"))]
         newest = group["measured_at"].max()
         return Section(
             slug,
             torch=torch,
             compile_mode=compile_mode,
+            dtype=dtype,
             origin=origin,
+            workload=workload,
+            source=source_of(self.atlas.results.by_label[group.index[0]], self.atlas.language),
             date=(group["source_date"].max() or None) if newest is pd.NaT else newest.to_pydatetime(),
             weights_name=self.atlas.language.names(weights),
             batch_sizes=tuple(sorted(_distinct(group, "batch_size"))),
@@ -334,19 +402,16 @@ class Device(_Selection):
 
 
 @dataclass(frozen=True, eq=False)
-class Model(_Selection):
+class Model(_Known):
     """A model; `label` is that of the tables."""
 
+    atlas: Atlas
+    labels: list[int]
     slug: str
     label: str
     checkpoint: str
     task: str
     task_name: str
-
-    @cached_property
-    def compared(self) -> list[int]:
-        """All comparisons: those of several devices are ranked, and never averaged."""
-        return self.among(tables.trusted)
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
@@ -357,6 +422,12 @@ class Model(_Selection):
     def family(self) -> Family | None:
         """Its family, where models are listed by family."""
         return self.atlas.family.get(family_of(self.label))
+
+    @cached_property
+    def has_page(self) -> bool:
+        """Whether it has a page of its own. A model that is only known from a benchmark of throughput, which has a
+        thousand others, stands on the page of its family."""
+        return "latency" in self._distinct("workload")
 
     @cached_property
     def chosen_by(self) -> str:
@@ -389,16 +460,13 @@ _AUTO_CLASS_OF_FAMILY = {
 
 
 @dataclass(frozen=True, eq=False)
-class Family(_Selection):
+class Family(_Known):
     """Models whose names begin alike: with what precedes the first number or underscore, and the version before it."""
 
+    atlas: Atlas
+    labels: list[int]
     slug: str
     label: str
-
-    @cached_property
-    def compared(self) -> list[int]:
-        """All comparisons: those of several devices are ranked, and never averaged."""
-        return self.among(tables.trusted)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -442,7 +510,7 @@ class Atlas(_Known):
 
     @cached_property
     def device(self) -> Mapping[str, Device]:
-        """Devices by slug, accelerators first."""
+        """Devices by slug, in the order of the results: accelerators first."""
         return {slug: self._device(slug, labels) for slug, labels in labels_by(self.cells["device"]).items()}
 
     @cached_property
@@ -453,8 +521,8 @@ class Atlas(_Known):
 
     @cached_property
     def family(self) -> Mapping[str, Family]:
-        """Families by slug; none where there are few models."""
-        if len(self.model) <= FEW:
+        """Families by slug; none where there are few models and each has a page."""
+        if len(self.model) <= FEW and all(model.has_page for model in self.model.values()):
             return {}
         labels: dict[str, list[int]] = {}
         for model in sorted(self.model.values(), key=lambda model: model.slug):
@@ -482,8 +550,8 @@ class Atlas(_Known):
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """Every model, by task."""
-        return tuple(self.model.values())
+        """Every model with a page of its own, by task."""
+        return tuple(model for model in self.model.values() if model.has_page)
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -497,33 +565,18 @@ class Atlas(_Known):
 
     @cached_property
     def published(self) -> int:
-        """How many published rows there are, those without figures included."""
-        return len(self._of("published"))
+        """How many rows the guide of 2023 has, those without figures included."""
+        return len(self._of_2023)
+
+    @cached_property
+    def imported(self) -> int:
+        """How many rows other benchmarks have, those without figures included."""
+        return int((self.cells["origin"] == "published").sum()) - self.published
 
     @cached_property
     def measured(self) -> int:
         """How many measured rows there are, those without figures included."""
-        return len(self._of("measured"))
-
-    @cached_property
-    def rows(self) -> tuple[Row, ...]:
-        """All comparisons, of both origins: to be counted and ranked, never averaged."""
-        return self.rows_of(self.among(tables.trusted))
-
-    @cached_property
-    def slower(self) -> tuple[Row, ...]:
-        """Comparisons in which the compiled model is slower."""
-        return self.rows_of(self.among(tables.slower_rows))
-
-    @cached_property
-    def best(self) -> Row | None:
-        """The largest gain of all; None where nothing is clearly faster."""
-        return self.row(tables.best_row(self.cells))
-
-    @cached_property
-    def worst(self) -> Row | None:
-        """Of those that are slower, or else of all, the largest loss or smallest gain."""
-        return self.row(tables.worst_row(self.cells))
+        return int((self.cells["origin"] == "measured").sum())
 
     @cached_property
     def batches(self) -> Batches | None:
@@ -547,13 +600,13 @@ class Atlas(_Known):
 
     @cached_property
     def published_best(self) -> Row | None:
-        """The largest published gain."""
-        return self.row(tables.best_row(self._of("published")))
+        """The largest gain among the latencies published in 2023."""
+        return self.row(tables.best_row(self._of_2023))
 
     @cached_property
     def published_worst(self) -> Row | None:
-        """The largest published loss or smallest gain."""
-        return self.row(tables.worst_row(self._of("published")))
+        """The largest loss or smallest gain among them."""
+        return self.row(tables.worst_row(self._of_2023))
 
     @property
     def latest(self) -> datetime | None:
@@ -579,8 +632,9 @@ class Atlas(_Known):
         """Return the row of a label, None for none."""
         return None if label is None else self.row_of(label)
 
-    def _of(self, origin: str) -> pd.DataFrame:
-        return where(self.cells, self.cells["origin"] == origin)
+    @cached_property
+    def _of_2023(self) -> pd.DataFrame:
+        return where(self.cells, self.cells["run"] == huggingface_2023.RUN)
 
 
 def _distinct(cells: pd.DataFrame, column: str) -> list[Any]:

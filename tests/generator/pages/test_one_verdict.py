@@ -184,19 +184,22 @@ def test_matrix_short_answer_and_badges_show_the_same_record() -> None:
 def test_counts_and_rankings_count_verdicts_and_leave_doubts_out() -> None:
     atlas = Atlas(results(), EN)
     slower = [row for row in rows() if row["verdict"] == "slower" and row["status"] == "pass"]
-    assert sorted(row.row for row in atlas.slower) == sorted(row["row"] for row in slower)
+    ranked = (*atlas.latency.slower, *atlas.throughput.slower)
+    assert sorted(row.row for row in ranked) == sorted(row["row"] for row in slower)
     summed = sum(line["slower"] for line in records(tables.summary(results().newest)))
     assert summed == len(slower) == len(tables.slower(results().newest, most=10**6))
-    selections: list[Any] = [atlas, *atlas.devices, *atlas.models]
+    known: list[Any] = [atlas, *atlas.devices, *atlas.models]
+    selections = [each for one in known for each in (one.latency, one.throughput)]
     for selection in selections:
         assert all(
             row.verdict != "doubtful" for row in (*selection.rows, *filter(None, (selection.best, selection.worst)))
         )
         assert selection.best is None or selection.best.verdict == "faster", "a loss is no gain"
-    for device in atlas.devices:
-        if device.median_change is not None:
-            changes = sorted(row.change for row in device.rows)
-            assert changes[0] <= device.median_change <= changes[-1]
+    for selection in selections:
+        if selection.spread:
+            changes = sorted(row.change for row in selection.rows)
+            spread = selection.spread
+            assert changes[0] <= spread.lower <= selection.median_change <= spread.upper <= changes[-1]
 
 
 def test_data_files_hold_the_verdict() -> None:
