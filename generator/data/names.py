@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-_NOISE = re.compile(r"\((?:R|TM|C)\)|\b(?:NVIDIA|Tesla|GeForce|CPU|Processor|\d+-Core)\b|[®™@]", re.IGNORECASE)
+_NOISE = re.compile(
+    r"\((?:R|TM|C)\)|\b(?:NVIDIA|Tesla|GeForce|CPU|Processor|Workstation Edition|\d+-Core)\b|[®™@]", re.IGNORECASE
+)
 
 # Names of pages that are there anyway, and names that Windows keeps for itself.
 _RESERVED = {"index", "each", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}

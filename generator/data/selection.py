@@ -81,6 +81,10 @@ def plain(values: pd.Series) -> list[Any]:
     return [None if value is pd.NA or value != value else value for value in values.tolist()]  # noqa: PLR0124  # NaN
 
 
+FEW = 8
+"""Values of which quartiles say little: each of them is then a value or two."""
+
+
 class Groups:
     """The rows of a table that agree in some columns, in the order in which the groups first occur.
 
@@ -119,6 +123,12 @@ class Groups:
         """Return the median of the known values, NaN where there is none."""
         medians: list[float] = values.groupby(self.number).median().tolist()
         return medians
+
+    def quartiles(self, values: pd.Series) -> list[tuple[float, float] | None]:
+        """Return the first and the last quartile of the known values, none where there are fewer than `FEW`."""
+        groups = values.groupby(self.number)
+        ends = zip(groups.quantile(0.25), groups.quantile(0.75), groups.count(), strict=True)
+        return [(low, high) if count >= FEW else None for low, high, count in ends]
 
     def labels(self, rows: pd.DataFrame) -> list[int | None]:
         """Return the label of the first of some rows in each group, None where no row is of the group."""

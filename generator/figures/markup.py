@@ -31,6 +31,7 @@ from generator.data.selection import Row, Rows, plain, records
 from generator.figures import causes
 from generator.figures.charts import Chart
 from generator.figures.curves import CurvesChart
+from generator.figures.sources import source_of
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
 
@@ -254,12 +255,14 @@ class Tables:
     def _formats(self) -> Mapping[Format, Callable[[str, Any, Row], TableCell]]:
         return {
             "number": self._coordinate_number,
+            "number_range": self._number_range,
             "count": self._count,
             "latency": self._latency,
             "version": self._version,
             "ratio": self._ratio,
             "interval": self._interval,
             "change": self._change,
+            "change_range": self._change_range,
             "judged_change": self._judged_change,
             "version_change": self._version_change,
             "best_model": self._best,
@@ -276,6 +279,7 @@ class Tables:
             "modes": self._modes,
             "device_names": self._devices,
             "origin": self._origins,
+            "source": self._source,
             "task": self._task,
             "device_type": self._device_type,
             "workload": self._workload,
@@ -292,7 +296,8 @@ class Tables:
         }
 
     def _coordinate(self, name: str, _value: Any, row: Row) -> TableCell:
-        return TableCell(self._linked(name, row))
+        machine = self.words.machine(row) if name == "device" else ""
+        return TableCell(_above(self._linked(name, row), machine) if machine else self._linked(name, row))
 
     def _coordinate_number(self, name: str, value: int | None, row: Row) -> TableCell:
         return TableCell(self._linked(name, row), "" if value is None else str(value), "number")
@@ -344,6 +349,17 @@ class Tables:
         """Show a change without an interval."""
         return TableCell(self._percent(value), _sort(value), f"number{TONES.get(judge_change(value), '')}")
 
+    def _change_range(self, _name: str, ends: tuple[float, float], _row: Row) -> TableCell:
+        low, high = map(self._percent, ends)
+        text = self.words.say(self.words.language.gettext("%(low)s to %(high)s"), low=low, high=high)
+        return TableCell(text, _sort(ends[0]), "number")
+
+    def _number_range(self, _name: str, values: Sequence[int], _row: Row) -> TableCell:
+        """Show two numbers as they are, and the ends of more."""
+        ends = map(self.words.language.number, values if len(values) < 3 else (values[0], values[-1]))
+        separator = ", " if len(values) < 3 else "–"
+        return TableCell(self.words.value(separator.join(ends)), str(values[0]) if values else "", "number")
+
     def _judged_change(self, _name: str, value: float, row: Row) -> TableCell:
         return TableCell(self._change_of(row), _sort(value), f"number{TONES.get(row['verdict'], '')}")
 
@@ -374,6 +390,9 @@ class Tables:
     def _origins(self, _name: str, value: str | tuple[str, ...], _row: Row) -> TableCell:
         origins = (value,) if isinstance(value, str) else value
         return TableCell(Markup("<br>").join(map(self.words.origin, origins)))
+
+    def _source(self, _name: str, label: int, _row: Row) -> TableCell:
+        return TableCell(self.words.phrase(source_of(self.results.by_label[label], self.words.language).name))
 
     def _calls(self, name: str, value: float, row: Row) -> TableCell:
         """Show the calls that repay the compilation, with their interval: open at its end where it may never pay."""

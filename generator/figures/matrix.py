@@ -190,7 +190,10 @@ class MatrixTables:
 
     def _device(self, rows: Sequence[Row], apart: str) -> TableCell:
         """Show a device, with the versions of PyTorch and the origin of its rows below it."""
-        facts = [*(self.words.fact("torch", row) for row in rows), *(self.words.origin(row["origin"]) for row in rows)]
+        facts = [
+            *(self.words.fact("torch", row) for row in rows),
+            *(self.words.machine(row) or self.words.origin(row["origin"]) for row in rows),
+        ]
         facts += [self.words.fact("dtype", row) for row in rows if row["dtype"] != "float32"]
         facts += [
             self.words.phrase(self.words.freed_memory())

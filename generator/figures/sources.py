@@ -48,7 +48,7 @@ def sources(language: Language) -> Mapping[str, SourceText]:
     found = (
         SourceText(
             OURS,
-            gettext("measured by this project"),
+            gettext("This project"),
             gettext("Eager and compiled take turns in one process, and several processes stand behind each figure."),
             gettext("Latency is the median time of a call until its result is ready, with a 95% interval."),
             gettext("Throughput is the batch size divided by the latency."),
@@ -57,7 +57,7 @@ def sources(language: Language) -> Mapping[str, SourceText]:
         ),
         SourceText(
             "paper-2023",
-            gettext("Hugging Face, 2023"),
+            gettext("Hugging Face guide"),
             gettext("Each figure is the mean of 300 inferences on one image, after a warm-up."),
             gettext("Latency is that mean; the source gives no intervals."),
             gettext("The source gives no throughput: it is the batch size divided by the latency."),
@@ -68,8 +68,8 @@ def sources(language: Language) -> Mapping[str, SourceText]:
             "timm",
             gettext("timm"),
             gettext(
-                "For each model, the benchmark takes the largest batch that fits, warms up, and runs the same batch of "
-                "random images over and over. Eager and compiled are two separate runs."
+                "Each model gets a large batch, or a smaller one where that does not fit. After a warm-up, the same "
+                "batch of random images runs over and over. Eager and compiled are two separate runs."
             ),
             gettext("The time of a batch is the mean over those calls; the source gives no intervals."),
             gettext("Throughput is what the source printed: images divided by the time of the whole loop."),

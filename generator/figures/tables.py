@@ -267,19 +267,33 @@ def malloc_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def summary(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per device and origin: published and measured figures never share an average."""
-    groups, compared = Groups(cells, "device", "origin"), is_trusted(cells)
+    """One line per device and source, of the rows of one workload: figures of two sources never share an average.
+
+    Of a throughput, which has hundreds of models on a device, only the newest version of PyTorch counts.
+    """
+    compared = trusted(cells)
+    if (compared["workload"] == "throughput").all():
+        compared = newest_version(compared)
+    groups = Groups(compared, "device", "profile", "origin", "dtype")
     return _lines(
         groups,
         device=groups.first["device"],
-        median_change=groups.median(cells["change"].where(compared)),
-        slower=groups.sum(compared & (cells["verdict"] == "slower")),
-        comparisons=groups.sum(compared),
-        best_model=groups.labels(_best_first(cells)),
+        median_change=groups.median(compared["change"]),
+        quartiles=groups.quartiles(compared["change"]),
+        slower=groups.sum(compared["verdict"] == "slower"),
+        comparisons=groups.sum(compared["change"].notna()),
+        best_model=groups.labels(_best_first(compared)),
         models=groups.distinct("model"),
-        batch_sizes=groups.values("batch_size", among=compared),
-        origin=groups.first["origin"],
+        batch_sizes=groups.values("batch_size"),
+        torch=groups.values("torch"),
+        source=groups.first.index,
     )
+
+
+def newest_version(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the newest version of PyTorch on each device."""
+    order = cells["torch"].map(version_order)
+    return cells[order == order.groupby(cells["device"]).transform("max")]
 
 
 def devices(cells: pd.DataFrame) -> pd.DataFrame:
@@ -445,7 +459,7 @@ def _lines(groups: Groups, **columns: Any) -> pd.DataFrame:
 
 
 def _values(name: str, values: Any, labels: pd.Index) -> pd.Series:
-    is_listed = any(isinstance(value, tuple) for value in values[:1])
+    is_listed = any(isinstance(value, tuple) for value in values)
     return pd.Series(list(values), labels, dtype="object" if is_listed else column(name).dtype)
 
 

@@ -18,6 +18,7 @@ from generator.data.digits import digits
 from generator.data.lint import Anomaly
 from generator.data.registry import VERSION, HeadingText, column
 from generator.data.selection import Row, Rows
+from generator.figures.sources import source_of
 from generator.languages import typography
 from generator.languages.language import UNKNOWN, Language, Untranslated
 
@@ -149,6 +150,11 @@ class Words:
         text = typography.counted(self.say(message, name=row["device_name"], count=self.language.number(cores)))
         return Markup(text) if self.html else text  # noqa: S704  # escaped
 
+    def machine(self, row: Row) -> str:
+        """Say whose machine a device is, where it is not a product that readers choose among; "" for a GPU."""
+        is_ours = row["device_type"] == "cpu" and row["origin"] == "measured" and not row["contributor"]
+        return self.language.gettext("this project's test machine") if is_ours else ""
+
     def task(self, task: str) -> str:
         """Name what a model does."""
         gettext = self.language.gettext
@@ -271,11 +277,14 @@ class Words:
         return self.facts(facts)
 
     def when(self, rows: Rows) -> str:
-        """Return when the rows, all of one origin, were published or measured."""
+        """Return when the rows, all of one origin, were measured, or the sources that published them."""
         gettext = self.language.gettext
         if rows[0]["origin"] == "published":
-            date = max(row["source_date"] for row in rows)
-            return self.say(gettext("published in %(date)s"), date=self.date(date))
+            dates: dict[str, str] = {}
+            for row in rows:
+                name = str(self.phrase(source_of(row, self.language).name))
+                dates[name] = max(dates.get(name, ""), row["source_date"])
+            return self.facts(self.noted(name, self.date(date)) for name, date in dates.items())
         moments = [row["measured_at"] for row in rows if row["measured_at"]]
         return self.say(gettext("measured on %(date)s"), date=self.language.date(max(moments))) if moments else ""
 

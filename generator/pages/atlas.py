@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -369,12 +370,8 @@ class Device(_Known):
             grouped(self.cells[columns], *_SECTION),
             key=lambda named: (named[0][0], mode_order(named[0][3]), -named[1]["model"].nunique()),
         )
-        slugs = [slugify(f"torch {torch} {compile_mode}") for (_, _, torch, compile_mode, _), _ in groups]
-        return tuple(
-            self._section(group, slug if slugs.count(slug) == 1 else slugify(f"{slug} {origin} {dtype}"), *named)
-            for slug, (named, group) in zip(slugs, groups, strict=True)
-            for origin, *_, dtype in [named]
-        )
+        slugs = _section_slugs([named for named, _ in groups])
+        return tuple(self._section(group, slug, *named) for slug, (named, group) in zip(slugs, groups, strict=True))
 
     def anchor(self, row: PlainRow) -> str:
         """Return the id of the heading on its page under which a row stands."""
@@ -635,6 +632,21 @@ class Atlas(_Known):
     @cached_property
     def _of_2023(self) -> pd.DataFrame:
         return where(self.cells, self.cells["run"] == huggingface_2023.RUN)
+
+
+def _section_slugs(sections: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Return a slug for each section, from its values of `_SECTION`: the version and the mode, and no more of the rest
+    than it takes to tell it from the others."""
+    rest = ((), ("origin",), ("dtype",), ("origin", "dtype"), ("origin", "workload", "dtype"))
+    forms = [
+        [
+            slugify(" ".join(("torch", *(named[_SECTION.index(name)] for name in ("torch", "compile_mode", *names)))))
+            for names in rest
+        ]
+        for named in sections
+    ]
+    counts = [Counter(form[at] for form in forms) for at in range(len(rest))]
+    return [next(form for form, count in zip(each, counts, strict=True) if count[form] == 1) for each in forms]
 
 
 def _distinct(cells: pd.DataFrame, column: str) -> list[Any]:

@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlencode
 
 import jinja2
@@ -29,6 +29,7 @@ from markupsafe import Markup, escape
 from bench.errors import AtlasError
 from bench.records import injected_faults as fault_documents
 from bench.records.build_times import BUILD_TIMES, COMMAND as TIME_BUILDS, BuildTimes, Figure
+from bench.records.record import Workload
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.data import schema
@@ -42,6 +43,7 @@ from generator.figures.charts import Chart
 from generator.figures.curves import CurvesChart
 from generator.figures.markup import Tables, figure, render, spoken, status_notes
 from generator.figures.plain_markdown import escaped
+from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
 from generator.languages import typography
 from generator.languages.language import Language
@@ -67,7 +69,7 @@ MOST_LINES = 400
 MOST_BARS = 120
 """Rows of a chart. More are shown as a distribution."""
 
-FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published")}
+FORESEEN = {"compile_mode": MODES, "origin": ("measured", "published"), "workload": get_args(Workload)}
 """Values of coordinates that a page may name before any record has them."""
 
 OVERLAID = {"origin", "dynamic", "weights"}
@@ -195,7 +197,7 @@ class _Functions:
             "families_table",
             *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
             *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
-            *("environment_table", "runs_table", "problems_table", "status_legend", "downloads"),
+            *("environment_table", "runs_table", "sources_list", "problems_table", "status_legend", "downloads"),
             *("addresses", "citation", "badges"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
             *(
@@ -232,10 +234,14 @@ class _Functions:
         headline = self.language.gettext("Where the compiled model is slower")
         return self._tables(page).rows(lines, self._rows(lines), headline) if len(lines) else self._nothing()
 
-    def summary_table(self, page: str) -> str:
-        """One row per device."""
-        caption = self.language.gettext("What compiling does to the latency, by device")
-        return self._table(page, tables.summary(self.atlas.cells), caption)
+    def summary_table(self, page: str, *, workload: Workload = "latency") -> str:
+        """One row per device and source, of one workload."""
+        gettext = self.language.gettext
+        caption = {
+            "latency": gettext("What compiling does to the latency, by device"),
+            "throughput": gettext("What compiling does to the time per image with large batches, by device"),
+        }[workload]
+        return self._table(page, tables.summary(self._select({"workload": workload})), caption)
 
     def devices_table(self, page: str) -> str:
         """What was measured on each device."""
@@ -329,6 +335,19 @@ class _Functions:
             "Rows of earlier runs that newer runs have replaced, not listed here: %(count)s."
         )
         return f"{table}\n{self._paragraph(self.words.say(message, count=self.language.number(results.superseded)))}"
+
+    def sources_list(self, _page: str) -> str:
+        """What each source of figures measures, and what it leaves open."""
+        rows = self.atlas.cells.drop_duplicates(["origin", "profile"])
+        found = (source_of(row, self.language) for row in self._rows(rows))
+        texts = {each.key: each for each in sorted(found, key=lambda each: each.key != OURS)}
+        item = Markup("<dt>{}</dt>\n<dd>{}</dd>\n")
+        items = (item.format(self.words.phrase(each.name), self._told(each)) for each in texts.values())
+        return str(Markup('<dl class="sources">\n{}</dl>').format(Markup().join(items)))
+
+    def _told(self, source: SourceText) -> str:
+        sentences = (source.protocol, source.latency, source.throughput, source.setup, source.unknown)
+        return self.words.sentences(self.words.phrase(each) for each in sentences if each)
 
     def problems_table(self, page: str) -> str:
         """What the data lint found."""
@@ -568,7 +587,7 @@ class _Functions:
         """Return the labels of the newest rows with these values of coordinates."""
         labels: set[int] | None = None
         for coordinate, value in values:
-            by_value = self._index(_known("selection", coordinate, (*COORDINATES, "family")))
+            by_value = self._index(_known("selection", coordinate, (*COORDINATES, "workload", "family")))
             name = _known(coordinate.replace("_", " "), value, by_value)
             labels = by_value[name] if labels is None else labels & by_value[name]
         return self.atlas.results.newest.index if labels is None else labels

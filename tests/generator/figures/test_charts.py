@@ -77,7 +77,7 @@ def test_out_of_memory_stands_in_words_at_its_place() -> None:
 def test_alt_states_the_finding_with_its_numbers() -> None:
     chart = charts.latency(published(**A100, batch_size=1), EN)
     assert chart.alt == (
-        "Latency, eager and compiled (A100 · PyTorch 2.0.1 · mode default · batch size 1 · published in 2023). "
+        "Latency, eager and compiled (A100 · PyTorch 2.0.1 · mode default · batch size 1 · Hugging Face guide (2023)). "
         "The largest gain: MobileNet goes from 8.583\u00a0ms to 3.974\u00a0ms (−53.7%). "
         "The smallest gain: ConvNeXT goes from 10.410\u00a0ms to 10.208\u00a0ms (−1.9%)."
     )
@@ -85,7 +85,7 @@ def test_alt_states_the_finding_with_its_numbers() -> None:
 
 def test_caption_states_selection_n_and_date() -> None:
     chart = charts.change(published(**A100, batch_size=1), EN)
-    for part in ("A100", "PyTorch 2.0.1", "batch size 1", "published in 2023", "12 comparisons"):
+    for part in ("A100", "PyTorch 2.0.1", "batch size 1", "Hugging Face guide (2023)", "12 comparisons"):
         assert part.replace(" ", "\u00a0") in chart.caption
 
 

@@ -135,11 +135,14 @@ def test_both_ways_of_freeing_memory_stand_side_by_side(tmp_path: Path) -> None:
         ("{{ ['ViT', 'BeiT'] | names }}", "ViT and BeiT"),
         ("{{ atlas.devices | names }}", "A100, T4, and V100"),
         ("{{ atlas.models | length | counted('vision model') }}", "12 vision models"),
-        ("{{ atlas.records }} {{ atlas.published }} {{ atlas.measured }} {{ atlas.rows | length }}", "136 136 0 129"),
+        (
+            "{{ atlas.records }} {{ atlas.published }} {{ atlas.measured }} {{ atlas.latency.rows | length }}",
+            "136 136 0 129",
+        ),
         ("{{ atlas.published_best.model.label }} {{ atlas.published_best.device.label }}", "Conditional-DETR A100"),
         ("{{ atlas.latest }} {{ atlas.torch }}", "None None"),
         ("{{ atlas.batches.small }} {{ atlas.batches.large }} {{ atlas.batches.noun }}", "1 16 published figure"),
-        ("{{ atlas.device['v100'].median_change | signed_percent }}", "−22.8%"),
+        ("{{ atlas.device['v100'].latency.median_change | signed_percent }}", "−22.8%"),
         ("{{ atlas.device['v100'].sections | map(attribute='slug') | first }}", "torch-2-0-1-default"),
         ("{{ atlas.model['owlvit'].auto_class }}", "AutoModelForZeroShotObjectDetection"),
         ("{{ atlas.model['segformer'].auto_class }}", "AutoModelForSemanticSegmentation"),
@@ -160,11 +163,11 @@ def test_a_year_alone_is_written_as_one(code: str, year: str) -> None:
 
 def test_measured_figures(mixed: Pages) -> None:
     label = "{{ atlas.devices[-1].label }} {{ atlas.devices[-1].cores }} {{ atlas.devices[-1].slug }}"
-    assert mixed.render(label) == "Intel Xeon 2.50\u00a0GHz, 2\u00a0cores 2 cpu-intel-xeon-2-50-ghz-2-cores"
+    assert mixed.render(label) == "Intel Xeon, 2\u00a0cores 2 cpu-intel-xeon-2-cores"
     assert (
         mixed.render("{{ atlas.latest | date }} {{ atlas.torch }} {{ atlas.commit }}") == "July 1, 2026 2.13.0 abc1234"
     )
-    assert mixed.render("{{ atlas.slower | length }} {{ atlas.worst.batch_size }}") == "1 4"
+    assert mixed.render("{{ atlas.latency.slower | length }} {{ atlas.latency.worst.batch_size }}") == "1 4"
     assert (
         mixed.render("{{ atlas.devices[-1].compile_rows | length }} {{ atlas.devices[0].compile_rows | length }}")
         == "2 0"
@@ -176,14 +179,16 @@ def test_measured_figures(mixed: Pages) -> None:
 def test_a_model_is_ranked_over_all_devices_and_origins(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     pages = Pages(load(write(tmp_path, [measured(figures=measurement(10.0, 12.0))])))
-    source = "{% set model = atlas.model['vit'] %}{{ model.rows | length }} {{ model.best.device.slug }}"
-    assert pages.render(source + " {{ model.worst.device.slug }}") == "10 v100 h200"
+    source = (
+        "{% set model = atlas.model['vit'] %}{{ model.latency.rows | length }} {{ model.latency.best.device.slug }}"
+    )
+    assert pages.render(source + " {{ model.latency.worst.device.slug }}") == "10 v100 h200"
 
 
 def test_a_device_with_both_origins_averages_only_what_was_measured(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     pages = Pages(load(write(tmp_path, [measured(device_name="NVIDIA A100", torch="2.0.1")])))
-    assert pages.render("{{ atlas.device['a100'].rows | length }}") == "1"
+    assert pages.render("{{ atlas.device['a100'].latency.rows | length }}") == "1"
     slugs = pages.render("{{ atlas.device['a100'].sections | map(attribute='slug') | join(' ') }}").split()
     assert slugs[0] == "torch-2-0-1-default-measured"
     assert len(set(slugs)) == len(slugs) == 4
@@ -241,7 +246,7 @@ def test_failures_are_words_with_an_explanation(published: Pages) -> None:
 
 
 def test_compiled_failure_keeps_eager(mixed: Pages) -> None:
-    html = mixed.render("{{ latency_table(device='cpu-intel-xeon-2-50-ghz-2-cores', batch_size=16) }}")
+    html = mixed.render("{{ latency_table(device='cpu-intel-xeon-2-cores', batch_size=16) }}")
     assert [text for _, _, text in Tables(html).tables[0][1]] == ["ViT", "OOM", "9.00", "OOM"], "no column of nothing"
 
 
@@ -273,7 +278,7 @@ def test_doubtful_rows_are_marked_and_explained(published: Pages) -> None:
 
 
 def test_intervals_and_warnings_of_measured_rows(mixed: Pages) -> None:
-    html = mixed.render("{{ latency_table(device='cpu-intel-xeon-2-50-ghz-2-cores') }}")
+    html = mixed.render("{{ latency_table(device='cpu-intel-xeon-2-cores') }}")
     head, first, *_ = Tables(html).tables[0]
     assert "Interval (95%)" in [text for _, _, text in head]
     assert re.fullmatch(r"1\.\d\d–1\.\d\d", first[[text for _, _, text in head].index("Interval (95%)")][2])
@@ -282,7 +287,7 @@ def test_intervals_and_warnings_of_measured_rows(mixed: Pages) -> None:
 
 
 def test_break_even_that_never_comes(mixed: Pages) -> None:
-    html = mixed.render("{{ compile_cost_table(device='cpu-intel-xeon-2-50-ghz-2-cores') }}")
+    html = mixed.render("{{ compile_cost_table(device='cpu-intel-xeon-2-cores') }}")
     _, faster, slower = Tables(html).tables[0]
     assert slower[1][2] == "never"
     assert re.match(r"[\d,]+", faster[1][2])
@@ -487,7 +492,7 @@ def test_a_selection_without_rows_says_so(published: Pages) -> None:
 
 def test_no_results_at_all(tmp_path: Path) -> None:
     pages = Pages(load(tmp_path))
-    assert pages.render("{{ atlas.best }} {{ atlas.models | length }}") == "None 0"
+    assert pages.render("{{ atlas.latency.best }} {{ atlas.models | length }}") == "None 0"
     for name in (
         "summary_table",
         "speedup_matrix",
