@@ -271,20 +271,20 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
 
     Of a throughput, which has hundreds of models on a device, only the newest version of PyTorch counts.
     """
-    compared = trusted(cells)
-    if (compared["workload"] == "throughput").all():
-        compared = newest_version(compared)
-    groups = Groups(compared, "device", "profile", "origin", "dtype")
+    if (cells["workload"] == "throughput").all():
+        cells = newest_version(where(cells, cells["eager_images_s"].notna()))
+    groups, compared = Groups(cells, "device", "profile", "origin", "dtype"), is_trusted(cells)
+    changes = cells["change"].where(compared)
     return _lines(
         groups,
         device=groups.first["device"],
-        median_change=groups.median(compared["change"]),
-        quartiles=groups.quartiles(compared["change"]),
-        slower=groups.sum(compared["verdict"] == "slower"),
-        comparisons=groups.sum(compared["change"].notna()),
-        best_model=groups.labels(_best_first(compared)),
+        median_change=groups.median(changes),
+        quartiles=groups.quartiles(changes),
+        slower=groups.sum(compared & (cells["verdict"] == "slower")),
+        comparisons=groups.sum(compared),
+        best_model=groups.labels(_best_first(cells)),
         models=groups.distinct("model"),
-        batch_sizes=groups.values("batch_size"),
+        batch_sizes=groups.values("batch_size", among=compared),
         torch=groups.values("torch"),
         source=groups.first.index,
     )
@@ -391,11 +391,12 @@ def median_change(cells: pd.DataFrame) -> float | None:
 
 
 def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return comparisons at the smallest batch size, and the same ones at the largest: measured ones if there are any.
+    """Return comparisons of latency at the smallest batch size, and the same ones at the largest: measured ones if there
+    are any.
 
     Both are of one origin. Doubtful rows are left out. Empty where there is only one batch size.
     """
-    compared = trusted(cells)
+    compared = trusted(where(cells, cells["workload"] == "latency"))
     alike = [name for name in COORDINATES if name != "batch_size"]
     for origin in ("measured", "published"):
         rows = compared.loc[compared["origin"] == origin, [*COORDINATES]]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, telling, write
 
-from bench.records.record import Record, Status
+from bench.records.record import Measurement, Record, Source, Status, Variant
 from generator.data.load import Results, load
 from generator.data.registry import column
 from generator.data.selection import records as plain
@@ -83,21 +83,46 @@ def test_a_smaller_input_of_another_model_is_no_column(tmp_path: Path) -> None:
     assert "input_size" not in columns(tables.latency(rows_of(tmp_path, measured(), other)))
 
 
-def test_summary_has_a_line_per_device_and_origin(tmp_path: Path) -> None:
+def test_summary_has_a_line_per_device_and_source(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     cells = rows_of(tmp_path, measured(device_name="NVIDIA A100", figures=measurement(10.0, 20.0)))
     lines = plain(tables.summary(cells))
-    assert [(line["device"], line["origin"]) for line in lines] == [
-        ("a100", "measured"),
-        ("a100", "published"),
-        ("t4", "published"),
-        ("v100", "published"),
+    assert [(line["device"], cells.loc[line["source"], "profile"]) for line in lines] == [
+        ("a100", "standard"),
+        ("a100", "paper-2023"),
+        ("t4", "paper-2023"),
+        ("v100", "paper-2023"),
     ]
     own, guide = lines[:2]
     assert (own["comparisons"], own["slower"]) == (1, 1)
     assert own["median_change"] == pytest.approx(1, rel=0.05)
     assert (guide["models"], guide["comparisons"], guide["slower"]) == (12, 47, 0)
     assert (own["batch_sizes"], guide["batch_sizes"]) == ((1,), (1, 4, 16))
+    assert own["quartiles"] is None, "one comparison has none"
+    changes = tables.trusted(chosen(load(tmp_path), device="a100", origin="published"))["change"]
+    assert guide["quartiles"] == pytest.approx(changes.quantile([0.25, 0.75]).tolist())
+
+
+def test_a_summary_of_throughput_has_the_newest_version_and_no_doubts(tmp_path: Path) -> None:
+    def imported(model: str, torch: str, eager_ms: float, *flags: str, compiled_batch: int | None = None) -> Record:
+        figures = Measurement(
+            eager=Variant(published_mean_ms=eager_ms, published_images_s=256e3 / eager_ms),
+            compiled=Variant(published_mean_ms=10.0, published_images_s=25600.0, batch_size=compiled_batch),
+        )
+        source = Source(title="t", url="https://example.org", date="2026", licence="MIT")
+        record = measured(model=model, checkpoint=model, batch_size=256, torch=torch, figures=figures)
+        return msgspec.structs.replace(
+            record, origin="published", profile="timm", measured_at=None, source=source, flags=flags
+        )
+
+    rows = [imported(f"m{n}", "2.9.1", 10.0 + n) for n in range(1, 10)]
+    rows += [imported("old", "2.4.0", 90.0), imported("toy", "2.9.1", 40.0, "toy-model")]
+    rows += [imported("apart", "2.9.1", 45.0, "arms-differ-in-batch-size", compiled_batch=64)]
+    (line,) = plain(tables.summary(rows_of(tmp_path, *rows)))
+    assert (line["comparisons"], line["torch"], line["batch_sizes"]) == (9, ("2.9.1",), (256,))
+    assert line["median_change"] == pytest.approx(10 / 15 - 1)
+    best = rows_of(tmp_path).loc[line["best_model"], "model_label"]
+    assert best == "m9"
 
 
 def test_the_best_row_is_not_a_doubtful_one(results: Results) -> None:
