@@ -46,6 +46,7 @@ class Results:
     repeatability: Repeatability | None = None  # likewise
     faults: Faults | None = None  # likewise
     build_times: BuildTimes | None = None  # likewise
+    own_runs: frozenset[str] = frozenset()  # measured here, and shown first
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -54,8 +55,15 @@ class Results:
 
     @cached_property
     def newest(self) -> pd.DataFrame:
-        """The rows that pages show: the newest run of each cell."""
-        return self.table[self.table["newest"]]
+        """The rows that pages show: the newest run of each cell, those of the reader's own machine first."""
+        newest = self.table[self.table["newest"]]
+        is_own = newest["device"].isin(self.own_devices)
+        return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest
+
+    @cached_property
+    def own_devices(self) -> frozenset[str]:
+        """Slugs of the devices on which the reader has measured."""
+        return frozenset(self.rows.loc[self.rows["run"].isin(self.own_runs), "device"])
 
     @cached_property
     def by_label(self) -> Sequence[Row]:
@@ -83,8 +91,10 @@ class Results:
         return doubts
 
 
-def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
+def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] = frozenset()) -> Results:
     """Read every run file below `results`: those that have changed since they are in the `cache`.
+
+    The devices of `own_runs` come first.
 
     Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
     duplicate of another line of its run; and for a file that changes meanwhile. In files without rows that pages show,
@@ -98,4 +108,5 @@ def load(results: Path = RESULTS, cache: Path = CACHE) -> Results:
         repeatability=newest_repeatability(results),
         faults=newest_faults(results),
         build_times=newest_build_times(results),
+        own_runs=own_runs,
     )

@@ -296,7 +296,7 @@ class Tables:
         }
 
     def _coordinate(self, name: str, _value: Any, row: Row) -> TableCell:
-        machine = self.words.machine(row) if name == "device" else ""
+        machine = self.words.machine(row, self.results.own_devices) if name == "device" else ""
         return TableCell(_above(self._linked(name, row), machine) if machine else self._linked(name, row))
 
     def _coordinate_number(self, name: str, value: int | None, row: Row) -> TableCell:

@@ -39,16 +39,19 @@ Place = Callable[[Row], str]
 
 @dataclass(frozen=True)
 class Matrix:
-    """The rows of one batch size and mode. `labels` has the label of a row by its model and device."""
+    """The rows of one batch size and mode. `labels` has the label of a row by its model and device; `order` has the
+    slugs of all devices in the order of the results."""
 
     batch_size: int
     compile_mode: str
     labels: Mapping[tuple[str, str], int]
+    order: Sequence[str]
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Slugs of the devices, in the order of the results: accelerators first."""
-        return tuple(dict.fromkeys(device for _, device in sorted(self.labels, key=self.labels.__getitem__)))
+        """Slugs of the devices in the order of the results: the reader's own machine first, then accelerators."""
+        own = {device for _, device in self.labels}
+        return tuple(device for device in self.order if device in own)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -74,8 +77,10 @@ def matrices(cells: pd.DataFrame) -> list[Matrix]:
     for row in sorted(records(cells[_COLUMNS]), key=_precedence):
         labels = found.setdefault((row["compile_mode"], row["batch_size"]), {})
         labels[row["model"], row["device"]] = row["row"]  # the last one takes precedence
+    order = list(dict.fromkeys(cells["device"].tolist()))
     return [
-        Matrix(size, mode, found[mode, size]) for mode, size in sorted(found, key=lambda at: (mode_order(at[0]), at[1]))
+        Matrix(size, mode, found[mode, size], order)
+        for mode, size in sorted(found, key=lambda at: (mode_order(at[0]), at[1]))
     ]
 
 
@@ -190,9 +195,10 @@ class MatrixTables:
 
     def _device(self, rows: Sequence[Row], apart: str) -> TableCell:
         """Show a device, with the versions of PyTorch and the origin of its rows below it."""
+        own = self.results.own_devices
         facts = [
             *(self.words.fact("torch", row) for row in rows),
-            *(self.words.machine(row) or self.words.origin(row["origin"]) for row in rows),
+            *(self.words.machine(row, own) or self.words.origin(row["origin"]) for row in rows),
         ]
         facts += [self.words.fact("dtype", row) for row in rows if row["dtype"] != "float32"]
         facts += [

@@ -391,8 +391,7 @@ def median_change(cells: pd.DataFrame) -> float | None:
 
 
 def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return comparisons of latency at the smallest batch size, and the same ones at the largest: measured ones if there
-    are any.
+    """Return latencies compared at the smallest batch size, and the same ones at the largest: measured ones if any.
 
     Both are of one origin. Doubtful rows are left out. Empty where there is only one batch size.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -150,8 +150,10 @@ class Words:
         text = typography.counted(self.say(message, name=row["device_name"], count=self.language.number(cores)))
         return Markup(text) if self.html else text  # noqa: S704  # escaped
 
-    def machine(self, row: Row) -> str:
-        """Say whose machine a device is, where it is not a product that readers choose among; "" for a GPU."""
+    def machine(self, row: Row, own_devices: Collection[str] = ()) -> str:
+        """Say whose machine a device is, where it is not a product that readers choose among; else ""."""
+        if row["device"] in own_devices:
+            return self.language.gettext("your machine")
         is_ours = row["device_type"] == "cpu" and row["origin"] == "measured" and not row["contributor"]
         return self.language.gettext("this project's test machine") if is_ours else ""
 

@@ -98,6 +98,8 @@ class Guide:
     """That of the site, for what is shown elsewhere; "" if it does not know its own."""
     languages: tuple[Language, ...] = ()
     settings: tuple[Mark, ...] = ()
+    own_runs: Callable[[], frozenset[str]] = frozenset
+    """Returns the runs whose devices come first: in a preview, those that the reader measured."""
 
     def __init__(self, root: Path, codes: tuple[str, ...] | None = None) -> None:
         self.root = root
@@ -114,7 +116,8 @@ class Guide:
         from generator.data.load import load
 
         folder = self.root / "bench" / "results"
-        results = self._keep("results", (mark(folder),), lambda: _prepared(load(folder)))
+        own = self.own_runs()
+        results = self._keep("results", (mark(folder), own), lambda: _prepared(load(folder, own_runs=own)))
         languages = tuple(self._language(code) for code in self._codes)
         templates = mark(self.root / "generator" / "templates")
         self._sources = results, templates, self.address, mark(self._docs, "*.md"), mark(self._locales)

@@ -52,7 +52,7 @@ from generator.site.on_demand import OnDemandPages
 from generator.site.policy import policy
 from generator.site.preview import Preview, check_address, template_error
 from generator.site.progress_bar import ProgressBar
-from generator.site.publishing import address, refuse_uncommitted
+from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
 from generator.site.search_index import SearchIndex
 from generator.site.site_build import Outlines, SiteBuild, concerns_site
 from generator.site.theme import SidebarCache, Theme, translate
@@ -163,6 +163,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._site_dir = config.site_dir
         self.guide.address = config.site_url or ""
         if self._starting:
+            self.guide.own_runs = partial(uncommitted_runs, root)
             self._prepare_serving(config)
             return
         if self._publishing:

@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 
 from bench.errors import AtlasError
+from bench.records.run_file import SUFFIX, run_of
 
 SITE_URL = "SITE_URL"
 """The variable from which ``mkdocs.yml`` reads the address."""
@@ -22,6 +23,9 @@ GITHUB = re.compile(
     r"(?:https://(?:[^@/]+@)?|(?:ssh://)?git@)github\.com[:/](?P<owner>[\w-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
 )
 """The addresses from which GitHub's repositories are cloned."""
+
+MEASURED = Path("bench", "results", "measured")
+"""The folder of this project's own records."""
 
 DOMAIN = Path("docs", "CNAME")
 """The file from which GitHub takes a custom domain; in the published site, and so among its sources."""
@@ -61,6 +65,15 @@ def refuse_uncommitted(root: Path) -> None:
             where=changes[0][3:],
             remedy="commit them, or set them aside with git stash",
         )
+
+
+def uncommitted_runs(root: Path) -> frozenset[str]:
+    """Return the names of the runs that nobody has committed yet: whoever serves the guide here has measured them."""
+    try:
+        listed = _git(root, "ls-files", "--others", "--exclude-standard", "--", str(MEASURED))
+    except AtlasError:
+        return frozenset()
+    return frozenset(run_of(Path(path)) for path in listed.splitlines() if SUFFIX in path)
 
 
 def _git(root: Path, *arguments: str) -> str:

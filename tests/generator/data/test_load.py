@@ -343,3 +343,12 @@ def test_a_command_from_before_memory_was_kept_says_so(tmp_path: Path) -> None:
     )
     commands = {row["batch_size"]: row["command"] for row in loaded(tmp_path, old, new).by_label}
     assert commands == {1: "python -m bench run --malloc default", 2: "python -m bench run"}
+
+
+def test_the_machine_of_the_reader_comes_first(tmp_path: Path) -> None:
+    folder = write(tmp_path, [measured(), measured(run="mine", day=2, **ON_CPU)])
+    assert load(folder).newest["device"].tolist() == ["h200", "cpu-intel-xeon-2-cores"]
+    mine = load(folder, own_runs=frozenset({"mine"}))
+    assert mine.newest["device"].tolist() == ["cpu-intel-xeon-2-cores", "h200"]
+    assert mine.own_devices == {"cpu-intel-xeon-2-cores"}
+    assert [row["device"] for row in mine.by_label] == ["h200", "cpu-intel-xeon-2-cores"], "labels stay the same"

@@ -102,7 +102,8 @@ def test_many_models_devices_and_choices_are_limited() -> None:
     names = [(f"model-{m}", f"device-{d}") for m, d in product(range(50), range(14))]
     labels = {at: label for label, at in enumerate(names[1:])}
     few = {names[1]: 1}
-    found = [Matrix(size, "default", few if size == 1 else labels) for size in range(1, 27)]
+    order = list(dict.fromkeys(device for _, device in names))
+    found = [Matrix(size, "default", few if size == 1 else labels, order) for size in range(1, 27)]
     limited = matrix.limited(found)
     assert len(limited) == matrix.CHOICES
     assert limited[0].batch_size == 2, "choices with few rows are left out"

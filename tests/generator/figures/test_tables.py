@@ -87,7 +87,7 @@ def test_summary_has_a_line_per_device_and_source(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     cells = rows_of(tmp_path, measured(device_name="NVIDIA A100", figures=measurement(10.0, 20.0)))
     lines = plain(tables.summary(cells))
-    assert [(line["device"], cells.loc[line["source"], "profile"]) for line in lines] == [
+    assert [(line["device"], cells["profile"].to_dict()[line["source"]]) for line in lines] == [
         ("a100", "standard"),
         ("a100", "paper-2023"),
         ("t4", "paper-2023"),

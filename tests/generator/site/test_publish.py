@@ -23,7 +23,7 @@ from conftest import ROOT, in_project, small_project, weekly
 from faults import Survived
 from playwright.sync_api import Browser
 
-from generator.site.publishing import address, pages_address
+from generator.site.publishing import address, pages_address, uncommitted_runs
 
 
 def guide(folder: Path) -> Path:
@@ -110,6 +110,16 @@ def test_what_is_not_committed_is_not_published(published: Published) -> None:
     assert "remedy: commit" in done.stderr
     assert "Traceback" not in done.stderr
     assert git(published.remote, "rev-parse", "gh-pages") == before
+
+
+def test_runs_that_nobody_committed_are_those_of_the_reader(published: Published, tmp_path: Path) -> None:
+    assert uncommitted_runs(published.project) == frozenset()
+    mine = published.project / "bench/results/measured/mine.jsonl"
+    mine.parent.mkdir(exist_ok=True)
+    mine.touch()
+    assert uncommitted_runs(published.project) == {"mine"}
+    mine.unlink()
+    assert uncommitted_runs(tmp_path) == frozenset(), "no repository"
 
 
 def test_without_an_address_nothing_is_published(published: Published) -> None:
