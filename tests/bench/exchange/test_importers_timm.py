@@ -135,6 +135,7 @@ def test_variants_of_different_batches_are_flagged_and_never_divided(pair: tuple
     results = load(tmp_path / "out")
     rows = {row["model_label"]: row for row in results.by_label}
     assert rows["resnet50"]["speedup"] == 2.0
+    assert {row["workload"] for row in rows.values()} == {"throughput"}
     vit = rows["vit"]
     assert UNEQUAL_BATCHES in vit["flags"]
     assert (vit["batch_size"], vit["eager_ms"], vit["compiled_ms"]) == (1024, 512.0, None)
