@@ -29,7 +29,7 @@ from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import export, import_
 from bench.plans.checkpoints import refuse_unsafe
-from bench.records import document
+from bench.records import document, run_file
 from bench.records.injected_faults import FaultPlace
 from bench.records.record import RESULTS
 from bench.records.run_file import encode
@@ -74,6 +74,13 @@ def records(content: bytes) -> None:
     """Read a run file."""
     with folder("records") as results:
         (results / "r.jsonl").write_bytes(content)
+        read_all(results)
+
+
+def compressed(content: bytes) -> None:
+    """Read a compressed run file."""
+    with folder("records") as results:
+        (results / "r.jsonl.gz").write_bytes(content)
         read_all(results)
 
 
@@ -155,7 +162,7 @@ def importing(source: str, content: bytes) -> None:
         try:
             written = import_(source, ImportOptions(files=(path,), **TOLD), out)
             assert all(each.parent == out for each in written)
-            assert {file.suffix for file in out.iterdir()} == {".jsonl"}
+            assert {file.suffix for file in out.iterdir()} <= {".jsonl", ".gz"}
             read_all(out)
         finally:
             assert {each.name for each in place.iterdir()} <= {"given", "out"}
@@ -315,9 +322,10 @@ class Reader:
 
 def readers() -> Mapping[str, Reader]:
     """Return all readers by name."""
-    run_files = encode(measured(run="r")), encode(measured(run="r", figures=telling())), json.dumps(PUBLISHED).encode()
+    runs = encode(measured(run="r")), encode(measured(run="r", figures=telling())), json.dumps(PUBLISHED).encode()
     return {
-        "records": Reader(records, run_files),
+        "records": Reader(records, runs),
+        "compressed": Reader(compressed, tuple(map(run_file.compressed, runs))),
         "documents": Reader(walkthrough, (WALKTHROUGH,)),
         "checkpoints": Reader(checkpoint, (INDEX,)),
         "timm": Reader(partial(importing, "timm"), (TIMM,)),

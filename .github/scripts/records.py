@@ -26,14 +26,15 @@ from bench.commands.comparison_report import markdown  # noqa: E402
 from bench.errors import AtlasError  # noqa: E402
 from bench.exchange.check import check  # noqa: E402
 from bench.records.record import RESULTS, Record  # noqa: E402
-from bench.records.run_file import read, run_files  # noqa: E402
+from bench.records.run_file import COMPRESSED, SUFFIX, read, run_files, run_of  # noqa: E402
 from bench.statistics.compare import Side, compare, make_side  # noqa: E402
 
 RECORDS = RESULTS.relative_to(ROOT).as_posix() + "/"
 """The folder of the records."""
 
 MEASURED = f"{RECORDS}measured/"
-"""The folder of run files, whose finished lines never change. Other records are replaced as a whole."""
+"""The folder of run files, whose finished lines never change: they are plain, so that a reviewer sees what is new.
+Other records are replaced as a whole, and may be compressed."""
 
 THRESHOLD = 0.05
 """The slowdown that the report calls a regression. It informs the reviewer and is no fault."""
@@ -49,7 +50,7 @@ class Change:
 
     @property
     def is_run(self) -> bool:
-        return self.path.startswith(RECORDS) and self.path.endswith(".jsonl")
+        return self.path.startswith(RECORDS) and self.path.removesuffix(COMPRESSED).endswith(SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
     """Yield the reasons not to merge this file."""
     if nothing_else and not change.path.startswith(RECORDS):
         yield Fault(change.path, 1, "is not a record", "move it to a change of its own")
+    if change.path.startswith(MEASURED) and change.path.endswith(COMPRESSED) and change.after is not None:
+        yield Fault(change.path, 1, "is compressed, and run files grow line by line", "unpack it: gunzip")
     if change.path.startswith(MEASURED) and change.before is not None:
         finished = change.before[: change.before.rfind(b"\n") + 1]  # the next run removes a torn last line
         after = change.after or b""
@@ -123,9 +126,9 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
     elif change.is_run and change.after is not None:
         for problem in check([ROOT / change.path]):
             if not problem.is_note:
-                number = int(problem.where.rpartition(":")[2])
+                _, _, number = problem.where.rpartition(":")  # none if the file as a whole cannot be read
                 what = f"{problem.field}: {problem.what}" if problem.field else problem.what
-                yield Fault(change.path, number, what, problem.remedy)
+                yield Fault(change.path, int(number) if number.isdecimal() else 1, what, problem.remedy)
 
 
 # ── Report ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -165,7 +168,7 @@ def row(change: Change, records: Sequence[Record]) -> str:
     versions = ", ".join(sorted({record.environment.torch or "?" for record in records}))
     counts = Counter(record.status.value for record in records)
     outcome = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-    return f"| {Path(change.path).stem} | {devices} | {versions} | {len(records)} | {outcome} |"
+    return f"| {run_of(Path(change.path))} | {devices} | {versions} | {len(records)} | {outcome} |"
 
 
 def extracted(base: str, folder: Path) -> Path:

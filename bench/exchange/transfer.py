@@ -61,24 +61,21 @@ def import_(source: str, options: ImportOptions, out: Path, contributor: str | N
         runs.setdefault(record.run, []).append(named)
     if not runs:
         raise AtlasError("holds no record", where=", ".join(map(str, options.files)), remedy="check the file")
-    files = {
-        out / run_file.name_of(run, compressed=len(records) >= COMPRESS_FROM): records for run, records in runs.items()
-    }
+    files, contents = {}, {}
+    for run, records in runs.items():
+        content = b"".join(map(_checked, records))
+        is_large = len(records) >= COMPRESS_FROM and len(content) <= run_file.MAX_UNPACKED_BYTES
+        path = out / run_file.name_of(run, compressed=is_large)
+        files[path] = records
+        contents[path] = run_file.compressed(content) if is_large else content
     try:
-        durable.write_all({path: _content(path, records) for path, records in files.items()})
-        for path in files:  # an earlier import may have had more lines, or fewer
-            for suffix in (False, True):
-                other = out / run_file.name_of(run_file.run_of(path), compressed=suffix)
-                if other != path:
-                    other.unlink(missing_ok=True)
+        durable.write_all(contents)
+        for run in runs:  # an earlier import may have had more lines, or fewer
+            for path in {out / run_file.name_of(run, compressed=each) for each in (True, False)} - set(files):
+                path.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(out, error) from None
     return files
-
-
-def _content(path: Path, records: Sequence[Record]) -> bytes:
-    lines = b"".join(map(_checked, records))
-    return run_file.compressed(lines) if path.suffix == run_file.COMPRESSED else lines
 
 
 def _checked(record: Record) -> bytes:

@@ -113,8 +113,14 @@ Workload = Literal["latency", "throughput"]
 """What a benchmark asks: how long a batch of a given size takes, or how many images a second the device can do with the
 batch that suits the model best. Figures of the two are never ranked or averaged together."""
 
-THROUGHPUT_PROFILES = frozenset({"timm"})
-"""Profiles that look for throughput. They choose the batch size for each model, so it differs from model to model."""
+THROUGHPUT_PROFILES = frozenset({"timm", "pytorch-dynamo"})
+"""Profiles that look for throughput. They choose the batch size for each model, so it differs from model to model.
+
+PyTorch's Dynamo benchmarks time a call, but at the batch size of a list that they make by looking for the largest one
+that fits (``--find-batch-sizes``): such a time says nothing to somebody who has one image. optimum-benchmark takes the
+batch size that its user asks for, so it is about latency. Files of PyTorch's database hold records of both kinds, with
+the profiles that these had.
+"""
 
 DOCTOR = "doctor-"
 """Prefix of the flags for complaints of `bench.measuring.doctor`, such as ``doctor-load``."""

@@ -2,7 +2,7 @@
 
 `read` takes a path and yields its records; `append` adds records so that an interruption loses at most the last line.
 Every bad line is an `AtlasError` that names file, line, field and remedy. A large import is compressed (``.jsonl.gz``):
-such a file is read like any other, and never appended to.
+such a file is written at once, read like any other, and never appended to.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ SUFFIX, COMPRESSED = ".jsonl", ".gz"
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Limit for one line. The samples of the longest permitted cell take less than a tenth of it."""
+
+MAX_UNPACKED_BYTES = 64 * 1024 * 1024
+"""Limit for what a compressed file unpacks to: thirty times the largest import, and soon read."""
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
@@ -107,19 +110,26 @@ def _too_long(where: str) -> AtlasError:
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the non-empty lines of a run file with their 1-based numbers, holding at most two in memory.
 
-    The incomplete last line of an interrupted write has no newline (see `_complete_lines`). Raises `AtlasError` if the
-    file cannot be read or a line is too long.
+    The incomplete last line of an interrupted write has no newline (see `_complete_lines`). A compressed file is whole
+    or refused, so each of its lines has one. Raises `AtlasError` if the file cannot be read, or if a line is too long,
+    or all that is compressed.
     """
-    before = b""
+    is_compressed = path.suffix == COMPRESSED
+    before, total = b"", 0
     try:
         with _opened(path) as file:
             for number in count(1):
                 line = file.readline(MAX_LINE_BYTES + 2)
                 is_last = not line.endswith(b"\n")
                 if before.strip():
-                    yield number - 1, before.rstrip(b"\n") if is_last and b"\0" in before else before
+                    is_torn = is_last and b"\0" in before and not is_compressed
+                    yield number - 1, before.rstrip(b"\n") if is_torn else before
                 if len(line) > MAX_LINE_BYTES + 1:
                     raise _too_long(f"{path}:{number}")
+                total += len(line)
+                if is_compressed and total > MAX_UNPACKED_BYTES:
+                    what = f"unpacks to more than {MAX_UNPACKED_BYTES:,} bytes"
+                    raise AtlasError(what, where=f"{path}:{number}", remedy="import it in parts")
                 if is_last:
                     break
                 before = line
@@ -129,7 +139,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except OSError as error:
         raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
     if line.strip():
-        yield number, line
+        yield number, line + b"\n" if is_compressed else line
 
 
 def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
@@ -180,8 +190,11 @@ def append(path: Path, records: Iterable[Record]) -> None:
     """Append records to a run file, so that a kill or a power cut loses at most the line being written.
 
     Cuts off the incomplete last line of an interrupted write, then writes and syncs line by line. Raises `OSError`,
-    and then leaves at most one incomplete line.
+    and then leaves at most one incomplete line; raises `AtlasError` for a compressed file.
     """
+    if path.suffix == COMPRESSED:
+        remedy = f"unpack it first: gunzip {path.name}"
+        raise AtlasError("is compressed, and only plain run files grow", where=str(path), remedy=remedy)
     durable.make_folder(path.parent)
     with path.open("a+b") as file:
         if not _cut_incomplete_line(file):

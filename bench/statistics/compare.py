@@ -23,7 +23,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.records.record import COMPARABLE, RESULTS, Cell, Environment, Record, Status, Variant, worst
-from bench.records.run_file import read, run_files
+from bench.records.run_file import read, run_files, run_of
 from bench.statistics.cells import latency, process_latencies
 from bench.statistics.intervals import UNKNOWN, Estimate, mean_ratio
 from bench.statistics.processes import VariantName
@@ -74,7 +74,7 @@ def read_side(name: str, results: Path = RESULTS) -> Side:
 def _paths(name: str, results: Path) -> list[Path]:
     if found := [path for path in (Path(name), results / name) if path.exists()][:1]:
         return found
-    known = {path.stem: path for path in run_files(results)}
+    known = {run_of(path): path for path in run_files(results)}
     if name in known:
         return [known[name]]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or sorted(known)[-3:]
@@ -324,8 +324,9 @@ def _as_change(before_over_after: Estimate) -> Estimate:
 
 
 def _variants(records: Sequence[Record], variant: VariantName) -> list[Variant]:
-    found = [getattr(record.measurement, variant) for record in records if record.measurement]
-    return [each for each in found if each]
+    """Return the variants with the batch size of their cell: a source may have another one for one of the two."""
+    found = [(getattr(record.measurement, variant), record.cell) for record in records if record.measurement]
+    return [each for each, cell in found if each and each.batch_size in (None, cell.batch_size)]
 
 
 def _is_comparable(records: Sequence[Record]) -> bool:

@@ -170,7 +170,7 @@ def _execute(database: Database, statement: str, types: Mapping[str, str], rows:
 
 def _is_complete(path: str) -> bool:
     """Return whether a file is empty or ends with a complete line."""
-    if path.endswith(run_file.COMPRESSED):  # written at once, and read to its end or not at all
+    if path.endswith(run_file.COMPRESSED):  # written at once: whole, or refused
         return True
     with contextlib.suppress(OSError), Path(path).open("rb") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))

@@ -24,20 +24,25 @@ def short_name(device_name: str) -> str:
     return " ".join(name.split()) or device_name.strip() or "?"
 
 
-_NUMBER = re.compile(r"\S*\d\S*")
-_UNITS = re.compile(r"\b[GM]Hz\b|\bv(?=\s|$)", re.IGNORECASE)
+_MODEL_NUMBER = re.compile(
+    r"\b\d+(?:\.\d+)? ?[GM]Hz\b"  # its clock: 2.50 GHz
+    r"|(?:(?<=\s)|-)(?!\d+(?:st|nd|rd|th)\b)\d[0-9A-Z]{2,}\b"  # 7763, 8259CL; that of "i7-8650U", but no "12th"
+    r"|(?<=\s)(?:v\d|0)\b",  # that of "E5-2670 v3" and "E5-2670 0"
+    re.IGNORECASE,
+)
 
 
 def device_label(device_type: str, device_name: str) -> str:
     """Return the short name of a device; of a CPU, that of its product line: ``Intel Xeon`` for "Intel Xeon 2.50 GHz".
 
     Clouds give their CPUs names that differ in a number, and readers choose among GPUs: so one entry stands for all
-    CPUs of a product line with the same number of cores. Each record keeps the name of its processor.
+    CPUs of a product line with the same number of cores. Each record keeps the name of its processor. What tells
+    product lines apart stays: ``Apple M3``, ``Intel Core i7``.
     """
     name = short_name(device_name)
     if device_type != "cpu":
         return name
-    return " ".join(_UNITS.sub(" ", _NUMBER.sub(" ", name)).split()) or name
+    return " ".join(_MODEL_NUMBER.sub(" ", name).split()) or name
 
 
 def slugify(text: str) -> str:

@@ -6,6 +6,7 @@ Mutations that once caused a defect are kept as examples.
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -103,6 +104,21 @@ def test_whatever_a_record_says_it_is_read_or_refused(lines: list[Any]) -> None:
 @example(b'{"schema":3,"run":"\\ud800"}\n')
 def test_whatever_bytes_a_run_file_has_it_is_read_or_refused(content: bytes) -> None:
     readers.records(content)
+
+
+PACKED = gzip.compress(encode(measured(run="r")) + encode(measured(run="r", process=1)), mtime=0)
+
+
+@few
+@given(broken(PACKED) | broken(encode(measured(run="r")), (DEEP,)).map(gzip.compress))
+@example(b"")
+@example(PACKED[:-4])
+@example(PACKED + PACKED)
+@example(PACKED + b"\0" * 9)
+@example(gzip.compress(b"\0" * (MAX_LINE_BYTES + 2)))
+@example(gzip.compress(b"\0" * 99 + b"\n"))
+def test_whatever_bytes_a_compressed_run_file_has_it_is_read_or_refused(content: bytes) -> None:
+    readers.compressed(content)
 
 
 HARMLESS = (CODE[3], CODE[4], "%(model)999999999s", "../../outside", "/etc/passwd", "..", "CON")

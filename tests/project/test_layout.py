@@ -50,7 +50,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         ),
     ),
     "bench/measuring/test_sensors.py": ("bench.measuring.preflight",),
-    "bench/records/test_record.py": ("bench.exchange.importers.huggingface_2023", "bench.records.run_file"),
+    "bench/records/test_record.py": ("bench.exchange.importers.huggingface_2023",),
     "bench/records/test_repeatability.py": (
         *("bench.commands.harness", "bench.harness.baselines", "bench.harness.repeats"),
     ),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,12 +20,14 @@ import yaml
 from conftest import ROOT
 from test_sweep import plan, record
 
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import import_
 from bench.plans.profiles import PROFILES
-from bench.records.record import Record
-from bench.records.run_file import append
+from bench.records.record import Record, Source
+from bench.records.run_file import append, compressed, encode, read
 
 FOLDER = ROOT / ".github" / "workflows"
-NAMES = ("audit", "benchmark", "publish", "records", "test")
+NAMES = ("audit", "benchmark", "import-timm", "publish", "records", "test")
 
 GRANTED = {
     ("audit", "audit"): {"contents": "read"},
@@ -32,6 +38,8 @@ GRANTED = {
     ("records", "check"): {"contents": "read"},
     ("benchmark", "measure"): {"contents": "read"},
     ("benchmark", "propose"): {"contents": "write", "pull-requests": "write"},
+    ("import-timm", "import"): {"contents": "read"},
+    ("import-timm", "propose"): {"contents": "write", "pull-requests": "write"},
 }
 """The permissions of all jobs. Another one needs a reason, and a change here."""
 
@@ -255,6 +263,68 @@ def test_a_record_at_fault_fails_the_check_in_its_place(clone: Path, mistake: An
     assert "Traceback" not in done.stderr
 
 
+def compress(clone: Path) -> str:
+    (clone / NEW).write_bytes(b"".join(map(encode, named("new", VIT))))
+    (clone / f"{NEW}.gz").write_bytes(compressed((clone / NEW).read_bytes()))
+    (clone / NEW).unlink()
+    return "is compressed, and run files grow line by line"
+
+
+def replace_by_a_compressed_one(clone: Path) -> str:
+    (clone / f"{OLD}.gz").write_bytes(compressed((clone / OLD).read_bytes()))
+    (clone / OLD).unlink()
+    return "run files only grow"
+
+
+@pytest.mark.parametrize("mistake", [compress, replace_by_a_compressed_one])
+def test_measured_files_stay_plain(clone: Path, mistake: Any) -> None:
+    expected = mistake(clone)
+    commit(clone)
+    done = run_step("records", "check", "check", clone)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert expected in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+IMPORTED = "bench/results/published/elsewhere.jsonl.gz"
+
+
+def imported(*planned: Any) -> bytes:
+    """Return a compressed file of published records."""
+    import msgspec
+
+    source = Source(title="Elsewhere", url="https://example.org", date="2026-01-06", licence="Apache-2.0")
+    found = [
+        msgspec.structs.replace(each, origin="published", source=source, measured_at=None)
+        for each in named("elsewhere", *planned)
+    ]
+    return compressed(b"".join(map(encode, found)))
+
+
+def test_an_imported_file_is_compressed_and_replaced_as_a_whole(clone: Path) -> None:
+    path = clone / IMPORTED
+    path.parent.mkdir()
+    for planned, count in (((VIT,), 1), ((BEIT,), 1), ((VIT, BEIT), 2)):
+        path.write_bytes(imported(*planned))
+        commit(clone)
+        done = run_step("records", "check", "check", clone)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"| elsewhere | Test CPU @ 1GHz | 2.13.0+cpu | {count} | {count} pass |" in done.stdout
+        git(clone, "push", "-q", "origin", "main")
+
+
+def test_half_an_imported_file_is_a_fault_in_its_place(clone: Path) -> None:
+    path = clone / IMPORTED
+    path.parent.mkdir()
+    path.write_bytes(imported(VIT)[:-9])
+    commit(clone)
+    done = run_step("records", "check", "check", clone)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"`{IMPORTED}:1` is no whole gzip file" in done.stdout
+    assert f"::error file={IMPORTED},line=1::" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 # ── The benchmark ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -315,6 +385,204 @@ def test_measuring_stops_in_time_and_starts_afresh_only_when_asked(clone: Path) 
         assert done.returncode == 0, done.stderr
     run = "-m bench run --profile full --time-budget 4h --by us"
     assert called.read_text().splitlines() == [run, "-m bench check", f"{run} --fresh", "-m bench check"]
+
+
+# ── What timm publishes ─────────────────────────────────────────────────────────────────────────────────────────────
+
+HEADER = (
+    "model,infer_img_size,infer_samples_per_sec,infer_step_time,infer_batch_size,param_count,infer_gmacs,infer_macts\n"
+)
+EAGER = f"{HEADER}resnet50,224,3200.0,80.0,256,25.56,4.11,11.11\ntest_vit,160,2000.0,512.0,1024,0.37,0.04,0.48\n"
+DYNAMO = f"{HEADER}resnet50,224,6400.0,40.0,256,25.56,4.11,11.11\ntest_vit,160,2560.0,100.0,256,0.37,0.04,0.48\n"
+
+KNOWN, NEWS = "amp-nchw-pt291-cu130-5090", "amp-nchw-pt2100-cu130-5090"
+RUN = "bench/results/published/timm-5090-torch-{}-amp-nchw.jsonl"
+
+
+def name_of(setup: str) -> str:
+    return f"benchmark-infer-{setup}.csv"
+
+
+class Timm:
+    """A stand-in for the GitHub of timm: files with their days and contents, and what was asked."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.asked: list[str] = []
+        self.always: bytes | None = None  # answered to whatever is asked
+        self.files: dict[str, tuple[str, bytes]] = {"results-imagenet.csv": ("2026-05-05", b"")}
+        self.add("2026-01-06", **{KNOWN: EAGER, f"{KNOWN}-dynamo": DYNAMO})
+        self.add("2024-09-05", **{"amp-nhwc-pt240-cu124-rtx4090": EAGER})
+
+    def add(self, day: str, **contents: str) -> None:
+        self.files |= {name_of(setup): (day, content.encode()) for setup, content in contents.items()}
+
+    def answer(self, path: str) -> bytes:
+        """Answer as GitHub does: a listing, the last commit of a path, or a file."""
+        self.asked.append(path)
+        if self.always is not None:
+            return self.always
+        url = urllib.parse.urlsplit(path)
+        if not url.path.startswith(f"/repos/{REPOSITORY}/"):
+            raise KeyError(path)
+        query = dict(urllib.parse.parse_qsl(url.query))
+        assert query.get("sha", query.get("ref", SHA)) == SHA, "all is of one commit"
+        kind, _, of = url.path.removeprefix(f"/repos/{REPOSITORY}/").partition("/results")
+        if kind == "commits":
+            day = max([day for day, _ in self.files.values()])
+            if "sha" in query:
+                day, _ = self.files[query["path"].removeprefix("results/")]
+            return json.dumps([{"sha": SHA, "commit": {"committer": {"date": f"{day}T12:00:00Z"}}}]).encode()
+        assert kind == "contents", path
+        if of:
+            return self.files[urllib.parse.unquote(of.removeprefix("/"))][1]
+        return json.dumps([{"name": name, "type": "file", "size": 1} for name in self.files]).encode()
+
+
+REPOSITORY, SHA = "huggingface/pytorch-image-models", "a" * 40
+
+
+@pytest.fixture
+def timm() -> Iterator[Timm]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            assert self.headers["Authorization"] == "Bearer secret"
+            try:
+                status, body = 200, there.answer(self.path)
+            except KeyError:
+                status, body = 404, b"{}"
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        there = Timm(f"http://127.0.0.1:{server.server_port}")
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield there
+        server.shutdown()
+
+
+@pytest.fixture
+def atlas(clone: Path) -> Path:
+    """Return a clone with the older files of timm."""
+    given = clone.parent / "given"
+    given.mkdir()
+    for setup, content in ((KNOWN, EAGER), (f"{KNOWN}-dynamo", DYNAMO)):
+        (given / name_of(setup)).write_text(content)
+    options = ImportOptions(files=tuple(given.iterdir()), date="2026-01-06")
+    import_("timm", options, clone / "bench/results/published")
+    commit(clone)
+    git(clone, "push", "-q", "origin", "main")
+    return clone
+
+
+def import_step(clone: Path, timm: Timm) -> subprocess.CompletedProcess[str]:
+    return run_step("import-timm", "import", "import", clone, GITHUB_API_URL=timm.address, GITHUB_TOKEN="secret")
+
+
+def test_what_timm_publishes_becomes_a_pull_request_of_records_alone(atlas: Path, timm: Timm, gh: Path) -> None:
+    timm.add("2026-03-04", **{NEWS: EAGER, f"{NEWS}-dynamo": DYNAMO, "amp-nchw-pt2100-cu130-3090": EAGER})
+    timm.add("2026-03-05", **{"fp32-nchw-pt2100-cpu-i9_10940x-dynamo": DYNAMO, "int8-nchw-pt2100-cu130-5090": EAGER})
+    timm.add("2026-03-05", **{"amp-nchw-pt2100-cu130-50/../90`$(id)`": EAGER})
+    timm.add("2026-03-05", **{"x/../benchmark-infer-amp-nchw-pt2100-cu130-70-dynamo": DYNAMO})
+    done = import_step(atlas, timm)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = (atlas.parent / "temp/import/report.md").read_text()
+    run = "timm-5090-torch-2.10.0-amp-nchw"
+    assert f"| {run} | NVIDIA GeForce RTX 5090 | 2.10.0 | 2026-03-04 | 2 | 2 | 1 | 1 |" in report
+    files = re.findall(r"^- \[(\S+)\]", report, re.MULTILINE)
+    assert files == [name_of(f"{NEWS}-dynamo"), name_of(NEWS)]
+    assert f"- {run}: 2 weights-not-stated, 2 autocast-type-not-stated" in report
+    left_out = dict(re.findall(r"^- `(\S+)` (.*)", report, re.MULTILINE))
+    assert left_out == {
+        name_of("amp-nchw-pt2100-cu130-3090"): "has no compiled figures yet",
+        name_of("fp32-nchw-pt2100-cpu-i9_10940x-dynamo"): "is about a CPU",
+        name_of("int8-nchw-pt2100-cu130-5090"): "'int8' is no known type",
+        name_of("x?..?benchmark-infer-amp-nchw-pt2100-cu130-70-dynamo"): "is not named as timm names its results",
+        name_of("amp-nchw-pt2100-cu130-50?..?90???id??"): "is not named as timm names its results",
+    }
+    downloads = [path for path in timm.asked if "/contents/results/" in path]
+    assert len(downloads) == 2, "nothing else is taken"
+
+    (atlas / "README.md").write_text("changed by whatever ran there\n")
+    done = run_step("import-timm", "import", "check", atlas)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "count=1\n" in (atlas.parent / "GITHUB_OUTPUT").read_text()
+    other = atlas.parent / "other"
+    git(atlas.parent, "clone", "-q", str(atlas.parent / "origin.git"), str(other))
+    done = run_step("import-timm", "propose", "commit", other)
+    assert done.returncode == 0, done.stderr
+    assert git(other, "diff", "--name-only", "HEAD^", "HEAD").split() == [RUN.format("2.10.0")]
+    environment = {"PATH": f"{gh.parent}:{os.environ['PATH']}", "GITHUB_REF_NAME": "main", "GH_TOKEN": "secret"}
+    done = run_step("import-timm", "propose", "propose", other, **environment)
+    assert done.returncode == 0, done.stderr
+    called = Path(f"{gh}.called").read_text().splitlines()
+    assert called[:2] == ["pr", "create"]
+    (branch,) = (word for word in called if re.fullmatch(r"import/timm-[0-9a-f]{12}", word))
+    assert "records: import new benchmarks of timm" in called
+    assert git(atlas.parent / "origin.git", "log", "--format=%s", branch).splitlines()[1:] == ["a change", "a change"]
+    body = Path(called[called.index("--body-file") + 1]).read_text()
+    assert "## timm has published new benchmarks" in body
+    assert "## Records: no faults" in body
+    assert "secret" not in (other / ".git/config").read_text()
+
+    gh.write_text('#!/bin/sh\ncase "$2" in list) echo 7;; *) exit 1;; esac\n')
+    git(atlas.parent / "origin.git", "branch", "-D", branch)
+    done = run_step("import-timm", "propose", "propose", other, **environment)
+    assert done.returncode == 0, "it was proposed before: " + done.stderr
+    assert git(atlas.parent / "origin.git", "branch", "--list", "import/*") == ""
+
+
+def test_nothing_is_proposed_where_nothing_is_new(atlas: Path, timm: Timm) -> None:
+    done = import_step(atlas, timm)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (atlas.parent / "temp/import/report.md").read_text() == "timm has published nothing new.\n"
+    done = run_step("import-timm", "import", "check", atlas)
+    assert done.returncode == 0, done.stderr
+    assert (atlas.parent / "GITHUB_OUTPUT").read_text() == "count=0\n"
+
+
+def test_a_corrected_file_replaces_its_run_with_both_variants(atlas: Path, timm: Timm) -> None:
+    timm.add("2026-02-03", **{KNOWN: EAGER.replace("3200.0,80.0", "3100.0,82.58")})
+    done = import_step(atlas, timm)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (resnet, _) = read(atlas / RUN.format("2.9.1"))
+    assert resnet.measurement
+    assert resnet.measurement.compiled
+    assert (resnet.measurement.eager.published_mean_ms, resnet.measurement.compiled.published_mean_ms) == (82.58, 40.0)
+    done = run_step("import-timm", "import", "check", atlas)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_broken_file_is_left_out_and_the_others_are_imported(atlas: Path, timm: Timm) -> None:
+    timm.add("2026-03-04", **{NEWS: EAGER, f"{NEWS}-dynamo": DYNAMO, "amp-nchw-pt2100-cu130-4090-dynamo": "<html>"})
+    done = import_step(atlas, timm)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = (atlas.parent / "temp/import/report.md").read_text()
+    assert "| timm-5090-torch-2.10.0-amp-nchw |" in report
+    assert f"- `{name_of('amp-nchw-pt2100-cu130-4090-dynamo')}` not a result file of timm: no column" in report
+
+
+def test_no_answer_is_told_and_changes_nothing(atlas: Path, timm: Timm) -> None:
+    def said() -> str:
+        done = import_step(atlas, timm)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert git(atlas, "status", "--short") == ""
+        return done.stderr
+
+    timm.add("2026-03-04", **{f"{NEWS}-dynamo": DYNAMO + " " * 5_000_000})
+    assert "has more than 4,194,304 bytes" in said()
+    timm.always = b'[{"sha": "../main"}]'
+    assert "GitHub answers in another form" in said()
+    timm.address += "/nowhere"
+    timm.always = None
+    assert "GitHub gives no answer: HTTP Error 404" in said()
+    timm.address = "http://127.0.0.1:9"
+    assert "GitHub gives no answer" in said()
 
 
 # ── Recipes ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -36,7 +36,7 @@ URL = "https://github.com/huggingface/pytorch-image-models/tree/main/results"
 
 NAME = re.compile(
     r"benchmark-(?P<bench>infer|train)-(?P<precision>[a-z0-9_]+)-(?P<layout>nchw|nhwc)"
-    r"-pt(?P<torch>\d{3,4})-(?P<accelerator>cu\d{3}|cpu)-(?P<device>.+?)(?P<compiled>-dynamo)?\.csv"
+    r"-pt(?P<torch>\d{3,4})-(?P<accelerator>cu\d{3}|cpu)-(?P<device>[A-Za-z0-9_.-]+?)(?P<compiled>-dynamo)?\.csv"
 )
 EXAMPLE = "benchmark-infer-amp-nchw-pt240-cu124-rtx4090-dynamo.csv"
 

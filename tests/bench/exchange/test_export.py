@@ -25,7 +25,7 @@ from bench.exchange.importers import huggingface_2023, pytorch_oss_v3 as from_v3
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import export, import_
 from bench.records.record import SCHEMA, Day, Measurement, Moment, Name, Record, Slug, Status, Text, Url, Variant, Whole
-from bench.records.run_file import append, read
+from bench.records.run_file import append, compressed, read
 from bench.records.tabular import COLUMNS, flatten, unflatten
 
 # ── Any record at all ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,6 +220,10 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     out = tmp_path / "new" / "records.csv"
     assert bench("export", "csv", str(tmp_path / "run-1.jsonl"), "--out", str(out)) == 0
     assert f"3 records: {out}" in capsys.readouterr().out
+    packed, plain = tmp_path / "run-1.jsonl.gz", out.read_bytes()
+    packed.write_bytes(compressed((tmp_path / "run-1.jsonl").read_bytes()))
+    assert bench("export", "csv", str(packed), "--out", str(out)) == 0
+    assert out.read_bytes() == plain
     assert bench("import", "table", str(out), "--out", str(tmp_path / "back"), "--by", "A. Person") == 0
     text = capsys.readouterr().out
     assert "1 pass" in text

@@ -111,6 +111,7 @@ def test_a_pair_is_one_record_with_the_calls_of_both(tmp_path: Path) -> None:
     assert (measurement.eager.peak_memory_gb, measurement.eager.peak_reserved_gb) == (0.4, 0.5)
     assert "arms-measured-apart" in record.flags
     (row,) = load(tmp_path / "out").by_label
+    assert row["workload"] == "latency", "its user chose the batch size"
     assert row["speedup"] == pytest.approx(11 / 6)
     assert row["speedup_low"] is None  # nothing pairs the calls, and one process shows no scatter
 

@@ -13,6 +13,7 @@ from bench.exchange.importers.pytorch_dynamo import ACCURACY, MODES, read
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
 from bench.records.record import Record, Status
+from generator.data.load import load
 
 NAME = "inductor_no_cudagraphs_timm_models_amp_inference_cuda_performance.csv"
 HEADER = (
@@ -82,6 +83,7 @@ def test_a_failed_row_is_a_failure_and_the_accuracy_table_says_why(tmp_path: Pat
     out = tmp_path / "out"
     (path,) = import_("pytorch-dynamo", ImportOptions(files=(performance, accuracy), **TOLD), out)
     assert list(check([path])) == []
+    assert {row["workload"] for row in load(out).by_label} == {"throughput"}, "the batch is the largest that fits"
 
 
 def test_every_status_of_theirs_is_one_of_ours() -> None:

@@ -14,7 +14,9 @@ from bench.exchange.check import check
 from bench.exchange.importers.timm import Setup, parse, read
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
-from bench.records.record import UNEQUAL_BATCHES, Record, Status
+from bench.records import run_file
+from bench.records.record import RESULTS, UNEQUAL_BATCHES, Record, Status
+from bench.records.run_file import run_files
 from generator.data import selection
 from generator.data.lint import DOUBTING
 from generator.data.load import load
@@ -133,6 +135,7 @@ def test_variants_of_different_batches_are_flagged_and_never_divided(pair: tuple
     results = load(tmp_path / "out")
     rows = {row["model_label"]: row for row in results.by_label}
     assert rows["resnet50"]["speedup"] == 2.0
+    assert {row["workload"] for row in rows.values()} == {"throughput"}
     vit = rows["vit"]
     assert UNEQUAL_BATCHES in vit["flags"]
     assert (vit["batch_size"], vit["eager_ms"], vit["compiled_ms"]) == (1024, 512.0, None)
@@ -207,40 +210,25 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not (REAL / EAGER).exists(), reason=f"no result files of timm in {REAL}")
-def test_the_real_files(tmp_path: Path) -> None:
-    (files,) = import_("timm", ImportOptions(files=(REAL / EAGER, REAL / DYNAMO)), tmp_path).items()
-    path, found = files
+def test_the_committed_records_are_those_of_the_real_files(tmp_path: Path) -> None:
+    for pattern, date in (("*-pt240-*-rtx4090*.csv", "2024-09-04"), ("*-pt291-*.csv", "2026-01-06")):
+        import_("timm", ImportOptions(files=tuple(sorted(REAL.glob(pattern))), date=date), tmp_path)
+    found = run_files(tmp_path)
+    assert len(found) == 6
+    for path in found:
+        assert list(run_file.read(path)) == list(run_file.read(RESULTS / "published" / path.name)), path.name
+
+
+@pytest.mark.skipif(not (REAL / EAGER).exists(), reason=f"no result files of timm in {REAL}")
+def test_the_site_reads_the_real_files(tmp_path: Path) -> None:
+    ((path, found),) = import_("timm", ImportOptions(files=(REAL / EAGER, REAL / DYNAMO)), tmp_path).items()
     assert path.name == "timm-rtx4090-torch-2.4.0-amp-nchw.jsonl.gz"
-    assert len(found) == 1445  # 1,444 eager rows, 1,443 compiled ones, 1,442 of them of the same model and size
-    assert sum(record.status is Status.PASS for record in found) == 1442
     assert {record.cell.model for record in found if record.status is Status.SKIPPED} == {
         "bat_resnext26ts",
         "cait_m48_448",
         "eva02_enormous_patch14_clip_224",
     }
-    assert sum(UNEQUAL_BATCHES in record.flags for record in found) == 1370
-    assert list(check([path])) == []
-
-    by_cell = {(record.cell.model, record.cell.input_size): record.measurement for record in found}
-    # Copied from the two files by hand: model, size; images/s, ms and batch of eager and of compiled.
-    # The cell has the batch size of eager, so a variant states its own only if it differs.
-    for model, size, *figures in (
-        ("test_vit", 160, 188343.61, 5.426, None, 155871.09, 1.635, 256),
-        ("resnet50", 224, 4217.6, 242.763, None, 8237.46, 31.069, 256),
-        ("caformer_b36", 384, 177.61, 1441.35, None, 564.02, 453.867, None),
-    ):
-        measurement = by_cell[model, (size, size)]
-        assert measurement
-        assert measurement.compiled
-        assert [
-            measurement.eager.published_images_s,
-            measurement.eager.published_mean_ms,
-            measurement.eager.batch_size,
-            measurement.compiled.published_images_s,
-            measurement.compiled.published_mean_ms,
-            measurement.compiled.batch_size,
-        ] == figures
-
+    assert list(check([path], tmp_path)) == []
     results = load(tmp_path)
     assert len(results.by_label) == 1445
     assert sum(row["speedup"] is not None for row in results.by_label) == 72

@@ -19,7 +19,7 @@ from test_sweep import plan, record
 from bench.commands.comparison_report import as_json, markdown, summary, warnings
 from bench.errors import AtlasError
 from bench.records.record import Environment, Measurement, Record, Status, Variant
-from bench.records.run_file import append
+from bench.records.run_file import append, compressed
 from bench.statistics.compare import Comparison, Side, compare, make_side, read_side, replicate
 
 PLANNED = {each.cell.model: each for each in plan("ViT", "BeiT", "ResNet", "DETR").planned}
@@ -184,12 +184,29 @@ def test_what_cannot_be_pooled_is_refused() -> None:
         side("a", measured("ViT", [-1.0]))
 
 
+def test_a_variant_of_another_batch_size_is_no_latency_of_the_cell() -> None:
+    """A source may have measured eager at 1024 images and compiled at 256: its times say nothing of each other."""
+    found = Measurement(eager=variant(20.0), compiled=msgspec.structs.replace(variant(1.0), batch_size=256))
+    (cell,) = compared([measured("ViT", STEADY)], [[record(PLANNED["ViT"], found=found)]]).cells
+    assert math.isnan(cell.after.latency_ms)
+    assert math.isnan(cell.change.value)
+    assert cell.verdict == "unknown"
+    same = Measurement(eager=found.eager, compiled=msgspec.structs.replace(variant(1.0), batch_size=1))
+    (cell,) = compared([measured("ViT", STEADY)], [[record(PLANNED["ViT"], found=same)]]).cells
+    assert cell.after.latency_ms == 1.0
+
+
 def test_a_side_is_a_path_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     results = tmp_path / "results"
     append(results / "measured" / "2026-01-02_some.jsonl", measured("ViT", STEADY))
     named = [results, results / "measured", "measured", "measured/2026-01-02_some.jsonl", "2026-01-02_some"]
     assert {len(read_side(str(each), results).cells) for each in named} == {1}
+    lines = (results / "measured" / "2026-01-02_some.jsonl").read_bytes()
+    (results / "published").mkdir()
+    (results / "published" / "packed-2.9.1.jsonl.gz").write_bytes(compressed(lines))
+    for name in ("packed-2.9.1", "published/packed-2.9.1.jsonl.gz"):
+        assert len(read_side(name, results).cells) == 1
     with pytest.raises(AtlasError, match="no such run") as error:
         read_side("2026-01-02_same", results)
     assert "2026-01-02_some" in error.value.remedy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import subprocess
@@ -17,6 +18,7 @@ from atlas_data import KEEPING, ON_CPU, measured, write
 from conftest import ROOT, THOROUGH
 
 from bench.errors import AtlasError
+from bench.records import run_file
 from bench.records.record import Status
 from generator.data import archive, load as loading, selection
 from generator.data.load import Results, load
@@ -145,6 +147,52 @@ def test_what_an_interrupted_write_left_is_no_record(tmp_path: Path, end: bytes)
     path = max(records.iterdir())
     path.write_bytes(path.read_bytes() + end)
     same(load(records, tmp_path / "cache"), whole)
+
+
+def packed(records: Path) -> Path:
+    """Compress one of the files, and return it."""
+    plain_file = max(records.iterdir())
+    path = plain_file.with_name(f"{plain_file.name}.gz")
+    path.write_bytes(run_file.compressed(plain_file.read_bytes()))
+    plain_file.unlink()
+    return path
+
+
+def test_a_compressed_file_gives_the_same_rows(tmp_path: Path, files_read: list[Path]) -> None:
+    records = write_archive(tmp_path / "records", 60, models=3)
+    whole = plain(records)
+    path = packed(records)
+    same(plain(records), whole)
+    same(load(records, tmp_path / "cache"), whole)
+    files_read.clear()
+    same(load(records, tmp_path / "cache"), whole)
+    assert files_read == []
+    path.touch()
+    same(load(records, tmp_path / "cache"), whole)
+    assert files_read == [path]
+
+
+@pytest.mark.parametrize("change", [lambda lines: lines.rstrip(b"\n"), lambda lines: lines.replace(b"\n", b"\n\n")])
+def test_a_compressed_file_is_read_the_same_by_both_readers(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    """What DuckDB refuses is read strictly: neither counts a line that the other does not."""
+    records = write_archive(tmp_path / "records", 20, models=1)
+    whole = plain(records)
+    path = packed(records)
+    path.write_bytes(gzip.compress(change(gzip.decompress(path.read_bytes()))))
+    same(plain(records), whole)
+    path.write_bytes(path.read_bytes() + bytes(9))  # padding, which Python's reader takes and DuckDB does not
+    same(plain(records), whole)
+
+
+@pytest.mark.parametrize("left", [-1, -8, 200])
+def test_half_a_compressed_file_is_told_and_not_kept(tmp_path: Path, left: int) -> None:
+    records = write_archive(tmp_path / "records", 20, models=1)
+    path = packed(records)
+    path.write_bytes(path.read_bytes()[:left])
+    for cache in (tmp_path / "cache", tmp_path / "cache", tmp_path / "other"):
+        with pytest.raises(AtlasError, match="is no whole gzip file") as error:
+            load(records, cache)
+        assert error.value.where == str(path)
 
 
 def test_another_program_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files_read: list[Path]) -> None:

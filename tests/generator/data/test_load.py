@@ -14,7 +14,7 @@ from bench.errors import AtlasError
 from bench.records.record import Measurement, Status, Variant
 from generator.data import selection
 from generator.data.load import Results, load
-from generator.data.names import short_name, slugify
+from generator.data.names import device_label, short_name, slugify
 from generator.data.registry import COLUMNS
 from generator.data.selection import comparisons, version_order
 
@@ -164,7 +164,7 @@ def test_order_does_not_depend_on_files_and_puts_accelerators_first(tmp_path: Pa
         measured(run="r2", device_name="NVIDIA V100"),
         measured(run="r3", device_name="NVIDIA H200"),
     ]
-    assert devices(loaded(tmp_path, *records)) == ["h200", "v100", "cpu-amd-epyc-7763-8-cores"]
+    assert devices(loaded(tmp_path, *records)) == ["h200", "v100", "cpu-amd-epyc-8-cores"]
 
 
 # ── Names ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -190,9 +190,56 @@ def test_devices_go_by_the_name_that_people_use(device_name: str, expected: str)
     assert short_name(device_name) == expected
 
 
+@pytest.mark.parametrize(
+    ("device_name", "expected"),
+    [
+        (XEON, "Intel Xeon"),
+        ("Intel(R) Xeon(R) Processor", "Intel Xeon"),
+        ("Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", "Intel Xeon Platinum"),
+        ("Intel(R) Xeon(R) CPU E5-2670 0 @ 2.60GHz", "Intel Xeon E5"),
+        ("Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz", "Intel Xeon E5"),
+        ("AMD EPYC 9B14", "AMD EPYC"),
+        ("AMD EPYC 7B13", "AMD EPYC"),
+        ("AMD EPYC 7763 64-Core Processor", "AMD EPYC"),
+        ("AMD Ryzen 9 7950X 16-Core Processor", "AMD Ryzen 9"),
+        ("Intel(R) Core(TM) i7-8650U CPU @ 1.90GHz", "Intel Core i7"),
+        ("12th Gen Intel(R) Core(TM) i7-12700H", "12th Gen Intel Core i7"),
+        ("Intel(R) Core(TM) Ultra 7 155H", "Intel Core Ultra 7"),
+        ("Apple M1", "Apple M1"),
+        ("Apple M3", "Apple M3"),
+        ("Apple M3 Max", "Apple M3 Max"),
+        ("Neoverse-N1", "Neoverse-N1"),
+        ("Neoverse-V2", "Neoverse-V2"),
+        ("7763", "7763"),
+        ("CPU", "CPU"),
+    ],
+)
+def test_a_cpu_goes_by_its_product_line(device_name: str, expected: str) -> None:
+    assert device_label("cpu", device_name) == expected
+    assert device_label("cuda", device_name) == short_name(device_name)
+
+
+def test_cpus_that_differ_only_in_a_number_are_one_device(tmp_path: Path) -> None:
+    names = (XEON, "Intel(R) Xeon(R) Processor", "AMD EPYC 9B14", "AMD EPYC 7B13", "Apple M1", "Apple M3")
+    cpus = [
+        measured(run=f"c{day}", day=day, device="cpu", device_name=name, batch_size=day, environment={"cores": 8})
+        for day, name in enumerate(names, start=1)
+    ]
+    more = measured(run="more", device="cpu", device_name="AMD EPYC 7B13", environment={"cores": 16})
+    rows = loaded(tmp_path, *cpus, more).by_label
+    assert {row["device"] for row in rows} == {
+        "cpu-intel-xeon-8-cores",
+        "cpu-amd-epyc-8-cores",
+        "cpu-amd-epyc-16-cores",
+        "cpu-apple-m1-8-cores",
+        "cpu-apple-m3-8-cores",
+    }
+    assert {row["processor"] for row in rows} == {short_name(name) for name in names}, "records keep the exact name"
+
+
 def test_slugs_are_safe_as_file_names(tmp_path: Path) -> None:
     cpu = measured(device="cpu", device_name=XEON, environment={"cores": 2})
-    assert devices(loaded(tmp_path, cpu)) == ["cpu-intel-xeon-2-50-ghz-2-cores"]
+    assert devices(loaded(tmp_path, cpu)) == ["cpu-intel-xeon-2-cores"]
     assert slugify("../../etc/passwd: “x”") == "etc-passwd-x"
     assert len(slugify("x" * 500)) <= 80
 
