@@ -305,7 +305,6 @@ _NUMBERS = (
             "",
             N_("Change in latency"),
             "judged_change",
-            explorer=HEADING,
         )
     ),
     _column(
@@ -406,13 +405,20 @@ _NUMBERS = (
     _column("clock_mhz", float, "clock of the device", "MHz"),
     _column("temperature_c", float, "temperature of the device", "°C"),
     _column("power_w", float, "power of the device", "W"),
-    _column("eager_images_s", float, "throughput", "images/s", detail=N_("Throughput, eager (images/s)")),
+    _column(
+        "eager_images_s",
+        float,
+        "throughput",
+        "images/s",
+        explorer=N_("Eager (images/s)"),
+        detail=N_("Throughput, eager (images/s)"),
+    ),
     _column(
         "compiled_images_s",
         float,
         "throughput",
         "images/s",
-        explorer=N_("Throughput (images/s)"),
+        explorer=N_("Compiled (images/s)"),
         detail=N_("Throughput, compiled (images/s)"),
     ),
     _column(

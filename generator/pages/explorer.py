@@ -1,7 +1,7 @@
 """The explorer: every row of the results in one table that readers filter, sort, group and compare in the browser.
 
-Takes `Results` and a `Language`. Returns the data as JSON, and the HTML in which the script in
-docs/assets/javascripts/explorer/ builds the table. All words that the script shows come from here.
+Takes `Results` and a `Language`. Returns the data as JSON, the same in all languages, and the HTML in which the script
+in docs/assets/javascripts/explorer/ builds the table. All words that the script shows come from here.
 """
 
 from __future__ import annotations
@@ -12,25 +12,37 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
 from bench.statistics.verdicts import NOISE
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.registry import COLUMNS
+from generator.data.registry import COLUMNS, COORDINATES
 from generator.data.selection import ORDERS, records
 from generator.figures import causes
-from generator.figures.markup import render
+from generator.figures.markup import Link, render
 from generator.figures.tables import cause_rows
 from generator.figures.words import Words
 from generator.languages.language import Language
 from generator.pages.atlas import Atlas
 from generator.pages.downloads import json_values
 
-FILTERS = ("device", "model", "task", "batch_size", "compile_mode", "dtype", "torch", "verdict", "status", "origin")
+QUESTION = "workload"
+"""The column by which the records are divided: latency and throughput are never in one ranking."""
+
+FILTERS = (
+    *(QUESTION, "device", "model", "task", "batch_size", "compile_mode", "dtype", "torch", "verdict", "status"),
+    "origin",
+)
 """Columns that readers filter by."""
 
-COMPARED = ("device", "torch", "compile_mode")
+SEARCHED = ("device_name", "run", "reason", "source_title")
+"""Columns in which the search looks besides the names of the filters and of the weights."""
+
+COMPARED = ("device", "torch", "compile_mode", "dtype")
 """Columns whose values readers compare in pairs."""
 
 ROUNDED = ("eager_ms", "compiled_ms", "speedup", "compile_cold_s", "break_even_calls", "compile_warm_s")
@@ -39,6 +51,9 @@ ROUNDED = ("eager_ms", "compiled_ms", "speedup", "compile_cold_s", "break_even_c
 DIGITS = 7
 """Significant digits of a figure: as many as the published latencies have, and more than any measurement."""
 
+SPARSE = 0.5
+"""The share of rows that have a figure, below which a column names them."""
+
 ROUNDS = 120
 """Most rounds of a variant in the strip of a row: more dots would cover each other."""
 
@@ -46,36 +61,46 @@ ROUNDS = 120
 # ── Data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@lru_cache(maxsize=8)
-def as_json(results: Results, language: Language) -> str:
-    """Return all rows by column, for the script. Columns in which nothing is known are left out.
+@lru_cache(maxsize=2)
+def as_json(results: Results, link: Link) -> str:
+    """Return what the table needs of all rows, for the script: these columns, and for each model its name, its page
+    and the names of its weights.
 
-    A column of text is ``{"of": values, "at": the position of each row's value}``, any other one a list. Unknown is
-    null, and a break-even point that is never reached the text "inf". Besides the columns of the table, ``digits`` has
-    the decimals of `ROUNDED`, and ``why`` explains the verdict in `language`.
+    `link` returns the address of a page from the first page of a language. A column is a list; or, of few different
+    values, ``{"of": values, "at": the position of each row's value}``, without ``at`` where all are the same; or, of
+    few rows, ``{"rows": positions, "of": the value of each}``. Unknown is null, and a break-even point that is never
+    reached the text "inf". Besides the columns of the results, ``digits`` has the decimals of `ROUNDED`.
     """
-    explanations = _explanations(results, language)
-    why = {"why": [explanations.get(label) for label in results.table.index]}
-    return json.dumps({**_columns(results), **_known(why)}, ensure_ascii=False, separators=(",", ":")) + "\n"
+    columns = {name: column for name, column in _columns(results).items() if _is_first(name)}
+    models = results.table.drop_duplicates("model").sort_values("model")
+    named = zip(models["model"], models["model_label"], models["checkpoint"], strict=True)
+    told = {model: (label, link("model", model), checkpoint) for model, label, checkpoint in named}
+    return _dumped({"count": len(results.table), "columns": columns, "models": told})
+
+
+@lru_cache(maxsize=2)
+def details_as_json(results: Results) -> str:
+    """Return the columns that `as_json` leaves out, and the names of all in their order. Those in which nothing is
+    known are missing."""
+    columns = {name: column for name, column in _columns(results).items() if not _is_first(name)}
+    return _dumped({"columns": columns, "names": [name for name in _columns(results) if name != "digits"]})
+
+
+def _is_first(name: str) -> bool:
+    """Whether the table needs a column: its own, those that tell cells apart, and those that readers search."""
+    return name in {*COORDINATES, *FILTERS, *SEARCHED, "newest", "digits"} or bool(COLUMNS[name].explorer)
 
 
 @lru_cache(maxsize=2)
 def _columns(results: Results) -> Mapping[str, Any]:
-    """Return the columns that are the same in all languages."""
-    table = results.table
-    columns = {str(name): [_rounded(value) for value in json_values(column)] for name, column in table.items()}
-    columns["digits"] = [" ".join(str(digits(row, name)) for name in ROUNDED) for row in results.by_label]
-    return _known(columns)
+    """Return all columns in which something is known, packed."""
+    known = results.table.loc[:, [(values.notna() & (values != "")).any() for _, values in results.table.items()]]
+    decimals = pd.Series([" ".join(str(digits(row, name)) for name in ROUNDED) for row in results.by_label])
+    return {str(name): _packed(column) for name, column in known.items()} | {"digits": _coded(decimals)}
 
 
-def _known(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return the columns in which something is known, packed."""
-    return {name: _packed(values) for name, values in columns.items() if any(value is not None for value in values)}
-
-
-def _explanations(results: Results, language: Language) -> Mapping[int, str]:
-    """Return why cells came out as they did, by the label of the row."""
-    words = Words(language, html=False)
+def _explanations(results: Results, words: Words) -> Mapping[int, str]:
+    """Return why cells came out as they did, by the label of the row, for those of which anything is known."""
     rows = records(cause_rows(results.table))
     return {row["row"]: causes.why(row["causes"], row["verdict"], words) for row in rows}
 
@@ -106,37 +131,47 @@ def _thinned(rounds_ms: Sequence[float]) -> list[float]:
     return [_rounded(ms) for ms in rounds_ms[::step]]
 
 
+def _packed(column: pd.Series) -> Any:
+    """Return a column in the form that takes least: see `as_json`."""
+    if column.name in FILTERS or COLUMNS[str(column.name)].type in {str, bool}:
+        return _coded(column)
+    known = column.notna().to_numpy()
+    values = [_rounded(value) for value in json_values(column if known.mean() > SPARSE else column[known])]
+    return values if len(values) == len(column) else {"rows": np.flatnonzero(known).tolist(), "of": values}
+
+
+def _coded(column: pd.Series) -> Mapping[str, Any]:
+    """Return each value of a column once, and where it stands."""
+    at, values = pd.factorize(column)
+    of = [None if value == "" else value for value in values.tolist()]
+    return {"of": of, "at": at.tolist()} if len(of) > 1 else {"of": of}
+
+
 def _rounded(value: Any) -> Any:
-    """Return a figure with `DIGITS`, an empty text as None, and anything else unchanged."""
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    return None if value == "" else value
+    """Return a figure with `DIGITS`, and anything else unchanged."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
-def _packed(values: Sequence[Any]) -> Any:
-    """Return a column; if it has texts, each of them once."""
-    if not any(isinstance(value, str) and value != "inf" for value in values):
-        return values
-    positions = {value: position for position, value in enumerate(dict.fromkeys(values))}
-    return {"of": list(positions), "at": [positions[value] for value in values]}
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def place(atlas: Atlas, data: str, rounds: str, link: Callable[[str, str], str]) -> str:
+def place(atlas: Atlas, files: Mapping[str, str], link: Link) -> str:
     """Return the HTML in which the script builds the explorer, with a list of links for readers without scripts.
 
-    `data` is the address of `as_json`, `rounds` the address of the folder of `rounds_as_json`. `link` returns the
-    address of a page from its kind (device, model) and slug.
+    `files` are the addresses of `as_json` (data), of `details_as_json` (details), of the folder of `rounds_as_json`
+    (rounds) and of the first page of the language (root). `link` returns the address of a page from its kind (device,
+    model) and slug.
     """
     words = Words(atlas.language, html=False)
     html = Words(atlas.language, html=True)
     devices = [(link("device", device.slug), html.value(device.label)) for device in atlas.devices]
     return render(
         "explorer.html.jinja",
-        data=data,
-        rounds=rounds,
+        files=files,
         texts=json.dumps(texts(atlas, words, link), ensure_ascii=False),
         loading=atlas.language.gettext("The records are being read…"),
         by_device=atlas.language.gettext("The same records as tables, by device"),
@@ -147,16 +182,19 @@ def place(atlas: Atlas, data: str, rounds: str, link: Callable[[str, str], str])
 # ── Words ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def texts(atlas: Atlas, words: Words, link: Callable[[str, str], str]) -> dict[str, Any]:
-    """Return the words of the script, with the values of filters in the order in which it offers them."""
+def texts(atlas: Atlas, words: Words, link: Link) -> dict[str, Any]:
+    """Return the words of the script, with the values of filters in the order in which it offers them.
+
+    The names of models are in the data: they are the same in all languages.
+    """
     gettext = words.language.gettext
     return {
         "names": _names(atlas, words),
-        "links": {
-            "device": {device.slug: link("device", device.slug) for device in atlas.devices},
-            "model": {model.slug: link("model", model.slug) for model in atlas.models},
-        },
+        "links": {"device": {device.slug: link("device", device.slug) for device in atlas.devices}},
         "filters": FILTERS,
+        "searched": SEARCHED,
+        "question": str(atlas.cells[QUESTION].mode().iloc[0]),
+        "why": _explanations(atlas.results, words),
         "compared": COMPARED,
         "noise": 1 + NOISE,
         "rounded": ROUNDED,
@@ -224,7 +262,7 @@ def _names(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
     table = atlas.results.table
     names: dict[str, Callable[[str], str]] = {
         "device": lambda slug: atlas.device[slug].label if slug in atlas.device else slug,
-        "model": lambda slug: atlas.model[slug].label if slug in atlas.model else slug,
+        "workload": words.workload,
         "task": words.task,
         "status": lambda status: words.status_in_words(status) or words.language.gettext("passed"),
         "verdict": words.verdict,
@@ -235,6 +273,7 @@ def _names(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
             str(value): str(names.get(column, str)(str(value))) for value in _in_order(column, table[column].unique())
         }
         for column in FILTERS
+        if column != "model"
     }
 
 

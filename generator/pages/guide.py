@@ -43,12 +43,17 @@ class Edition:
     @cached_property
     def files(self) -> tuple[SiteFile, ...]:
         """All pages, and the charts and downloads that they ask for: every page is rendered."""
-        return (*self.pages, *emitted_by(self.pages))
+        return (*self.pages, *filter(self._has, emitted_by(self.pages)))
 
     def find(self, uri: str) -> SiteFile | None:
-        """Return a chart or download; pages are rendered until one asks for it."""
-        by_effort = sorted(self.pages, key=lambda page: not page.is_rendered)
-        return next((file for page in by_effort for file in page.emitted if file.uri == uri), None)
+        """Return a chart or download; pages are rendered until one asks for it, those of single models last."""
+        by_effort = sorted(self.pages, key=lambda page: (not page.is_rendered, bool(page.item)))
+        emitted = (file for page in by_effort for file in page.emitted)
+        return next((file for file in emitted if file.uri == uri and self._has(file)), None)
+
+    def _has(self, file: SiteFile) -> bool:
+        """Whether a file belongs to this language: what all share is written once."""
+        return not (file.shared and self.language.prefix)
 
     def navigation(self, items: Iterable[Any]) -> list[Any]:
         """Return `nav` of mkdocs.yml with translated titles, and each ``folder/`` replaced by the pages below it."""

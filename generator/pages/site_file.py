@@ -1,7 +1,8 @@
-"""A file of the site in one language: a page as Markdown, a chart, a font or a download."""
+"""A file of the site: a page as Markdown, a chart, a font or a download, in one language or the same in all."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,16 +14,26 @@ DATA = "data"
 
 @dataclass(frozen=True, eq=False)
 class SiteFile:
-    """A file of the site in one language. `uri` is relative to the root of the language; that of a page ends in .md."""
+    """A file of the site in one language. `uri` is relative to the root of the language; that of a page ends in .md.
+
+    One that is `shared` is the same in all languages, and is written once, with the English pages.
+    """
 
     uri: str
     made: str | bytes | Callable[[], str | bytes] = ""
     """The content, or a function that makes it."""
+    shared: bool = False
 
     @property
     def content(self) -> str | bytes:
         """The content. A function makes it on each access: callers write it to disk."""
         return self.made() if callable(self.made) else self.made
+
+
+def named_by_content(uri: str, content: str) -> str:
+    """Return ``a.1a2b3c4d.json`` for ``a.json``: what has another content has another name, so hosts may cache it."""
+    stem, _, suffix = uri.rpartition(".")
+    return f"{stem}.{hashlib.sha256(content.encode()).hexdigest()[:8]}.{suffix}"
 
 
 def relative_address(page: str, target: str) -> str:

@@ -49,7 +49,7 @@ from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen, family_of
-from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, page_path, relative_address
+from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
 from generator.pages.translators import translators
 
 FILES = f"{DATA}/v{schema.VERSION}"
@@ -57,6 +57,7 @@ CELLS = f"{FILES}/compile-atlas"
 DECISIONS = f"{DATA}/should-i-compile.json"
 HELPER = "should-i-compile.md"
 EXPLORER = f"{DATA}/explorer.json"
+EXPLORER_DETAILS = f"{DATA}/explorer-details.json"
 LOSSES = f"{DATA}/losses.csv"
 ROUNDS = f"{DATA}/rounds/"
 
@@ -416,27 +417,31 @@ class _Functions:
         cells = self.atlas.cells
         if cells.empty:
             return self._nothing()
-        self.emit(SiteFile(DECISIONS, partial(decision.as_json, self.atlas.results)))
+        data = self._named_by_content(page, DECISIONS, partial(decision.as_json, self.atlas.results))
         if short:
-            return decision.form(self.atlas, relative_address(page, DECISIONS), relative_address(page, HELPER))
+            return decision.form(self.atlas, data, relative_address(page, HELPER))
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
         table = self._limited(page, decision.lines(cells), cells, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
-        return f"{decision.form(self.atlas, relative_address(page, DECISIONS))}\n{every}"
+        return f"{decision.form(self.atlas, data)}\n{every}"
 
     # Explorer
 
     def explorer(self, page: str) -> str:
         """Every record in one table that a script fills; its records go to `emit`."""
         results = self.atlas.results
-        self.emit(SiteFile(EXPLORER, partial(explorer.as_json, results, self.language)))
         for device in explorer.devices_with_rounds(results):
-            self.emit(SiteFile(f"{ROUNDS}{device}.json", partial(explorer.rounds_as_json, results, device)))
-        files = relative_address(page, EXPLORER), relative_address(page, ROUNDS)
-        return explorer.place(self.atlas, *files, lambda kind, slug: relative_address(page, f"{kind}s/{slug}.md"))
+            self._shared(page, f"{ROUNDS}{device}.json", partial(explorer.rounds_as_json, results, device))
+        files = {
+            "data": self._named_by_content(page, EXPLORER, partial(explorer.as_json, results, self._from_root)),
+            "details": self._named_by_content(page, EXPLORER_DETAILS, partial(explorer.details_as_json, results)),
+            "rounds": f"{self._to_root}{relative_address(page, ROUNDS)}",
+            "root": relative_address(page, "index.md"),
+        }
+        return explorer.place(self.atlas, files, self._tables(page).link)
 
     # Inside TorchDynamo
 
@@ -507,12 +512,9 @@ class _Functions:
         counted = self.words.say(_counted(self.language, "row", n), count=self.language.number(n))
         items = []
         for kind, content in (("csv", downloads.as_csv), ("json", downloads.as_json)):
-            uri = f"{CELLS}.{kind}"
-            self.emit(SiteFile(uri, partial(content, self.atlas.results)))
+            address = self._shared(page, f"{CELLS}.{kind}", partial(content, self.atlas.results))
             link = Markup('<a href="{}" download>{}</a>')
-            items.append(
-                self.words.noted(link.format(relative_address(page, uri), self.words.value(kind.upper())), counted)
-            )
+            items.append(self.words.noted(link.format(address, self.words.value(kind.upper())), counted))
         return str(_list("downloads", items))
 
     def addresses(self, page: str) -> str:
@@ -520,7 +522,7 @@ class _Functions:
         gettext = self.language.gettext
         schemas = {f"{FILES}/schema.json": schema.table_schema, f"{FILES}/record.schema.json": schema.record_schema}
         for uri, made in schemas.items():
-            self.emit(SiteFile(uri, partial(_as_json, made)))
+            self._shared(page, uri, partial(_as_json, made))
         described = {
             f"{CELLS}.csv": gettext("every row of every run"),
             f"{CELLS}.json": gettext("the same as JSON"),
@@ -531,7 +533,11 @@ class _Functions:
         }
         item = Markup('<a href="{}"><code>{}</code></a><br>{}')
         items = (
-            item.format(relative_address(page, uri), self.words.value(uri), self.words.phrase(each))
+            item.format(
+                f"{self._to_root if uri.startswith(FILES) else ''}{relative_address(page, uri)}",
+                self.words.value(uri),
+                self.words.phrase(each),
+            )
             for uri, each in described.items()
         )
         return str(_list("addresses", items))
@@ -575,6 +581,23 @@ class _Functions:
         return text, badge.badge(badge.LABEL, text, BADGE_COLOURS[row["verdict"]], self.language.direction)
 
     # Parts
+
+    def _shared(self, page: str, uri: str, made: Callable[[], str]) -> str:
+        """Emit a file that is the same in all languages, and return its address."""
+        self.emit(SiteFile(uri, made, shared=True))
+        return f"{self._to_root}{relative_address(page, uri)}"
+
+    def _named_by_content(self, page: str, uri: str, made: Callable[[], str]) -> str:
+        """Do the same for a file that scripts load. `made` is called at once, so it should keep its result."""
+        return self._shared(page, named_by_content(uri, made()), made)
+
+    @property
+    def _to_root(self) -> str:
+        return "../" * self.language.prefix.count("/")
+
+    def _from_root(self, kind: str, slug: str) -> str | None:
+        """Return the address of a device, model or family from the first page of a language."""
+        return self._tables("index.md").link(kind, slug)
 
     def _select(self, selection: Mapping[str, Any]) -> pd.DataFrame:
         """Return the newest rows with the given values of coordinates."""

@@ -220,7 +220,11 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def _start_languages(self, site: SiteBuild, config: MkDocsConfig) -> None:
         """Start the builds of the other languages, with all that they share already made."""
+        from generator.pages import decision, explorer
+
         _ = self.guide.results.problems  # every language marks what the lint doubts
+        for made in (decision.as_json, explorer.details_as_json):  # and names these files by their content
+            made(self.guide.results)
         self._theme.load(site.shared())
         self._progress.count(2 * len(self.languages) * len(self._edition.pages))  # rendering and writing each
         site.start(partial(self._build_language, config, code) for code in self.languages[1:])

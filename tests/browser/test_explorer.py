@@ -36,6 +36,11 @@ def visit(page: Page, site: str, state: str = "", code: str = "en") -> None:
     expect(page.locator(".explorer tbody tr").first).to_be_visible()
 
 
+def start() -> int:
+    """The rows that the explorer begins with: those of one question."""
+    return chosen(workload="throughput")
+
+
 def chosen(**coordinates: Any) -> int:
     return sum(all(row[name] == value for name, value in coordinates.items()) for row in rows())
 
@@ -51,16 +56,16 @@ def figures(page: Page, number: int) -> list[float]:
 
 def test_filters_leave_what_they_say_and_the_address_keeps_them(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site)
-    expect_count(page, len(rows()))
+    expect_count(page, start())
     page.locator("[name=device]").select_option("a100")
     page.locator("[name=batch_size]").select_option("4")
     expect_count(page, chosen(device="a100", batch_size=4))
-    expect(page).to_have_url(re.compile(r"#device=a100&batch_size=4$"))
+    expect(page).to_have_url(re.compile(r"#workload=latency&device=a100&batch_size=4$"))
     page.reload()
     expect_count(page, chosen(device="a100", batch_size=4))
     expect(page.locator("[name=device]")).to_have_value("a100")
     page.locator(".explorer-tools button").first.click()
-    expect_count(page, len(rows()))
+    expect_count(page, start())
 
 
 def test_search_wants_every_word(page: Page, hosted_site: str) -> None:
@@ -74,6 +79,93 @@ def test_search_wants_every_word(page: Page, hosted_site: str) -> None:
     expect_count(page, len(found))
     page.locator("[name=q]").fill("no such thing")
     expect(page.locator(".explorer tbody")).to_have_text("There is no record for this selection yet.")
+
+
+def heads(page: Page) -> str:
+    return " ".join(page.locator(".explorer thead th:visible").all_inner_texts())
+
+
+def test_each_question_has_rows_and_figures_of_its_own(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site)
+    expect_count(page, start())
+    assert "Compiled (images/s)" in heads(page)
+    assert "Compiled (ms)" not in heads(page)
+    page.locator("[name=verdict]").select_option("slower")
+    expect_count(page, chosen(workload="throughput", verdict="slower"))
+    page.locator("[name=verdict]").select_option("")
+    page.locator("[name=workload]").select_option("latency")
+    expect_count(page, chosen(workload="latency"))
+    assert "Compiled (ms)" in heads(page)
+    assert "Compiled (images/s)" not in heads(page)
+
+
+def test_a_device_brings_the_question_that_it_answers(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#device=rtx-5090")
+    expect_count(page, chosen(device="rtx-5090"))
+    page.locator("[name=device]").select_option("a100")
+    expect(page.locator("[name=workload]")).to_have_value("latency")
+    expect_count(page, chosen(device="a100"))
+
+
+def test_models_are_found_by_a_part_of_their_name(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site)
+    field = page.locator("[name=model]")
+    field.fill("convnext_base")
+    labels = {row["model_label"] for row in rows() if row["workload"] == "throughput"}
+    assert "convnext_base" in labels
+    expect_count(page, chosen(workload="throughput", model_label="convnext_base"))
+    field.fill("CONVNEXT_B")
+    expect_count(page, sum("convnext_b" in row["model_label"] for row in rows() if row["workload"] == "throughput"))
+    field.fill("")
+    field.focus()
+    expect(page.locator("#explorer-models option")).to_have_count(len({row["model"] for row in rows()}))
+
+
+def test_two_devices_are_compared_in_images_whatever_their_batch(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "#compare=device&first=rtx-4090&second=rtx-5090&model=convnext-base")
+    expect(page.locator(".explorer thead")).to_contain_text("Compiled (images/s): RTX 5090")
+    figures = {
+        row["device"]: row["compiled_images_s"]
+        for row in rows()
+        if (row["model"], row["torch"], row["input_size"]) == ("convnext-base", "2.9.1", "224×224")
+        and row["dtype"] == "autocast float16"
+    }
+    change = figures["rtx-5090"] / figures["rtx-4090"] - 1
+    cell = page.locator(".explorer tbody td", has_text=f"{change:+.1%}")
+    expect(cell.first).to_be_visible()
+    expect(cell.first.locator("span")).to_have_class("better")
+
+
+def test_every_language_reads_the_same_data(page: Page, hosted_site: str, site: BuiltSite) -> None:
+    loaded: dict[str, set[str]] = {}
+    for code in ("en", "ar"):
+        seen: list[str] = []
+        note = lambda response, seen=seen: seen.append(response.url)  # noqa: E731
+        page.on("response", note)
+        visit(page, hosted_site, "#device=a100", code)
+        page.locator(".explorer tbody .explorer-open").first.click()
+        expect(page.locator(".explorer-detail dl").first).to_be_visible()
+        link = page.locator(".explorer-detail dl a").first
+        assert page.request.get(link.evaluate("link => link.href")).ok
+        assert PREFIXES[code] in link.evaluate("link => link.href")
+        page.remove_listener("response", note)
+        loaded[code] = {url for url in seen if url.endswith(".json") and "/data/" in url}
+    assert len(loaded["en"]) == 2
+    assert loaded["en"] == loaded["ar"]
+    for code in LANGUAGES[1:]:
+        assert not [*(site.folder / code / "data").rglob("*.json")]
+
+
+def test_downloads_of_another_language_are_those_of_the_site(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site, "", "zh")
+    links = page.locator("article a[download]").evaluate_all("links => links.map(link => link.href)")
+    assert links == [f"{hosted_site}data/v1/compile-atlas.{kind}" for kind in ("csv", "json")]
+    for link in links:
+        assert page.request.head(link).ok
+    with page.expect_download() as saved:
+        page.locator(".explorer-tools button").nth(1).click()
+    lines = list(csv.DictReader(StringIO(saved.value.path().read_text(encoding="utf-8"))))
+    assert len(lines) == start()
 
 
 def test_sorting_by_keyboard_keeps_the_unknown_last(page: Page, hosted_site: str) -> None:
@@ -103,15 +195,12 @@ def test_pages_of_the_table_turn(page: Page, hosted_site: str) -> None:
 
 
 def test_a_column_that_tells_nothing_is_hidden(page: Page, hosted_site: str) -> None:
-    def heads() -> str:
-        return " ".join(page.locator(".explorer thead th:visible").all_inner_texts())
-
     visit(page, hosted_site, "#device=v100")
-    assert "Status" in heads()
-    assert "Break-even" not in heads(), "nobody published it"
+    assert "Status" in heads(page)
+    assert "Break-even" not in heads(page), "nobody published it"
     page.locator("[name=status]").select_option("pass")
     expect_count(page, chosen(device="v100", status="pass"))
-    assert "Status" not in heads()
+    assert "Status" not in heads(page)
 
 
 def test_groups_open_and_close(page: Page, hosted_site: str) -> None:
@@ -196,7 +285,7 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
     canvas = page.locator(".explorer canvas")
     told = f"Speedup over Eager (ms). Points: {n}. The table has the same figures."
     expect(canvas).to_have_attribute("aria-label", told)
-    page.locator("[name=model]").select_option("beit")
+    page.locator("[name=model]").fill("BeiT")
     expect(canvas).to_have_attribute("aria-label", re.compile("Hollow points are records that the data lint doubts"))
     hollow = canvas.evaluate(HOLLOW, f"{hosted_site}assets/javascripts/explorer/vendor/chart.js")
     doubted = {row["eager_ms"] for row in rows() if row["row"] in results().doubts and row["speedup"]}
@@ -204,7 +293,7 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
     shown = {row["eager_ms"] for row in rows() if (row["device"], row["model"]) == ("t4", "beit")}
     assert set(hollow) == shown & doubted
     page.locator("[name=chart]").select_option("compiled_images_s")
-    expect(canvas).to_have_attribute("aria-label", re.compile(r"^Throughput \(images/s\) over"))
+    expect(canvas).to_have_attribute("aria-label", re.compile(r"^Compiled \(images/s\) over"))
 
 
 def test_nothing_moves_when_the_points_of_the_chart_come(page: Page, hosted_site: str) -> None:
@@ -226,7 +315,7 @@ def test_nothing_moves_when_the_points_of_the_chart_come(page: Page, hosted_site
 
 def test_an_address_that_names_what_does_not_exist_shows_all(page: Page, hosted_site: str) -> None:
     visit(page, hosted_site, "#device=nothing&chart=nothing&sort=nothing&compare=nothing")
-    expect_count(page, len(rows()))
+    expect_count(page, start())
 
 
 @pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("ar",))
@@ -251,7 +340,7 @@ def test_it_comes_and_goes_with_instant_navigation(page: Page, hosted_site: str)
     page.locator(".md-tabs__link[href$='devices/']").click()
     arrived(page, f"{hosted_site}devices/")
     page.locator(".md-tabs__link[href$='explorer/']").click()
-    expect_count(page, len(rows()))
+    expect_count(page, start())
     assert page.evaluate("window.sameDocument"), "the page was loaded anew"
 
 

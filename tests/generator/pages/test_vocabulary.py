@@ -387,7 +387,7 @@ def test_a_matrix_that_leaves_something_out_says_so(published: Pages, monkeypatc
 
 def test_the_short_helper_has_its_first_case_and_a_way_to_all(mixed: Pages) -> None:
     html = mixed.render("{{ decision_helper(short=true) }}")
-    assert "data/should-i-compile.json" in mixed.files
+    assert any(uri.startswith("data/should-i-compile.") for uri in mixed.files)
     assert "<table" not in html
     assert '<a href="should-i-compile/" data-more>' in html
     data = {name: unescape(value) for name, value in re.findall(r'data-(\w+)="([^"]*)"', html)}
@@ -536,6 +536,27 @@ def test_the_addresses_lead_to_files_and_schemas(mixed: Pages) -> None:
     assert len(files) == 6
     assert {*files} <= mixed.files.keys()
     assert json.loads(str(mixed.files["data/v1/schema.json"].content))["items"]["required"] == list(COLUMNS)
+
+
+@pytest.mark.parametrize(("language", "to_root"), [("en", "../"), ("zh", "../../")])
+def test_data_are_shared_by_all_languages(language: str, to_root: str) -> None:
+    pages = Pages(load(PUBLISHED), language)
+    html = pages.render("{{ downloads() }}{{ addresses() }}{{ explorer() }}{{ decision_helper() }}", "data.md")
+    shared = {uri for uri, file in pages.files.items() if file.shared}
+    found = re.findall(r'"((?:\.\./)+)(data/[^"]+\.(?:json|csv))"', html)
+    assert {path for _, path in found} == shared
+    assert {folder for folder, _ in found} == {to_root}
+
+
+def test_a_file_that_scripts_load_is_named_by_its_content(published: Pages, tmp_path: Path) -> None:
+    def names(pages: Pages) -> set[str]:
+        pages.render("{{ explorer() }}{{ decision_helper() }}")
+        return {uri for uri in pages.files if re.search(r"\.[0-9a-f]{8}\.json$", uri)}
+
+    other = Pages(load(write(tmp_path, [measured()])))
+    assert len(names(published)) == len(names(other)) == 3
+    assert not names(published) & names(other)
+    assert names(published) == names(Pages(load(PUBLISHED), "zh")), "in every language"
 
 
 def test_the_entry_for_a_bibliography_names_what_is_known(mixed: Pages) -> None:

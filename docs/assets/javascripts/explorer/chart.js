@@ -3,7 +3,7 @@
 import { element, isolated, say } from "./words.js"
 
 // Series differ by colour and shape; all after the seventh share the last.
-const MARKS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "＋" }
+const MARKS = { circle: "●", triangle: "▲", rect: "■", rectRot: "◆", star: "✱", crossRot: "✕", cross: "+" }
 const SHAPES = Object.keys(MARKS)
 const SERIES = SHAPES.length
 
@@ -85,6 +85,7 @@ export const makeChart = texts => {
 
   const paint = (points, all) => {
     const { x, y, name } = last
+    const isCrowded = points.length > 1000
     chart = new Chart(canvas, {
       type: "scatter",
       data: {
@@ -93,9 +94,10 @@ export const makeChart = texts => {
             [false, true].map(hollow => ({
               data: group.filter(({ row }) => row.doubtful === hollow),
               pointStyle: SHAPES[hollow && at > 3 ? 0 : at], // a star cannot be hollow
-              pointRadius: points.length > 1000 ? 2 : 4,
+              pointRadius: isCrowded ? 2 : 4,
+              pointBorderWidth: isCrowded && !hollow ? 0 : 1,
               borderColor: colour(at),
-              backgroundColor: hollow ? "#0000" : `${colour(at)}99`,
+              backgroundColor: hollow ? "#0000" : `${colour(at)}${isCrowded ? "66" : "99"}`,
             })),
           ),
           ...reference(points, y),

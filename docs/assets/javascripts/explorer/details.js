@@ -3,8 +3,8 @@
 import { strip } from "./strip.js"
 import { element, isolated, say } from "./words.js"
 
-// `folder` holds the rounds of each device.
-export const makeDetails = (texts, folder) => {
+// `load` brings the columns that only opened rows show, and `folder` holds the rounds of each device.
+export const makeDetails = (texts, load, folder) => {
   const { says, details: label, figures, names, links } = texts
   const isKnown = value => (value ?? "") !== ""
 
@@ -58,7 +58,7 @@ export const makeDetails = (texts, folder) => {
     return section("source", element("p", { className: "explorer-source", lang: "en", dir: "ltr" }, title, ...facts), element("p", {}, note ?? ""))
   }
 
-  return row => {
+  const content = row => {
     const { ms, seconds, gigabytes, three, ratio, percent, count: calls } = figures
     const notes = [texts.explained[row.status], row.doubtful && says.doubtful].filter(Boolean)
     return [
@@ -75,7 +75,7 @@ export const makeDetails = (texts, folder) => {
         ["run", element("code", {}, row.run)],
         ["contributor", shown(row, "contributor")],
         ["verdict", row.verdict && names.verdict[row.verdict]],
-        ["why", row.why],
+        ["why", texts.why[row.id]],
         ["reason", row.reason && element("code", { lang: "en" }, row.reason)],
       ]),
       ...section(
@@ -116,7 +116,12 @@ export const makeDetails = (texts, folder) => {
           )
         : []),
       ...source(row),
-      ...(row.dtype.includes(" ") ? [] : section("command", ...command(row))), // autocast has no command
+      ...(row.command || (row.workload === "latency" && !row.dtype.includes(" ")) ? section("command", ...command(row)) : []), // autocast has no command
     ]
+  }
+
+  return async row => {
+    await load()
+    return content(row)
   }
 }

@@ -6,6 +6,6 @@ for (const root of document.querySelectorAll("[data-explorer]:not([data-ready])"
   const loaded = Promise.allSettled([load(root.dataset.explorer)]) // while the scripts load
   Intl.NumberFormat(document.documentElement.lang) // warms up number formatting, which is slow the first time
   import("./page.js")
-    .then(({ start }) => loaded.then(([{ value }]) => start(root, value)))
+    .then(({ start }) => loaded.then(([{ value }]) => start(root, value, () => load(root.dataset.details))))
     .catch(() => root.replaceChildren(JSON.parse(root.dataset.texts).says.failed))
 }

@@ -3,14 +3,16 @@
 import { makeChart } from "./chart.js"
 import { asCsv, asJson, PAIR_COLUMNS, pairs, select, unpack } from "./data.js"
 import { makeDetails } from "./details.js"
+import { modelChoice } from "./model.js"
 import { makeTable } from "./table.js"
 import { element, figures, isolated, say } from "./words.js"
 
 // Figures with their formats, and for the chart the logarithmic scales and the values that mean no change.
 const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => ({
   eager_ms: { show: ms, tick: three, log: true },
-  compiled_ms: { show: ms, tick: three, log: true, same: "x" },
-  speedup: { show: ratio, tick: ratio, same: 1 },
+  compiled_ms: { show: ms, tick: three, log: true },
+  speedup: { show: ratio, tick: ratio, log: true, same: 1 },
+  eager_images_s: { show: three, tick: three, log: true },
   compiled_images_s: { show: three, tick: three, log: true },
   compile_cold_s: { show: seconds, tick: three, log: true },
   break_even_calls: { show: count, tick: count, log: true },
@@ -18,22 +20,36 @@ const measures = ({ ms, seconds, gigabytes, three, count, percent, ratio }) => (
   compiled_matmul_share: { show: percent, tick: percent },
 })
 const COORDINATES = ["model", "device", "batch_size", "compile_mode", "torch", "dtype", "origin"]
+// The unit of the figures that answer a question.
+const UNITS = { latency: "ms", throughput: "images_s" }
+const QUESTION = "workload"
 // The conclusion follows the name: a phone shows both. Sources come last.
 const COLUMNS = [
   ...["model", "speedup", "verdict", "device", "batch_size", "compile_mode", "break_even_calls", "torch", "eager_ms", "compiled_ms"],
-  ...["compiled_images_s", "compile_cold_s", "compiled_peak_memory_gb", "compiled_matmul_share", "dtype", "origin", "status"],
+  ...["eager_images_s", "compiled_images_s", "compile_cold_s", "compiled_peak_memory_gb", "compiled_matmul_share", "dtype", "origin", "status"],
 ]
-const X = "eager_ms"
 const WIDE = "(min-width: 45em)" // as in explorer.css
 
-// `columns` are those of the records, undefined if they failed to load.
-export const start = async (root, columns) => {
+// `data` is what the table needs of the records, undefined if it failed to load; `loadDetails` loads the other columns.
+export const start = async (root, data, loadDetails) => {
   const texts = JSON.parse(root.dataset.texts)
   texts.figures = figures(texts)
   const { says, names, headings, noise } = texts
-  if (!columns) return root.replaceChildren(element("p", {}, says.failed))
-  const records = unpack(columns)
-  const { rows } = records
+  if (!data) return root.replaceChildren(element("p", {}, says.failed))
+  const { columns, models } = data
+  const { rows, add } = unpack(data)
+  const ofModels = make => Object.fromEntries(Object.entries(models).map(([slug, told]) => [slug, make(told)]))
+  names.model = ofModels(([label]) => label)
+  texts.links.model = ofModels(([, address]) => address && root.dataset.root + address)
+  let details
+  const more = () =>
+    (details ??= loadDetails().then(
+      ({ columns, names }) => (add(columns), names),
+      error => {
+        details = undefined // try again
+        throw error
+      },
+    ))
   const known = measures(texts.figures)
   const shown = Object.keys(known).filter(id => rows.some(row => (row[id] ?? null) !== null))
 
@@ -62,10 +78,13 @@ export const start = async (root, columns) => {
   const field = (text, control) => element("label", {}, element("span", {}, text), control)
   const choice = (key, list) => element("select", { name: key, autocomplete: "off" }, options(list, ""))
   const values = column => Object.entries(names[column])
-  const filters = each(column => choice(column, [["", says.any], ...values(column)]))
+  const filters = each(column => (column === "model" ? modelChoice(names.model, says.any) : choice(column, [...(column === QUESTION ? [] : [["", says.any]]), ...values(column)])))
+  const question = filters[QUESTION]
+  question.value = texts.question
+  const unit = () => UNITS[question.value]
   const search = element("input", { type: "search", name: "q", placeholder: says.search_in, autocomplete: "off" })
-  const group = choice("group", [["", says.none], ...texts.filters.map(column => [column, headings[column]])])
-  const measure = choice("chart", shown.filter(id => id !== X).map(id => [id, headings[id]]))
+  const group = choice("group", [["", says.none], ...texts.filters.filter(column => column !== QUESTION).map(column => [column, headings[column]])])
+  const measure = choice("chart", shown.filter(id => !id.startsWith("eager")).map(id => [id, headings[id]]))
   const compare = choice("compare", [["", says.none], ...texts.compared.filter(column => values(column).length > 1).map(column => [column, headings[column]])])
   const [first, second] = ["first", "second"].map(key => choice(key, []))
   const old = element("input", { type: "checkbox", name: "all", value: "1", autocomplete: "off" })
@@ -75,7 +94,7 @@ export const start = async (root, columns) => {
     "form",
     { ariaLabel: says.filters },
     field(says.search, search),
-    texts.filters.map(column => field(headings[column], filters[column])),
+    texts.filters.map(column => field(headings[column], filters[column].elements ?? filters[column])),
     field(says.group, group),
     field(says.measure, measure),
     field(says.compare, compare),
@@ -94,10 +113,12 @@ export const start = async (root, columns) => {
   const offer = () => {
     versus.forEach(each => (each.hidden = !compare.value))
     if (first.dataset.of === compare.value) return
+    const there = new Set(rows.filter(row => row[QUESTION] === question.value).map(row => String(row[compare.value])))
     for (const [at, control] of [first, second].entries()) {
       const list = compare.value ? values(compare.value) : []
+      const best = list.filter(([value]) => there.has(value))
       control.replaceChildren(...options(list))
-      control.value = list[Math.min(at, list.length - 1)]?.[0] ?? ""
+      control.value = best[Math.min(at, best.length - 1)]?.[0] ?? ""
       control.dataset.of = compare.value
     }
   }
@@ -123,13 +144,18 @@ export const start = async (root, columns) => {
 
   // Views: the records, or two values compared
 
-  const details = makeDetails(texts, root.dataset.rounds)
+  const opened = makeDetails(texts, more, root.dataset.rounds)
   const sorted = by => {
     sort = by
     act()
   }
   const common = { grouping: ranks, named, texts, sorted }
-  const measured = id => ({ id, heading: headings[id], number: true, show: row => figure(row[id], x => known[id].show(x, texts.figures.digits(row, id))) })
+  // A latency answers one question, images per second the other.
+  const telling = id => {
+    const [of] = Object.entries(UNITS).find(([, unit]) => id === `eager_${unit}` || id === `compiled_${unit}`) ?? []
+    return row => (row[id] ?? null) !== null && (!of || row[QUESTION] === of)
+  }
+  const measured = id => ({ id, heading: headings[id], number: true, show: row => figure(row[id], x => known[id].show(x, texts.figures.digits(row, id))), tells: telling(id) })
   const status = {
     ...coordinate("status"),
     show: row => element("span", { className: row.status === "pass" ? "" : "worse" }, named("status", row)),
@@ -140,32 +166,34 @@ export const start = async (root, columns) => {
   const columnOf = id => ({ status, verdict })[id] ?? (id in known ? measured(id) : coordinate(id))
   const views = new Map()
   const recordView = () => ({
-    table: makeTable({ ...common, columns: COLUMNS.map(columnOf), details }),
-    names: records.names,
+    table: makeTable({ ...common, columns: COLUMNS.map(columnOf), details: opened }),
+    names: more,
   })
-  const tone = ratio => (ratio > noise ? "worse" : ratio * noise < 1 ? "better" : "")
+  const tone = (ratio, slower = unit() === "ms" ? ratio : 1 / ratio) => (slower > noise ? "worse" : slower * noise < 1 ? "better" : "")
   const change = id => ({ id, heading: says[id], number: true, show: row => element("span", { className: tone(1 + row[id]) }, figure(row[id], texts.figures.signed)) })
-  const chosen = (kind, control) => `${says[kind]}: ${control.selectedOptions[0].text}`
+  const chosen = (kind, control) => `${headings[`${kind}_${unit()}`]}: ${control.selectedOptions[0].text}`
   const pairView = column => {
-    const latency = (kind, control, id = `${kind}_${control.name}`) => ({ id, heading: chosen(kind, control), number: true, show: row => figure(row[id], x => known[X].show(x, texts.figures.digits(row[control.name], `${kind}_ms`))) })
+    const latency = (kind, control, id = `${kind}_${control.name}`) => ({ id, heading: chosen(kind, control), number: true, show: row => figure(row[id], x => known[`${kind}_${unit()}`].show(x, texts.figures.digits(row[control.name], `${kind}_${unit()}`))) })
     const both = kind => [latency(kind, first), latency(kind, second)]
-    const [name, ...others] = COORDINATES.filter(id => id !== column).map(coordinate)
+    const ids = COORDINATES.filter(id => id !== column && !(id === "batch_size" && unit() === "images_s"))
+    const [name, ...others] = ids.map(coordinate)
     const columns = [name, change("compiled_change"), change("eager_change"), ...others, ...both("compiled"), ...both("eager")]
-    const two = ({ first, second }) => [first, second].flatMap(row => [element("p", { className: "explorer-side" }, isolated(named(column, row))), ...details(row)])
+    const side = async row => [element("p", { className: "explorer-side" }, isolated(named(column, row))), ...(await opened(row))]
+    const two = async ({ first, second }) => [...(await side(first)), ...(await side(second))]
     return {
       table: makeTable({ ...common, columns, details: two }),
-      names: [...COORDINATES.filter(id => id !== column), ...PAIR_COLUMNS],
+      names: async () => [...ids, ...PAIR_COLUMNS],
     }
   }
   const view = () => {
-    const key = compare.value && [compare.value, first.value, second.value].join("\n")
+    const key = compare.value && [compare.value, first.value, second.value, question.value].join("\n")
     if (!views.has(key)) views.set(key, key ? pairView(compare.value) : recordView())
     return views.get(key)
   }
 
   // Search: every word must occur in the name of a row
 
-  const naming = row => [...texts.filters.map(column => named(column, row)), row.checkpoint, row.device_name, row.run, row.reason, row.source_title]
+  const naming = row => [...texts.filters.map(column => named(column, row)), models[row.model][2], ...texts.searched.map(column => row[column])]
   const text = row => (row.text ??= naming(row).filter(Boolean).join(" ").toLowerCase())
 
   // Together
@@ -173,13 +201,14 @@ export const start = async (root, columns) => {
   const chart = makeChart(texts)
   let waitingFrame
   let shownRows
+  let drawn = []
   let answered
   const where = element("div")
   const tally = element("span", { className: "explorer-tally" })
   const link = element("a", {}, says.link)
   let current
 
-  const axis = id => ({ id, label: headings[id], ...known[id], show: known[id].tick })
+  const axis = (id, same = known[id].same) => ({ id, label: headings[id], ...known[id], same, show: known[id].tick })
   // After the table is painted; only the last of several changes is drawn.
   const later = act => {
     cancelAnimationFrame(waitingFrame)
@@ -187,28 +216,42 @@ export const start = async (root, columns) => {
   }
   const plot = () => {
     const colour = compare.value ? (compare.value === "device" ? "model" : "device") : group.value || "device"
+    const asked = [shownRows, colour, measure.value]
+    if (asked.every((each, at) => each === drawn[at])) return // another order has the same points
+    drawn = asked
     const by = { id: colour, text: row => named(colour, row) }
-    if (!compare.value) return chart.draw({ rows: shownRows, x: axis(X), y: axis(measure.value), by, name: described })
-    const side = control => ({ ...axis("compiled_ms"), id: `compiled_${control.name}`, label: chosen("compiled", control) })
+    const [x, y] = ["eager", "compiled"].map(variant => `${variant}_${unit()}`)
+    const againstX = id => axis(id, id === y ? "x" : undefined)
+    if (!compare.value) return chart.draw({ rows: shownRows, x: axis(x), y: againstX(measure.value), by, name: described })
+    const side = control => ({ ...againstX(y), id: `compiled_${control.name}`, label: chosen("compiled", control) })
     chart.draw({ rows: shownRows, x: side(first), y: side(second), by, name: described })
   }
 
   const update = () => {
     offer()
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
-    const fits = row => (row.newest || old.checked) && (!words.length || words.every(word => text(row).includes(word)))
+    const part = filters.model.part
+    const fits = row =>
+      (row.newest || old.checked) &&
+      (!compare.value || [first.value, second.value].includes(String(row[compare.value]))) &&
+      (!part || names.model[row.model].toLowerCase().includes(part)) &&
+      (!words.length || words.every(word => text(row).includes(word)))
     const wanted = each(column => (column === compare.value ? "" : filters[column].value))
-    const asked = JSON.stringify([wanted, words, old.checked, compare.value, first.value, second.value])
+    const asked = JSON.stringify([wanted, part, words, old.checked, compare.value, first.value, second.value])
     if (asked !== answered) {
+      const { found, left } = select(rows, columns, QUESTION, wanted, fits)
+      if (!found.length && left[QUESTION].size) {
+        ;[question.value] = left[QUESTION]
+        return update()
+      }
       answered = asked
-      const { found, counts } = select(rows, texts.filters, wanted, fits)
       for (const column of texts.filters) {
-        const left = new Set([...counts[column].keys()].map(String))
         filters[column].disabled = column === compare.value
-        for (const option of filters[column].options) if (option.value) option.disabled = !left.has(option.value) && !option.selected
+        filters[column].offer?.(left[column])
+        for (const option of filters[column].options ?? []) if (option.value) option.disabled = !left[column].has(option.value) && !option.selected
       }
       measure.disabled = Boolean(compare.value)
-      shownRows = compare.value ? pairs(found, compare.value, first.value, second.value) : found
+      shownRows = compare.value ? pairs(found, compare.value, first.value, second.value, unit()) : found
     }
     const next = view()
     if (current !== next) where.replaceChildren(...next.table.elements)
@@ -227,8 +270,8 @@ export const start = async (root, columns) => {
     })
   }
 
-  const save = (type, made) => {
-    const file = new Blob([made(current.table.rows(), current.names)], { type })
+  const save = async (type, made) => {
+    const file = new Blob([made(current.table.rows(), await current.names())], { type })
     const anchor = element("a", { href: URL.createObjectURL(file), download: `compile-atlas.${type.split("/")[1]}` })
     anchor.click()
     setTimeout(() => URL.revokeObjectURL(anchor.href), 1000)
@@ -241,7 +284,7 @@ export const start = async (root, columns) => {
   let waiting
   form.addEventListener("input", ({ target }) => {
     clearTimeout(waiting)
-    if (target === search) waiting = setTimeout(act, 120) // not after every letter
+    if ([search, filters.model.input].includes(target)) waiting = setTimeout(act, 120) // not after every letter
     else act()
   })
   form.onsubmit = () => false

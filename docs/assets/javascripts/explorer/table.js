@@ -20,7 +20,7 @@ const features = tanstack.tableFeatures({
 // `columns` are { id, heading, show, number?, rank?, tells? }: `show` returns the content of a cell, `rank` its sort key,
 // `tells` whether that is worth a column, else the column is hidden: by default, whether it is known.
 // `grouping` ranks the values of the columns to group by, and `named` returns the name of a group.
-// `details` returns the content below an opened row; `sorted` is called when a reader sorts.
+// `details` resolves to the content below an opened row; `sorted` is called when a reader sorts.
 export const makeTable = ({ columns, grouping, named, texts, details, sorted }) => {
   const { says } = texts
   let direction = 1
@@ -98,7 +98,10 @@ export const makeTable = ({ columns, grouping, named, texts, details, sorted }) 
     return tr
   }
   const detail = row => {
-    const cell = element("td", { colSpan: columns.length }, element("div", { className: "explorer-detail" }, details(row.original)))
+    const place = element("div", { className: "explorer-detail" })
+    const fill = content => place.append(...content)
+    details(row.original).then(fill, () => fill([says.failed]))
+    const cell = element("td", { colSpan: columns.length }, place)
     return element("tr", { id: `explorer-${row.id}` }, cell)
   }
   const group = row => {
