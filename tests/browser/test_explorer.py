@@ -46,7 +46,7 @@ def chosen(**coordinates: Any) -> int:
 
 
 def expect_count(page: Page, count: int) -> None:
-    expect(page.locator(".explorer [role=status]")).to_have_text(re.compile(rf"\D{count}$"))
+    expect(page.locator(".explorer [role=status]")).to_have_text(re.compile(rf"\D{count:,}$"))
 
 
 def figures(page: Page, number: int) -> list[float]:
