@@ -109,6 +109,7 @@ class Cells:
         return {
             **{f"{variant}_{end}": np.where(of_row, figures, np.nan) for end, figures in latencies.items()},
             f"{variant}_images_s": np.where(np.isnan(printed), images / value * 1e3, printed),
+            f"{variant}_batch_size": np.where(np.isnan(value), np.nan, images),
             f"{variant}_samples": np.where(samples > 0, samples, np.nan),
             f"{variant}_peak_memory_gb": self.most(f"{variant}_peak_memory_gb"),
             f"{variant}_peak_reserved_gb": self.most(f"{variant}_peak_reserved_gb"),

@@ -37,6 +37,8 @@ FigureFormat = Literal[
     "tflop_s",
     "share",
     "figure",
+    "rate",
+    "rate_change",
 ]
 TextFormat = Literal[
     "text",
@@ -48,6 +50,7 @@ TextFormat = Literal[
     "device_type",
     "workload",
     "family",
+    "bounds",
     "plain",
     "code",
     "verbatim",
@@ -378,7 +381,7 @@ _NUMBERS = (
         "operations for each activation",
         "FLOP",
         N_("FLOP per activation"),
-        "number",
+        "figure",
     ),
     _column("traffic_bytes", float, "least bytes that one call moves", "B"),
     _column("matmul_flop_s", float, "measured matrix multiplication peak of the device", "FLOP/s"),
@@ -410,7 +413,9 @@ _NUMBERS = (
         float,
         "throughput",
         "images/s",
-        explorer=N_("Eager (images/s)"),
+        N_("Eager (images/s)"),
+        "rate",
+        explorer=HEADING,
         detail=N_("Throughput, eager (images/s)"),
     ),
     _column(
@@ -418,7 +423,9 @@ _NUMBERS = (
         float,
         "throughput",
         "images/s",
-        explorer=N_("Compiled (images/s)"),
+        N_("Compiled (images/s)"),
+        "rate",
+        explorer=HEADING,
         detail=N_("Throughput, compiled (images/s)"),
     ),
     _column(
@@ -451,6 +458,8 @@ _NUMBERS = (
 _COUNTS = (
     _column("processes", int, "records with figures"),
     _column("attempts", int, "records"),
+    _column("eager_batch_size", int, "images in one eager call, where the source may have chosen another", "images"),
+    _column("compiled_batch_size", int, "images in one compiled call, likewise", "images"),
     _column("eager_samples", int, "timed calls"),
     _column("compiled_samples", int, "timed calls"),
     _column("graphs", int, "graphs of a call", "", N_("Graphs"), "count", detail=HEADING),
@@ -498,6 +507,16 @@ COLUMNS = {
 VERSION = "torch "
 """Begins the name of a column with the latencies of one version of PyTorch. Its values are labels of rows."""
 
+CHANGE, RATE, IMAGES = "change on ", "rate of ", "images/s with "
+"""Begin the names of columns of medians: of the change in latency on a GPU, and of that in images a second of a variant
+or in a data type; and of the images a second with a version of PyTorch."""
+
+_SERIES: Mapping[str, tuple[str, Format]] = {
+    CHANGE: ("median change of a latency", "change"),
+    RATE: ("median change of the throughput", "rate_change"),
+    IMAGES: ("throughput", "rate"),
+}
+
 LINES = _registry(
     (
         _column("interval", float, "lower end of the interval of the speedup", "×", N_("Interval (95%)"), "interval"),
@@ -512,6 +531,12 @@ LINES = _registry(
         ),
         _column("best_model", int, "label of the row with the largest gain", "", N_("Largest gain"), "best_model"),
         _column("best_device", int, "label of the row with the largest gain", "", N_("Largest gain"), "best_device"),
+        _column("bounds", tuple, "ends of a class of intensity", "FLOP", N_("FLOP per activation"), "bounds"),
+        _column("points", float, "median difference", "", N_("Median difference (percentage points)"), "figure"),
+        _column("correlation", float, "correlation of ranks", "", N_("Rank correlation"), "figure"),
+        _column("same_verdict", float, "share with one verdict", "", N_("Same verdict"), "share"),
+        _column("common", int, "models that two GPUs share", "", N_("Models in common"), "count"),
+        _column("rate_change", float, "change of the throughput", "", N_("Change in images/s"), "rate_change"),
         _column("slower", int, "number of slower comparisons", "", N_("Slower when compiled"), "count"),
         _column("kind", str, "torch device type", "", N_("Kind"), "device_type"),
         _column("modes", tuple, "modes of torch.compile", "", N_("Modes"), "modes"),
@@ -543,4 +568,7 @@ def column(name: str) -> Column:
     """Return a column of the table of results or of the tables of pages."""
     if name.startswith(VERSION):
         return Column(name, int, "labels of the rows of one version of PyTorch", "ms", format="version")
+    if series := next((each for each in _SERIES if name.startswith(each)), None):
+        description, shown = _SERIES[series]
+        return Column(name, float, description, format=shown)
     return COLUMNS.get(name) or LINES[name]

@@ -7,6 +7,7 @@ Takes a DataFrame with one row per cell and a `Language`. Bars need a zero, so l
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,11 +17,12 @@ from typing import Any
 import pandas as pd
 
 from bench.records.record import Status
+from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
 from generator.data.selection import Row, comparisons, records, version_order
 from generator.figures import plot
 from generator.figures.canvas import DrawnOnce, Role
-from generator.figures.plot import Mark, Panel, Plot, PlotRow
+from generator.figures.plot import Box, Mark, Panel, Plot, PlotRow
 from generator.figures.tables import trusted, version_changes, version_rows
 from generator.figures.words import DOUBT, Words, row_coordinate, varying
 from generator.languages.language import Language
@@ -29,6 +31,9 @@ LOG_FROM = 30.0
 """Ratio of the longest to the shortest latency above which bars become unreadable."""
 
 MAX_TICKS = 6
+
+MOST_DOTS = 60
+"""Comparisons on one line of an overview. More of them would be a solid bar, and are drawn as a box."""
 
 
 @dataclass(frozen=True)
@@ -179,39 +184,94 @@ def _version_finding(changes: Sequence[float], selection: _Selection) -> str:
 
 
 def overview(cells: pd.DataFrame, language: Language) -> Chart:
-    """Draw how the change is distributed on each device: every comparison as a dot, with the median."""
+    """Draw how the change is distributed on each device: every comparison as a dot, with the median; many of them as a
+    box, with their extremes."""
     selection, gettext = _Selection(cells, language), language.gettext
     words = selection.words
+    groups = _split(selection.compared, _SOURCE)
+    is_boxed = [len(group) > MOST_DOTS for group in groups]
     headline = gettext("Change in latency by compiling, each comparison a dot")
-    sources = {(row["device"], row["origin"]) for row in selection.rows}
+    if any(is_boxed):
+        headline = gettext("How the change in latency by compiling is distributed")
+    devices = Counter(row["device"] for row, *_ in groups)
     lines, alt = [], [selection.described(headline)]
-    for group in _split(selection.compared, ["device", "origin"]):
+    for group, boxed in zip(groups, is_boxed, strict=True):
         label = words.device(group[0])
-        if sum(device == group[0]["device"] for device, _ in sources) > 1:
-            label = words.facts([label, words.origin(group[0]["origin"])])
-        dots = tuple(map(_change_mark, group))
-        changes = [row["change"] for row in group if row["verdict"] != "doubtful"]
-        if not changes:
+        if devices[group[0]["device"]] > 1:
+            label = words.facts([label, _told_apart(group[0], groups, words)])
+        dots = () if boxed else tuple(map(_change_mark, group))
+        known = [row for row in group if row["verdict"] != "doubtful"]
+        if not known:
             lines.append(PlotRow(label, (None, *dots)))
             continue
+        changes = [row["change"] for row in known]
         figures = _range(changes, selection)
         note = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(changes))
-        centre = Mark(median(changes), words.say(gettext("median %(change)s"), change=figures["median"]))
-        lines.append(PlotRow(label, (centre, *dots), words.say(note, count=figures["count"])))
+        box = Box.of(changes) if boxed else None
+        centre = Mark(
+            median(changes),
+            words.say(gettext("median %(change)s"), change=figures["median"]),
+            verdict=judged(box.lower, box.upper) if box else "unknown",
+        )
+        marks = (centre, *(_extremes(known, selection) if boxed else dots))
+        lines.append(PlotRow(label, marks, words.say(note, count=figures["count"]), box))
         sentence = language.ngettext(
             "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparison.",
             "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparisons.",
             len(changes),
         )
         alt.append(words.say(sentence, device=label, **figures))
+        alt += _half(box, label, words) if box else []
+    shown = [row for group in groups for row in group if len(group) <= MOST_DOTS or row["verdict"] != "doubtful"]
     drawn = selection.plot(
         "strip",
         panels=[Panel(tuple(lines))] if lines else [],
-        legend=_winners(selection.compared, language),
+        legend=_winners(shown, language),
         axis=gettext("change in latency (less is better)"),
-        ticks=_change_ticks(selection.compared, words),
+        ticks=_change_ticks(shown, words),
     )
-    return Chart(drawn, words.sentences(alt), selection.caption(headline, _hollow_dots(selection)))
+    notes = [*([boxes_explained(language)] if any(is_boxed) else []), *_hollow_dots(selection, groups)]
+    return Chart(drawn, words.sentences(alt), selection.caption(headline, notes))
+
+
+_SOURCE = ["device", "origin", "workload"]
+"""What the comparisons of a line have in common: nothing else may share a median."""
+
+
+def _told_apart(row: Row, groups: Iterable[Sequence[Row]], words: Words) -> str:
+    """Return what tells a line from the others of its device: who measured, or what was asked."""
+    others = [first for first, *_ in groups if first["device"] == row["device"]]
+    facts = {"origin": words.origin(row["origin"]), "workload": words.workload(row["workload"])}
+    return words.facts(text for name, text in facts.items() if len({other[name] for other in others}) > 1)
+
+
+def _extremes(rows: Sequence[Row], selection: _Selection) -> tuple[Mark, ...]:
+    """Return the largest gain and the largest loss, or smallest gain, with the names of their models."""
+    ends = (choose(rows, key=lambda row: row["change"]) for choose in (min, max))
+    message = selection.language.gettext("%(model)s %(change)s")
+    return tuple(
+        _change_mark(row, selection.words.say(message, model=row["model_label"], change=selection.change(row)))
+        for row in ends
+    )
+
+
+def _half(box: Box, label: str, words: Words) -> Iterator[str]:
+    """Yield a sentence on the quartiles."""
+    message = words.language.gettext("%(device)s: half of them lie between %(lower)s and %(upper)s.")
+    yield words.say(message, device=label, lower=words.percent(box.lower), upper=words.percent(box.upper))
+
+
+def boxes_explained(language: Language) -> str:
+    """Say how to read a box."""
+    return language.gettext(
+        "A box holds the middle half, with the median as a line; thin lines run from the 5th to the 95th percentile."
+    )
+
+
+def judged(lower: float, upper: float) -> Verdict:
+    """Return the verdict on a box of changes of a time: the one that three of four deserve, ambiguous without one."""
+    ends = {judge_change(lower), judge_change(upper)}
+    return ends.pop() if len(ends) == 1 else "ambiguous"
 
 
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -424,9 +484,10 @@ def _winners(rows: Iterable[Row], language: Language) -> tuple[tuple[str, Role],
     return tuple(entry for entry in entries if entry[1] in roles)
 
 
-def _hollow_dots(selection: _Selection) -> Iterator[str]:
-    """Yield a note that counts the doubtful comparisons, if there are any."""
-    if count := sum(map(_is_doubtful, selection.compared)):
+def _hollow_dots(selection: _Selection, groups: Iterable[Sequence[Row]]) -> Iterator[str]:
+    """Yield a note that counts the doubtful comparisons among the dots, if there are any."""
+    dots = (row for group in groups if len(group) <= MOST_DOTS for row in group)
+    if count := sum(map(_is_doubtful, dots)):
         language = selection.language
         message = language.gettext("Hollow dots: %(count)s more that the data lint doubts.")
         yield Words(language, html=True).say(message, count=language.number(count))
@@ -436,8 +497,12 @@ def _hollow_dots(selection: _Selection) -> Iterator[str]:
 
 
 def _change_ticks(rows: Iterable[Row], words: Words) -> list[tuple[float, str]]:
-    ends = [0.0, *_finite(rows, "change", "change_low", "change_high")]
-    ticks = linear_ticks(min(ends), max(ends))
+    return percent_ticks([0.0, *_finite(rows, "change", "change_low", "change_high")], words)
+
+
+def percent_ticks(values: Sequence[float], words: Words) -> list[tuple[float, str]]:
+    """Return round changes from the least to the largest of the values, with their texts."""
+    ticks = linear_ticks(min(values), max(values))
     digits = 0 if all(abs(tick * 100 - round(tick * 100)) < 1e-9 for tick in ticks) else 1
     return [(tick, words.percent(tick, digits)) for tick in ticks]
 

@@ -275,6 +275,8 @@ class Tables:
             "tflop_s": self._tflop_s,
             "share": self._share,
             "figure": self._figure,
+            "rate": self._rate,
+            "rate_change": self._rate_change,
             "text": self._coordinate,
             "modes": self._modes,
             "device_names": self._devices,
@@ -284,6 +286,7 @@ class Tables:
             "device_type": self._device_type,
             "workload": self._workload,
             "family": self._family,
+            "bounds": self._bounds,
             "plain": self._plain,
             "code": self._code,
             "verbatim": self._verbatim,
@@ -359,6 +362,18 @@ class Tables:
         ends = map(self.words.language.number, values if len(values) < 3 else (values[0], values[-1]))
         separator = ", " if len(values) < 3 else "–"
         return TableCell(self.words.value(separator.join(ends)), str(values[0]) if values else "", "number")
+
+    def _rate(self, _name: str, value: float, _row: Row) -> TableCell:
+        """Show a throughput: whole images from a hundred on."""
+        return TableCell(self._number(value, max(0, decimals(value))), repr(value), "number")
+
+    def _rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
+        """Show a change of a throughput without an interval: more is better."""
+        tone = TONES.get(judge_change(1 / (1 + value) - 1), "")
+        return TableCell(self._percent(value), _sort(value), f"number{tone}")
+
+    def _bounds(self, _name: str, value: tuple[float, float], _row: Row) -> TableCell:
+        return TableCell(self.words.bounds(*value), repr(value[0]))
 
     def _judged_change(self, _name: str, value: float, row: Row) -> TableCell:
         return TableCell(self._change_of(row), _sort(value), f"number{TONES.get(row['verdict'], '')}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,12 +35,34 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Box:
+    """How many values spread: a box between the quartiles, and whiskers to the 5th and the 95th percentile."""
+
+    low: float
+    lower: float
+    median: float
+    upper: float
+    high: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Box:
+        """Return the box of some values. Raises `ValueError` without any."""
+        known = np.fromiter(values, float)
+        if not known.size:
+            raise ValueError("no value has no median")
+        low, lower, middle, upper, high = map(float, np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95)))
+        return cls(low, lower, middle, upper, high, known.size)
+
+
+@dataclass(frozen=True)
 class PlotRow:
     """One row of a plot: a mark per series (None without a figure), and a note in place of what is missing."""
 
     label: str
     marks: tuple[Mark | None, ...]
     note: str = ""
+    box: Box | None = None  # in place of the dots of many values
 
 
 @dataclass(frozen=True)
@@ -58,10 +80,11 @@ class Plot:
     ``bars``: bars from zero, one per series, side by side. ``dots``: the marks of a row as dots on one line, for
     logarithmic scales and several series. ``change``: one bar from zero in the colour of its verdict, grey where
     nothing is clear. ``strip``: all marks of a row as a swarm in these colours; the first mark is the median and
-    carries its text.
+    carries its text. Many marks are a box, with one or two extremes that carry theirs. ``boxes``: a box per row, in the
+    colour of its median's verdict, with that median at the end of its line.
     """
 
-    kind: Literal["bars", "dots", "change", "strip"]
+    kind: Literal["bars", "dots", "change", "strip", "boxes"]
     language: str
     right_to_left: bool
     panels: tuple[Panel, ...]
@@ -107,11 +130,12 @@ def _texts(plot: Plot) -> Iterator[str]:
 
 _GAP = 10.0
 _BAR = 16.0
+_BOX = 13.0
 _DOT = 12.0
-_PITCH = {"bars": 45.0, "dots": 32.0, "change": 29.0, "strip": 78.0}
+_PITCH = {"bars": 45.0, "dots": 32.0, "change": 29.0, "strip": 78.0, "boxes": 27.0}
 _TITLE, _TITLE_LINE = 40.0, 20.0
 _LEGEND_LINE = 26.0
-_THICKNESS = {"bars": 34.0, "dots": 18.0, "change": 18.0, "strip": 78.0}
+_THICKNESS = {"bars": 34.0, "dots": 18.0, "change": 18.0, "strip": 78.0, "boxes": 18.0}
 _STACKED_GAP = 40.0
 _MAX_LABEL_SHARE = 0.36
 _NOTE_GAP = 8.0
@@ -188,7 +212,12 @@ def _ends(plot: Plot, rows: Sequence[PlotRow]) -> tuple[list[End], list[End]]:
     """Return what must fit towards the start and towards the end of the scale."""
     lows: list[End] = [] if plot.log else [(0.0, 0.0 if plot.kind == "bars" else _DOT)]
     highs: list[End] = [] if plot.log else [(0.0, _DOT + 4)]
+    if plot.kind == "boxes":
+        return _box_ends(plot, rows)
     for row in rows:
+        if row.box:
+            lows.append((row.box.low, _DOT / 2))
+            highs.append((row.box.high, _DOT / 2))
         marks = sorted((mark for mark in row.marks if mark), key=lambda mark: mark.value)
         for mark in marks:
             first, last = _reach(mark)
@@ -197,6 +226,13 @@ def _ends(plot: Plot, rows: Sequence[PlotRow]) -> tuple[list[End], list[End]]:
             lows.append((first, _DOT / 2 + (text if falls else 0.0)))
             highs.append((last, _DOT / 2 + (0.0 if falls else text + _note_width(plot, row))))
     return lows, highs
+
+
+def _box_ends(plot: Plot, rows: Sequence[PlotRow]) -> tuple[list[End], list[End]]:
+    """Return the ends of the whiskers and zero. Beyond them is room for the medians, which stand below each other."""
+    column = max((text_width(mark.text, plot.language, SMALL) for row in rows for mark in row.marks if mark), default=0)
+    ends = [0.0, *(end for row in rows if row.box for end in (row.box.low, row.box.high))]
+    return [(end, 2.0) for end in ends], [(end, _GAP + column) for end in ends]
 
 
 def _note_width(plot: Plot, row: PlotRow) -> float:
@@ -268,22 +304,38 @@ def _draw_panel(canvas: Canvas, plot: Plot, layout: _Layout, panel: Panel, y: fl
         canvas.text(0, y + _TITLE - 17 + _TITLE_LINE * number, line, size=LABEL, bold=True)
     y += _title_height(plot, panel)
     bottom = y + layout.pitch * len(panel.rows)
-    for value, _ in plot.ticks:
-        canvas.line(layout.x(value), y, layout.x(value), bottom, "grid")
-    if not plot.log:
-        canvas.line(layout.x(0), y, layout.x(0), bottom, "zero", 1.5, layer=2.5)
-    draw_row = {"bars": _draw_bars, "dots": _draw_dots, "change": _draw_change, "strip": _draw_strip}[plot.kind]
+    for top, end in _clear_of_text(plot, layout, panel, y, bottom):
+        for value, _ in plot.ticks:
+            canvas.line(layout.x(value), top, layout.x(value), end, "grid")
+        if not plot.log:
+            canvas.line(layout.x(0), top, layout.x(0), end, "zero", 1.5, layer=2.5)
+    draw_row = _DRAW_ROW[plot.kind]
     for row in panel.rows:
-        middle = y + layout.pitch / 2
+        middle = _middle(plot, layout, y)
         if layout.stacked:
             canvas.text(0, y + 16, row.label)
-            middle = y + 26 + _THICKNESS[plot.kind] / 2
         else:
             below = plot.kind == "strip" and row.note
             canvas.text(0, middle - (10 if below else 0), row.label)
         draw_row(canvas, plot, layout, row, middle)
         y += layout.pitch
     return y
+
+
+def _middle(plot: Plot, layout: _Layout, y: float) -> float:
+    """Return the middle of the marks of a row that begins at `y`."""
+    return y + (26 + _THICKNESS[plot.kind] / 2 if layout.stacked else layout.pitch / 2)
+
+
+def _clear_of_text(plot: Plot, layout: _Layout, panel: Panel, y: float, bottom: float) -> Iterator[tuple[float, float]]:
+    """Yield where the lines of the scale run in a panel: all the way, but only beside a box that has text below it."""
+    if plot.kind != "strip" or not any(row.box for row in panel.rows):
+        yield y, bottom
+        return
+    for number, row in enumerate(panel.rows):
+        top = y + layout.pitch * number
+        middle = _middle(plot, layout, top)
+        yield (middle - 18, middle + 8) if row.box else (top, top + layout.pitch)
 
 
 def _draw_axis(canvas: Canvas, plot: Plot, layout: _Layout, y: float) -> None:
@@ -374,11 +426,36 @@ def _draw_change(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, mid
         canvas.text(outer + 6, middle, mark.text, size=SMALL)
 
 
+def _draw_boxes(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
+    (median,) = row.marks
+    if median is None or row.box is None:
+        return
+    _draw_box(canvas, layout, row.box, middle, VERDICTS.get(median.verdict, "zero"))
+    canvas.text(WIDTH, middle, median.text, size=SMALL, side="end")
+
+
+def _draw_box(canvas: Canvas, layout: _Layout, box: Box, middle: float, role: Role) -> None:
+    """Draw a box with its whiskers and, across it, the median."""
+    low, lower, median, upper, high = map(layout.x, (box.low, box.lower, box.median, box.upper, box.high))
+    canvas.line(low, middle, high, middle, role, 2)
+    for end in (low, high):
+        canvas.line(end, middle - 4, end, middle + 4, role, 2)
+    canvas.bar(lower, middle, max(upper - lower, 1.0), _BOX, role)
+    canvas.line(median, middle - _BOX / 2 - 2, median, middle + _BOX / 2 + 2, "text", 3, layer=5)
+
+
 def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, middle: float) -> None:
     median, *marks = row.marks
     if not layout.stacked:
         canvas.text(0, middle + 11, row.note, "muted", SMALL)
     known = sorted((mark for mark in marks if mark), key=lambda mark: mark.value)
+    if row.box and median:
+        _draw_box(canvas, layout, row.box, middle - 4, VERDICTS.get(median.verdict, "zero"))
+        _draw_at(canvas, layout, median, middle - 28)
+        for number, mark in enumerate(known):
+            canvas.dot(layout.x(mark.value), middle - 4, VERDICTS.get(mark.verdict, "zero"), 9)
+            _draw_at(canvas, layout, mark, middle + 15 + 18 * number)
+        return
     lanes = _lanes([layout.x(mark.value) for mark in known], 8.5)
     for mark, lane in zip(known, lanes, strict=True):
         role, is_doubtful = VERDICTS.get(mark.verdict, "zero"), mark.verdict == "doubtful"
@@ -387,8 +464,23 @@ def _draw_strip(canvas: Canvas, _plot: Plot, layout: _Layout, row: PlotRow, midd
         return
     x = layout.x(median.value)
     canvas.line(x, middle - 17, x, middle + 33, "text", 3, layer=5)
-    half = text_width(median.text, canvas.language, SMALL) / 2
-    canvas.text(min(max(x, layout.start + half), WIDTH - half), middle - 27, median.text, size=SMALL, side="middle")
+    _draw_at(canvas, layout, median, middle - 27)
+
+
+def _draw_at(canvas: Canvas, layout: _Layout, mark: Mark, y: float) -> None:
+    """Draw the text of a mark above or below it, as near as the plot area has room."""
+    half = text_width(mark.text, canvas.language, SMALL) / 2
+    x = min(max(layout.x(mark.value), layout.start + half), WIDTH - half)
+    canvas.text(x, y, mark.text, size=SMALL, side="middle")
+
+
+_DRAW_ROW = {
+    "bars": _draw_bars,
+    "dots": _draw_dots,
+    "change": _draw_change,
+    "strip": _draw_strip,
+    "boxes": _draw_boxes,
+}
 
 
 def _lanes(xs: Sequence[float], size: float) -> list[int]:

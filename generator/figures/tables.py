@@ -220,8 +220,10 @@ def versions(cells: pd.DataFrame) -> pd.DataFrame:
 def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the cells that several versions of torch have in common, cell by cell, the oldest first.
 
-    A measured row comes before a published one of the same version.
+    A measured row comes before a published one of the same version. Only latency counts: throughput, of a batch that
+    each version chose anew, is compared in `generator.gains`.
     """
+    cells = where(cells, cells["workload"] == "latency")
     keys = cells[[*_ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]
     keys = keys.assign(is_fixed=cells["dynamic"] != "auto")
     keys = keys.sort_values(["model", "origin", "is_fixed", "weights"], kind="stable")

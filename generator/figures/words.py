@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from bench.records.record import Status
 from generator.data.digits import digits
 from generator.data.lint import Anomaly
-from generator.data.registry import VERSION, HeadingText, column
+from generator.data.registry import CHANGE, IMAGES, RATE, VERSION, HeadingText, column
 from generator.data.selection import Row, Rows
 from generator.figures.sources import source_of
 from generator.languages import typography
@@ -211,7 +211,29 @@ class Words:
         if name.startswith(VERSION):
             version = f"PyTorch {name.removeprefix(VERSION)}"
             return self.say(self.language.gettext("%(version)s (ms)"), version=version)
+        if name.startswith(CHANGE):
+            return self.value(name.removeprefix(CHANGE))
+        if name.startswith(RATE):
+            gettext, subject = self.language.gettext, name.removeprefix(RATE)
+            variants = {
+                "eager": gettext("eager"),
+                "compiled": gettext("compiled"),
+                DOUBT: gettext("compiled, doubtful"),
+            }
+            return self.phrase(variants[subject]) if subject in variants else self.value(subject)
+        if name.startswith(IMAGES):
+            version = f"PyTorch {name.removeprefix(IMAGES)}"
+            return self.say(self.language.gettext("%(version)s (images/s)"), version=version)
         return self.title(column(name).heading)
+
+    def bounds(self, low: float, high: float) -> str:
+        """Name the figures from one up to another: "200 to 400"."""
+        gettext, number = self.language.gettext, self.language.number
+        if low <= 0:
+            return self.say(gettext("below %(high)s"), high=number(high))
+        if math.isinf(high):
+            return self.say(gettext("%(low)s or more"), low=number(low))
+        return self.say(gettext("%(low)s to %(high)s"), low=number(low), high=number(high))
 
     def title(self, heading: str) -> str:
         """Return a heading of the registry of columns, translated unless it is a name."""

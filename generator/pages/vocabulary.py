@@ -45,6 +45,9 @@ from generator.figures.markup import Tables, figure, render, spoken, status_note
 from generator.figures.plain_markdown import escaped
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
+from generator.gains import gain_tables
+from generator.gains.gain_charts import GainCharts
+from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
@@ -90,11 +93,18 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
     documents = {name: getattr(results, name) for name in ("walkthrough", "repeatability", "faults", "build_times")}
     return {
         "atlas": atlas,
+        "gains": gains_of(results),
         **documents,
         **_filters(language),
         **_Functions(atlas, emit, address).names(),
         **translators(language),
     }
+
+
+@lru_cache(maxsize=2)
+def gains_of(results: Results) -> Gains:
+    """Return what the throughput of many models tells, once for all languages."""
+    return Gains(results, family_of)
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,6 +210,9 @@ class _Functions:
             *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
             *("environment_table", "runs_table", "sources_list", "problems_table", "status_legend", "downloads"),
             *("addresses", "citation", "badges"),
+            *("gains_overview", "gain_chart", "gain_table", "intensity_chart", "intensity_table", "gpus_table"),
+            *("losses_table", "history_chart", "history_table", "regressions_table", "equal_table", "unequal_table"),
+            *("dtypes_chart", "dtypes_table"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
             *(
                 "explorer",
@@ -385,6 +398,109 @@ class _Functions:
         if tables.version_rows(self._select(selection)).empty:
             return self._nothing()
         return self._chart(page, "versions", charts.versions, selection)
+
+    # What decides the gain
+
+    def gains_overview(self, page: str) -> str:
+        """How the gain is distributed on each GPU, with the largest gain and the largest loss."""
+        cells = self.atlas.cells.loc[self._gains.compared.index]
+        return self._gain_figure(page, "overview", lambda: charts.overview(cells, self.language))
+
+    def gain_chart(self, page: str) -> str:
+        """The gain by family, on each GPU."""
+        return self._gain_figure(page, "families", self._gain_charts.families)
+
+    def gain_table(self, page: str) -> str:
+        """The same for every family."""
+        lines = gain_tables.families(self._gains, self.atlas.results)
+        headline = self.language.gettext("Median change in latency by compiling, by family of models")
+        return self._gain_table(page, lines, headline, self._gains.every)
+
+    def intensity_chart(self, page: str) -> str:
+        """The gain by arithmetic intensity, on each GPU."""
+        return self._gain_figure(page, "intensity", self._gain_charts.intensity)
+
+    def intensity_table(self, page: str) -> str:
+        """The same as medians."""
+        lines = gain_tables.intensity(self._gains, self.atlas.results)
+        headline = self.language.gettext("Median change in latency by compiling, by FLOP per activation")
+        return self._gain_table(page, lines, headline, self._gains.every)
+
+    def gpus_table(self, page: str) -> str:
+        """How well the gains on one GPU tell those on another."""
+        lines = gain_tables.agreements(self._gains)
+        return self._gain_table(page, lines, self.language.gettext("The same models on two GPUs"), self._gains.every)
+
+    def losses_table(self, page: str) -> str:
+        """The models whose throughput falls when compiled."""
+        lines = gain_tables.losses(self._gains, self.atlas.results)
+        headline = self.language.gettext("Where compiling costs throughput")
+        return self._gain_table(page, lines, headline, self._gains.every)
+
+    def history_chart(self, page: str, *, device: str) -> str:
+        """The throughput with two versions of PyTorch."""
+        history = self._history(device)
+        return self._gain_figure(page, f"history-{device}", lambda: self._gain_charts.history(history))
+
+    def history_table(self, page: str, *, device: str) -> str:
+        """The same for every family, in eager mode."""
+        history = self._history(device)
+        headline = self.language.gettext("Median change in images a second in eager mode, from %(old)s to %(new)s")
+        return self._gain_table(page, gain_tables.history(history), headline, history.eager, history)
+
+    def regressions_table(self, page: str, *, device: str) -> str:
+        """The models that are slower in eager mode with the newer version."""
+        history = self._history(device)
+        headline = self.language.gettext("Slower in eager mode: from %(old)s to %(new)s")
+        return self._gain_table(page, gain_tables.regressions(history), headline, history.eager, history)
+
+    def equal_table(self, page: str, *, device: str) -> str:
+        """The compiled models whose batches are equal with both versions."""
+        history = self._history(device)
+        headline = self.language.gettext("Compiled, in batches of equal size, from %(old)s to %(new)s")
+        return self._gain_table(page, gain_tables.equal(history), headline, history.compiled, history)
+
+    def unequal_table(self, page: str, *, device: str) -> str:
+        """The compiled models whose batches differ, by family: doubtful."""
+        history = self._history(device)
+        headline = self.language.gettext("Doubtful: compiled, in batches of different size, from %(old)s to %(new)s")
+        return self._gain_table(page, gain_tables.unequal(history), headline, history.unequal, history)
+
+    def dtypes_chart(self, page: str) -> str:
+        """The throughput of compiled models in several data types."""
+        return self._gain_figure(page, "types", self._gain_charts.types)
+
+    def dtypes_table(self, page: str) -> str:
+        """The same for every family."""
+        headline = self.language.gettext(
+            "Median change in images a second of the compiled model against float16 autocast, by family of models"
+        )
+        return self._gain_table(page, gain_tables.types(self._gains), headline, self._gains.every_type)
+
+    @property
+    def _gains(self) -> Gains:
+        return gains_of(self.atlas.results)
+
+    @property
+    def _gain_charts(self) -> GainCharts:
+        return GainCharts(self._gains, self.atlas.results, self.language)
+
+    def _history(self, device: str) -> History:
+        """Return the history of a device, which has one."""
+        by_device = {history.device: history for history in self._gains.history}
+        return by_device[_known("device with several versions", device, by_device)]
+
+    def _gain_figure(self, page: str, name: str, draw: Callable[[], Chart]) -> str:
+        if self._gains.compared.empty:
+            return self._nothing()
+        return self._figure(page, f"gains-{name}", draw(), self._in_explorer(page, {"torch": self._gains.torch}))
+
+    def _gain_table(
+        self, page: str, lines: pd.DataFrame, headline: str, changes: Changes, history: History | None = None
+    ) -> str:
+        if lines.empty:
+            return self._nothing()
+        return self._tables(page).table(lines, self._gain_charts.caption(headline, changes, history))
 
     # The first page
 

@@ -15,7 +15,7 @@ from conftest import ROOT
 
 ORDER: Mapping[str, Sequence[str]] = {
     "bench": (*("records", "plans", "statistics", "measuring", "running", "fleet", "exchange", "harness", "commands"),),
-    "generator": ("data", "languages", "figures", "pages", "checks", "site", "commands"),
+    "generator": ("data", "languages", "figures", "gains", "pages", "checks", "site", "commands"),
     "perf": (),
 }
 """Packages in the order of the pipeline: each imports only those before it and itself."""
