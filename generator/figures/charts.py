@@ -7,7 +7,6 @@ Takes a DataFrame with one row per cell and a `Language`. Bars need a zero, so l
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from generator.data.selection import Row, comparisons, records, version_order
 from generator.figures import plot
 from generator.figures.canvas import DrawnOnce, Role
 from generator.figures.plot import Box, Mark, Panel, Plot, PlotRow
-from generator.figures.tables import trusted, version_changes, version_rows
+from generator.figures.tables import newest_version, trusted, version_changes, version_rows
 from generator.figures.words import DOUBT, Words, row_coordinate, varying
 from generator.languages.language import Language
 
@@ -185,53 +184,71 @@ def _version_finding(changes: Sequence[float], selection: _Selection) -> str:
 
 def overview(cells: pd.DataFrame, language: Language) -> Chart:
     """Draw how the change is distributed on each device: every comparison as a dot, with the median; many of them as a
-    box, with their extremes."""
-    selection, gettext = _Selection(cells, language), language.gettext
-    words = selection.words
+    box, with their extremes. Of a throughput, only the newest version of PyTorch on each device counts."""
+    is_throughput = bool((cells["workload"] == "throughput").all())
+    selection = _Selection(newest_version(cells) if is_throughput else cells, language)
+    words, gettext = selection.words, language.gettext
     groups = _split(selection.compared, _SOURCE)
-    is_boxed = [len(group) > MOST_DOTS for group in groups]
+    is_boxed = any(map(_are_many, groups))
     headline = gettext("Change in latency by compiling, each comparison a dot")
-    if any(is_boxed):
+    if is_boxed:
         headline = gettext("How the change in latency by compiling is distributed")
-    devices = Counter(row["device"] for row, *_ in groups)
+    if is_throughput:
+        headline = gettext("How the change in the time per image is distributed")
     lines, alt = [], [selection.described(headline)]
-    for group, boxed in zip(groups, is_boxed, strict=True):
-        label = words.device(group[0])
-        if devices[group[0]["device"]] > 1:
-            label = words.facts([label, _told_apart(group[0], groups, words)])
-        dots = () if boxed else tuple(map(_change_mark, group))
-        known = [row for row in group if row["verdict"] != "doubtful"]
-        if not known:
-            lines.append(PlotRow(label, (None, *dots)))
-            continue
-        changes = [row["change"] for row in known]
-        figures = _range(changes, selection)
-        note = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(changes))
-        box = Box.of(changes) if boxed else None
-        centre = Mark(
-            median(changes),
-            words.say(gettext("median %(change)s"), change=figures["median"]),
-            verdict=judged(box.lower, box.upper) if box else "unknown",
-        )
-        marks = (centre, *(_extremes(known, selection) if boxed else dots))
-        lines.append(PlotRow(label, marks, words.say(note, count=figures["count"]), box))
-        sentence = language.ngettext(
-            "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparison.",
-            "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparisons.",
-            len(changes),
-        )
-        alt.append(words.say(sentence, device=label, **figures))
-        alt += _half(box, label, words) if box else []
-    shown = [row for group in groups for row in group if len(group) <= MOST_DOTS or row["verdict"] != "doubtful"]
+    for group in groups:
+        label = words.facts([words.device(group[0]), _told_apart(group[0], groups, words)])
+        lines.append(_strip(label, group, selection))
+        alt += _strip_finding(label, group, selection)
+    shown = [row for group in groups for row in group if not (_are_many(group) and _is_doubtful(row))]
     drawn = selection.plot(
         "strip",
         panels=[Panel(tuple(lines))] if lines else [],
         legend=_winners(shown, language),
-        axis=gettext("change in latency (less is better)"),
+        axis=per_image(language) if is_throughput else gettext("change in latency (less is better)"),
         ticks=_change_ticks(shown, words),
     )
-    notes = [*([boxes_explained(language)] if any(is_boxed) else []), *_hollow_dots(selection, groups)]
+    notes = [boxes_explained(language) if is_boxed else "", *_hollow_dots(selection, groups)]
     return Chart(drawn, words.sentences(alt), selection.caption(headline, notes))
+
+
+def _are_many(group: Sequence[Row]) -> bool:
+    return len(group) > MOST_DOTS
+
+
+def _strip(label: str, group: Sequence[Row], selection: _Selection) -> PlotRow:
+    """Return the line of some comparisons, each a dot; of many, the box and the extremes."""
+    language, words = selection.language, selection.words
+    known = [row for row in group if not _is_doubtful(row)]
+    dots = tuple(map(_change_mark, group))
+    if not known:
+        return PlotRow(label, (None, *(() if _are_many(group) else dots)))
+    box = Box.of(row["change"] for row in known)
+    text = words.say(language.gettext("median %(change)s"), change=words.percent(box.median))
+    count = language.ngettext("%(count)s comparison", "%(count)s comparisons", len(known))
+    note = words.say(count, count=language.number(len(known)))
+    if not _are_many(group):
+        return PlotRow(label, (Mark(box.median, text), *dots), note)
+    centre = Mark(box.median, text, verdict=judged(box.lower, box.upper))
+    return PlotRow(label, (centre, *_extremes(known, selection)), note, box)
+
+
+def _strip_finding(label: str, group: Sequence[Row], selection: _Selection) -> Iterator[str]:
+    """Yield sentences with the median, the range and, where there are many, the quartiles."""
+    changes = [row["change"] for row in group if not _is_doubtful(row)]
+    if not changes:
+        return
+    gettext, words = selection.language.gettext, selection.words
+    sentence = selection.language.ngettext(
+        "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparison.",
+        "%(device)s: median %(median)s, from %(least)s to %(most)s, in %(count)s comparisons.",
+        len(changes),
+    )
+    yield words.say(sentence, device=label, **_range(changes, selection))
+    if _are_many(group):
+        box = Box.of(changes)
+        ends = {"lower": words.percent(box.lower), "upper": words.percent(box.upper)}
+        yield words.say(gettext("%(device)s: half of them lie between %(lower)s and %(upper)s."), device=label, **ends)
 
 
 _SOURCE = ["device", "origin", "workload"]
@@ -255,10 +272,9 @@ def _extremes(rows: Sequence[Row], selection: _Selection) -> tuple[Mark, ...]:
     )
 
 
-def _half(box: Box, label: str, words: Words) -> Iterator[str]:
-    """Yield a sentence on the quartiles."""
-    message = words.language.gettext("%(device)s: half of them lie between %(lower)s and %(upper)s.")
-    yield words.say(message, device=label, lower=words.percent(box.lower), upper=words.percent(box.upper))
+def per_image(language: Language) -> str:
+    """Name the axis of changes with large batches."""
+    return language.gettext("change in the time per image (less is better)")
 
 
 def boxes_explained(language: Language) -> str:
@@ -486,7 +502,7 @@ def _winners(rows: Iterable[Row], language: Language) -> tuple[tuple[str, Role],
 
 def _hollow_dots(selection: _Selection, groups: Iterable[Sequence[Row]]) -> Iterator[str]:
     """Yield a note that counts the doubtful comparisons among the dots, if there are any."""
-    dots = (row for group in groups if len(group) <= MOST_DOTS for row in group)
+    dots = (row for group in groups if not _are_many(group) for row in group)
     if count := sum(map(_is_doubtful, dots)):
         language = selection.language
         message = language.gettext("Hollow dots: %(count)s more that the data lint doubts.")

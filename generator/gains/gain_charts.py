@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from generator.data.load import Results
 from generator.figures.canvas import Role
-from generator.figures.charts import Chart, boxes_explained, percent_ticks
+from generator.figures.charts import Chart, boxes_explained, per_image, percent_ticks
 from generator.figures.plot import VERDICTS, Box, Mark, Panel, Plot, PlotRow
 from generator.figures.words import Words
 from generator.gains.gains import FEWEST, NAMED, Changes, Gains, History
@@ -23,18 +23,18 @@ class GainCharts:
     language: Language
 
     def families(self) -> Chart:
-        """Draw the change in latency by family: the same best and worst families on each GPU."""
+        """Draw the change in the time per image by family: the same best and worst families on each GPU."""
         gettext, every = self.language.gettext, self.gains.every
         named = [*every.best_families, *every.worst_families[::-1]]
         panels = [
             self._panel(self._device(changes), changes, self._by_family(changes, named))
             for changes in self.gains.by_device.values()
         ]
-        headline = gettext("Change in latency by compiling, by family of models")
+        headline = gettext("Change in the time per image by compiling, by family of models")
         return self._chart(panels, headline, self._times, every, [self._chosen()])
 
     def intensity(self) -> Chart:
-        """Draw the change in latency by classes of arithmetic intensity, on each GPU."""
+        """Draw the change in the time per image by classes of arithmetic intensity, on each GPU."""
         gettext, every = self.language.gettext, self.gains.every
         panels = []
         for changes in self.gains.by_device.values():
@@ -43,7 +43,7 @@ class GainCharts:
                 self._row(self._words.bounds(each.low, each.high), each.changes, each.changes.box) for each in classes
             ]
             panels.append(Panel(tuple(rows), self._device(changes)))
-        headline = gettext("Change in latency by compiling, by FLOP per activation")
+        headline = gettext("Change in the time per image by compiling, by FLOP per activation")
         return self._chart(panels, headline, self._times, every)
 
     def history(self, history: History) -> Chart:
@@ -102,7 +102,7 @@ class GainCharts:
 
     @property
     def _times(self) -> str:
-        return self.language.gettext("change in latency (less is better)")
+        return per_image(self.language)
 
     @property
     def _rates(self) -> str:

@@ -402,7 +402,7 @@ class _Functions:
     # What decides the gain
 
     def gains_overview(self, page: str) -> str:
-        """How the gain is distributed on each GPU, with the largest gain and the largest loss."""
+        """How the gain is distributed on each GPU, with its extremes."""
         cells = self.atlas.cells.loc[self._gains.compared.index]
         return self._gain_figure(page, "overview", lambda: charts.overview(cells, self.language))
 
@@ -413,7 +413,7 @@ class _Functions:
     def gain_table(self, page: str) -> str:
         """The same for every family."""
         lines = gain_tables.families(self._gains, self.atlas.results)
-        headline = self.language.gettext("Median change in latency by compiling, by family of models")
+        headline = self.language.gettext("Median change in the time per image by compiling, by family of models")
         return self._gain_table(page, lines, headline, self._gains.every)
 
     def intensity_chart(self, page: str) -> str:
@@ -423,7 +423,7 @@ class _Functions:
     def intensity_table(self, page: str) -> str:
         """The same as medians."""
         lines = gain_tables.intensity(self._gains, self.atlas.results)
-        headline = self.language.gettext("Median change in latency by compiling, by FLOP per activation")
+        headline = self.language.gettext("Median change in the time per image by compiling, by FLOP per activation")
         return self._gain_table(page, lines, headline, self._gains.every)
 
     def gpus_table(self, page: str) -> str:
