@@ -200,7 +200,7 @@ def overview(cells: pd.DataFrame, language: Language) -> Chart:
         label = words.facts([words.device(group[0]), _told_apart(group[0], groups, words)])
         lines.append(_strip(label, group, selection))
         alt += _strip_finding(label, group, selection)
-    shown = [row for group in groups for row in group if not (_are_many(group) and _is_doubtful(row))]
+    shown = [row for group in groups for row in (_extreme_rows(group) if _are_many(group) else group)]
     drawn = selection.plot(
         "strip",
         panels=[Panel(tuple(lines))] if lines else [],
@@ -230,7 +230,7 @@ def _strip(label: str, group: Sequence[Row], selection: _Selection) -> PlotRow:
     if not _are_many(group):
         return PlotRow(label, (Mark(box.median, text), *dots), note)
     centre = Mark(box.median, text, verdict=judged(box.lower, box.upper))
-    return PlotRow(label, (centre, *_extremes(known, selection)), note, box)
+    return PlotRow(label, (centre, *_extremes(group, selection)), note, box)
 
 
 def _strip_finding(label: str, group: Sequence[Row], selection: _Selection) -> Iterator[str]:
@@ -262,13 +262,18 @@ def _told_apart(row: Row, groups: Iterable[Sequence[Row]], words: Words) -> str:
     return words.facts(text for name, text in facts.items() if len({other[name] for other in others}) > 1)
 
 
-def _extremes(rows: Sequence[Row], selection: _Selection) -> tuple[Mark, ...]:
-    """Return the largest gain and the largest loss, or smallest gain, with the names of their models."""
-    ends = (choose(rows, key=lambda row: row["change"]) for choose in (min, max))
+def _extreme_rows(group: Sequence[Row]) -> list[Row]:
+    """Return the largest gain and the largest loss, or smallest gain, of those that nothing doubts."""
+    known = sorted((row for row in group if not _is_doubtful(row)), key=lambda row: float(row["change"]))
+    return [known[0], known[-1]] if known else []
+
+
+def _extremes(group: Sequence[Row], selection: _Selection) -> tuple[Mark, ...]:
+    """Return their marks, with the names of their models."""
     message = selection.language.gettext("%(model)s %(change)s")
     return tuple(
         _change_mark(row, selection.words.say(message, model=row["model_label"], change=selection.change(row)))
-        for row in ends
+        for row in _extreme_rows(group)
     )
 
 

@@ -83,7 +83,7 @@ def equal(history: History) -> pd.DataFrame:
 def types(gains: Gains) -> pd.DataFrame:
     """One line per family: the median change in images a second in each data type."""
     named = {f"{RATE}{each.dtype}": each.changes for each in gains.types}
-    return _families(gains.types[-1].changes, named)
+    return _families(gains.every_type, named) if named else pd.DataFrame()
 
 
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────

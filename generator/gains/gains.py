@@ -144,7 +144,7 @@ class IntensityClass:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class GpuPair:
     """How well the gains on one GPU tell those on another: over models that nothing doubts on either."""
 
     labels: tuple[int, int]  # a row of each GPU
@@ -235,17 +235,17 @@ class Gains:
     # ── GPUs ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
-    def agreements(self) -> tuple[Agreement, ...]:
+    def agreements(self) -> tuple[GpuPair, ...]:
         """How well each GPU tells another, pair by pair."""
         return tuple(self._agreements())
 
-    def _agreements(self) -> Iterator[Agreement]:
+    def _agreements(self) -> Iterator[GpuPair]:
         for first, second in combinations((changes.rows for changes in self.by_device.values()), 2):
             both = _matched(first, second, "change", "verdict")
             if len(both) < FEWEST:
                 continue
             changes = both[["change_before", "change_after"]].astype(float)
-            yield Agreement(
+            yield GpuPair(
                 (int(first.index[0]), int(second.index[0])),
                 count=len(both),
                 difference=float((changes["change_after"] - changes["change_before"]).abs().median()),

@@ -468,6 +468,8 @@ class _Functions:
 
     def dtypes_chart(self, page: str) -> str:
         """The throughput of compiled models in several data types."""
+        if not self._gains.types:
+            return self._nothing()
         return self._gain_figure(page, "types", self._gain_charts.types)
 
     def dtypes_table(self, page: str) -> str:

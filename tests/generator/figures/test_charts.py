@@ -11,8 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, rounds, write
+from throughput_records import family, throughput
 
-from bench.records.record import Measurement, Status, Variant
+from bench.records.record import TOY, Measurement, Status, Variant
 from generator.cache import Cache
 from generator.data.load import load
 from generator.figures import canvas, charts, plot
@@ -231,6 +232,37 @@ def test_overview_has_every_comparison_and_the_median() -> None:
     assert median is not None
     assert median.text == "median −22.8%"
     assert "T4: median −11.9%, from −36.6% to −0.1%, in 45 comparisons." in chart.alt
+
+
+def test_many_comparisons_are_a_box_with_labelled_extremes(tmp_path: Path) -> None:
+    changes = [-0.5 + number / 200 for number in range(100)]
+    doubted = throughput("toy", 100.0, 400.0, flags=(TOY,))
+    rows = load(write(tmp_path, [*family("m", *changes), doubted])).newest
+    chart = charts.overview(rows, EN)
+    (line,) = lines(chart)
+    assert line.box is not None
+    assert (line.box.count, round(line.box.median, 4)) == (100, -0.2525)
+    assert [mark.text for mark in line.marks if mark] == ["median −25.2%", "m0 −50.0%", "m99 −0.5%"]
+    assert [mark.verdict for mark in line.marks if mark] == ["faster", "faster", "ambiguous"]
+    assert "RTX 5090: half of them lie between −37.6% and −12.9%." in chart.alt
+    assert "A box holds the middle half" in chart.caption
+    assert "Hollow" not in chart.caption
+    assert chart.plot.axis == "change in the time per image (less is better)"
+
+
+def test_a_few_comparisons_stay_dots(tmp_path: Path) -> None:
+    rows = load(write(tmp_path, family("m", *(-number / 100 for number in range(charts.MOST_DOTS))))).newest
+    (line,) = lines(charts.overview(rows, EN))
+    assert (line.box, len(line.marks)) == (None, charts.MOST_DOTS + 1)
+
+
+def test_overview_asks_one_question_at_a_time(tmp_path: Path) -> None:
+    own = measured(device_name="NVIDIA GeForce RTX 5090")
+    rows = load(write(tmp_path, [own, *family("m", -0.5), throughput("m0", 100.0, 110.0, torch="2.4.0")])).newest
+    labels = [line.label for line in lines(charts.overview(rows, EN))]
+    assert labels == ["RTX 5090 · measured · one batch at a time", "RTX 5090 · published · as many as possible"]
+    (line,) = lines(charts.overview(rows[rows["workload"] == "throughput"], EN))
+    assert [mark.value for mark in line.marks if mark] == [pytest.approx(-0.5)] * 2  # of the newest version
 
 
 def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:

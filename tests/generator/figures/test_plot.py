@@ -20,7 +20,7 @@ from bench.errors import AtlasError
 from bench.statistics.verdicts import Verdict
 from generator.figures import canvas, fonts, plot
 from generator.figures.canvas import BACKGROUNDS, DARK, LIGHT, WIDTH
-from generator.figures.plot import Mark, Panel, Plot, PlotRow
+from generator.figures.plot import Box, Mark, Panel, Plot, PlotRow
 
 LEGEND: tuple[tuple[str, canvas.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
 
@@ -81,6 +81,27 @@ def strip(count: int = 60, **changes: Any) -> Plot:
     return bars(kind="strip", panels=(Panel(rows),), ticks=((-0.5, "-50%"), (0.0, "0%")), **changes)
 
 
+SPREAD = Box(-0.6, -0.45, -0.4, -0.3, 0.05, 1300)
+
+
+def boxed_strip(name: str = "RTX 5090", high: float = 1.5) -> Plot:
+    """Lines that stand for many comparisons, with the names of their extremes."""
+    ends = Mark(-0.73, "convnextv2_atto −73.2%"), Mark(high, "convmixer_1536_20 +146.1%", verdict="slower")
+    row = PlotRow(name, (Mark(-0.4, "median −40.0%", verdict="faster"), *ends), "1,300 comparisons", SPREAD)
+    return bars(kind="strip", panels=(Panel((row, row)),), ticks=((-0.5, "-50%"), (0.0, "0%"), (1.0, "+100%")))
+
+
+def quartiles(**changes: Any) -> Plot:
+    """A box a row, one of them at a point."""
+    point = Box(0.1, 0.1, 0.1, 0.1, 0.1, 5)
+    rows = (
+        PlotRow("all models", (Mark(-0.4, "−40.0%", verdict="faster"),), box=SPREAD),
+        PlotRow("deit", (Mark(0.1, "+10.0%", verdict="slower"),), box=point),
+    )
+    panels = (Panel(rows, "RTX 5090"), Panel(rows, "RTX 4090"))
+    return bars(kind="boxes", panels=panels, ticks=((-0.5, "-50%"), (0.0, "0%")), **changes)
+
+
 def boxes(drawing: Plot) -> dict[str, Bbox]:
     """Where each text is, in pixels."""
     texts = plot.compose(drawing).texts
@@ -113,6 +134,10 @@ DRAWINGS = {
     "40 changes": change(40),
     "some missing": dots(3, panels=(Panel((PlotRow("DETR", (Mark(3.0), None), "16: OOM"), *lines(2))),)),
     "strip": strip(),
+    "boxed strip": boxed_strip(),
+    "boxed strip, extremes side by side": boxed_strip(high=-0.7),
+    "boxed strip, long names": boxed_strip("RTX PRO 6000 Blackwell Max-Q"),
+    "boxes": quartiles(),
     "one model": bars(2),
     "long title": bars(panels=(Panel(lines(3), " · ".join(f"Intel Xeon 2.50 GHz, {n} cores" for n in range(4))),)),
     "long axis": bars(axis=" ".join(f"latency in ms of {n}" for n in range(12))),
@@ -252,6 +277,22 @@ def test_a_doubtful_dot_is_hollow() -> None:
         for verdict in _SOUND_AND_DOUBTFUL
     )
     assert doubtful.count(b'fill="none"') > sound.count(b'fill="none"')
+
+
+def test_many_comparisons_are_few_shapes() -> None:
+    drawn = plot.draw(boxed_strip()).decode()
+    assert drawn.count("<circle") == 4  # the extremes of both lines
+    assert len(drawn) < 20_000
+
+
+def test_no_line_of_the_scale_runs_through_the_names_of_extremes() -> None:
+    drawing = boxed_strip()
+    layout = plot._Layout.of(drawing)
+    (panel,) = drawing.panels
+    lines = list(plot._clear_of_text(drawing, layout, panel, 0, layout.pitch * 2))
+    middles = [each.y for each in plot.compose(drawing).texts if "conv" in each.text]
+    assert len(lines) == 2
+    assert not any(top + layout.top < y < end + layout.top for top, end in lines for y in middles)
 
 
 def test_the_stylesheet_has_the_same_two_variants() -> None:

@@ -10,6 +10,7 @@ import msgspec
 import pandas as pd
 import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, telling, write
+from throughput_records import throughput
 
 from bench.records.record import Measurement, Record, Source, Status, Variant
 from generator.data.load import Results, load
@@ -130,6 +131,11 @@ def test_the_best_row_is_not_a_doubtful_one(results: Results) -> None:
     trusted, largest = tables.best_row(rows), rows["change"].idxmin()
     assert tuple(results.table.loc[[trusted, largest], "model"]) == ("conditional-detr", "resnet")
     assert tables.best_row(rows.loc[[largest]]) is None
+
+
+def test_versions_of_a_throughput_are_no_versions_of_a_latency(tmp_path: Path) -> None:
+    found = [throughput("a", 100.0, 200.0 + len(torch), torch=torch) for torch in ("2.4.0", "2.10.0")]
+    assert tables.version_rows(rows_of(tmp_path, *found)).empty
 
 
 def test_batch_sizes_are_compared_over_the_same_cells_of_one_origin(results: Results, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import markdown
 import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, measurement, mixed as mixed_records, telling, write
 from markupsafe import Markup
+from throughput_records import family, throughput
 
 from bench.errors import AtlasError
 from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
@@ -662,3 +663,39 @@ def test_no_text_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
     assert {formula, "@SUM", "'quoted"} <= {
         str(value) for row in json.loads(downloads.as_json(results)) for value in row.values()
     }
+
+
+# ── What decides the gain ───────────────────────────────────────────────────────────────────────────────────────────
+
+GAINS = (
+    *("gains_overview", "gain_chart", "gain_table", "intensity_chart", "intensity_table", "gpus_table"),
+    *("losses_table", "dtypes_chart", "dtypes_table"),
+)
+
+
+@pytest.mark.parametrize("name", GAINS)
+def test_gains_are_shown_where_there_is_throughput(tmp_path: Path, name: str) -> None:
+    other = family("conv", -0.5, -0.4, -0.3, -0.2, 0.4, device_name="NVIDIA GeForce RTX 4090")
+    half = [throughput(f"conv{n}", None, 300.0, dtype="bfloat16", autocast=False) for n in range(5)]
+    pages = Pages(load(write(tmp_path, [*family("conv", -0.6, -0.5, -0.45, -0.4, -0.3), *other, *half])))
+    html = pages.render(f"{{{{ {name}() }}}}", "what-decides.md")
+    assert "timm" in html
+    assert ("<figure" in html) == (name.endswith("chart") or name == "gains_overview")
+    assert "There is no record" in Pages(load(PUBLISHED)).render(f"{{{{ {name}() }}}}")
+
+
+def test_history_of_a_device(tmp_path: Path) -> None:
+    old = [throughput(f"a{n}", 100.0, 200.0, torch="2.4.0", compiled_batch_size=n and 64) for n in range(6)]
+    new = [throughput(f"a{n}", 80.0, 200.0) for n in range(6)]
+    pages = Pages(load(write(tmp_path, [*old, *new])))
+    names = ("history_chart", "history_table", "regressions_table", "equal_table", "unequal_table")
+    chart, families, regressions, equal, unequal = (
+        pages.render(f"{{{{ {name}(device='rtx-5090') }}}}") for name in names
+    )
+    assert "PyTorch 2.4.0" in chart
+    for html in (families, regressions):
+        assert '<td class="number worse" data-sort="-0.2">−20.0%</td>' in html
+    assert (equal.count("<tr>"), unequal.count("<tr>")) == (2, 2)
+    assert "compiled, doubtful" in unequal
+    with pytest.raises(AtlasError, match="no device with several versions"):
+        pages.render("{{ history_chart(device='a100') }}")

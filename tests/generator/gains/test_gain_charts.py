@@ -1,0 +1,75 @@
+"""Charts of the gains: what they draw and say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from atlas_data import write
+from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, family_of, throughput
+
+from bench.records.record import Record
+from generator.data.load import load
+from generator.figures.charts import Chart
+from generator.figures.plot import compose
+from generator.gains.gain_charts import GainCharts
+from generator.gains.gains import Gains
+from generator.languages.language import load_language
+
+
+def charts(folder: Path, *records: Record, language: str = "en") -> GainCharts:
+    results = load(write(folder, records))
+    return GainCharts(Gains(results, family_of), results, load_language(language))
+
+
+def labels(chart: Chart) -> list[list[str]]:
+    return [[row.label for row in panel.rows] for panel in chart.plot.panels]
+
+
+def test_each_gpu_has_a_panel_with_the_same_families(tmp_path: Path) -> None:
+    chart = charts(tmp_path, *CONV, *VIT, *family("conv", -0.61, -0.51, -0.51, -0.49, -0.41, **OTHER)).families()
+    assert [panel.title for panel in chart.plot.panels] == ["RTX 4090", "RTX 5090"]
+    assert labels(chart) == [["all models", "conv"], ["all models", "conv", "vit"]]
+    _, conv, vit = chart.plot.panels[1].rows
+    assert [mark.text for row in (conv, vit) for mark in row.marks if mark] == ["−50.0%", "−10.0%"]
+    assert [mark.verdict for row in (conv, vit) for mark in row.marks if mark] == ["faster", "ambiguous"]
+    assert "RTX 5090 · conv: median −50.0%, half of them between −55.0% and −45.0%." in chart.alt
+    for part in ("PyTorch 2.9.1", "autocast float16", "15 comparisons"):
+        assert part.replace(" ", "\u00a0") in chart.caption
+    assert b"<svg" in chart.light
+
+
+def test_intensity_has_a_row_for_each_class(tmp_path: Path) -> None:
+    low = [throughput(f"a{n}", 100.0, 200.0, intensity=100.0) for n in range(5)]
+    high = [throughput(f"b{n}", 100.0, 110.0, intensity=2000.0) for n in range(5)]
+    assert labels(charts(tmp_path, *CONV, *low, *high).intensity()) == [["below 200", "400 to 800", "1,600 or more"]]
+
+
+def test_history_draws_eager_by_family_and_compiled_apart(tmp_path: Path) -> None:
+    made = charts(
+        tmp_path,
+        *(throughput(f"a{n}", 100.0, 200.0, compiled_batch_size=64 if n else None, **OLD) for n in range(5)),
+        *(throughput(f"a{n}", 120.0, 200.0, **NEW) for n in range(5)),
+    )
+    chart = made.history(made.gains.history[0])
+    assert labels(chart) == [["all models", "a"], ["all models"]]
+    assert [row.box.count for panel in chart.plot.panels for row in panel.rows if row.box] == [5, 5, 1]
+    assert "from PyTorch\u00a02.4.0 to PyTorch\u00a02.9.1".replace("\u00a0", " ") in chart.alt
+    assert chart.plot.panels[0].rows[0].marks[0] is not None
+    assert chart.plot.panels[0].rows[0].marks[0].verdict == "faster"  # more images a second
+
+
+def test_data_types_have_a_panel_each(tmp_path: Path) -> None:
+    other = [throughput("conv0", None, 100.0, dtype="bfloat16", autocast=on) for on in (True, False)]
+    chart = charts(tmp_path, *CONV, *other).types()
+    assert [panel.title for panel in chart.plot.panels] == ["autocast bfloat16", "bfloat16"]
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_no_texts_overlap(tmp_path: Path, language: str) -> None:
+    chart = charts(tmp_path, *CONV, *VIT, *family("conv", -0.61, 0.5, -0.51, -0.49, 0.4, **OTHER), language=language)
+    texts = compose(chart.families().plot).texts
+    for number, first in enumerate(texts):
+        for other in texts[number + 1 :]:
+            apart_x = first.x + first.width <= other.x + 0.5 or other.x + other.width <= first.x + 0.5
+            assert apart_x or abs(first.y - other.y) >= 0.8 * max(first.size, other.size), (first, other)

@@ -1,0 +1,83 @@
+"""Records of a benchmark of throughput, as an importer writes them: short to write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from atlas_data import measured
+
+from bench.records.record import UNEQUAL_BATCHES, Measurement, Record, Source, Status, Variant, Work
+from generator.data.names import slugify
+
+OLD: Mapping[str, Any] = {"torch": "2.4.0"}
+NEW: Mapping[str, Any] = {"torch": "2.9.1"}
+OTHER: Mapping[str, Any] = {"device_name": "NVIDIA GeForce RTX 4090"}
+
+SOURCE = Source(title="timm", url="https://example.org", date="2026-01-06", licence="Apache-2.0")
+
+
+def throughput(  # each is what a test is about
+    model: str,
+    eager: float | None,
+    compiled: float | None,
+    *,
+    device_name: str = "NVIDIA GeForce RTX 5090",
+    torch: str = "2.9.1",
+    batch_size: int = 256,
+    compiled_batch_size: int | None = None,
+    intensity: float = 500.0,
+    flags: tuple[str, ...] = (),
+    **changes: Any,
+) -> Record:
+    """A record with the images a second of both variants; None where one did not run."""
+    eager_size = batch_size if eager else None
+    compiled_size = compiled_batch_size or batch_size
+    is_unequal = bool(eager and compiled and compiled_size != eager_size)
+    figures = Measurement(
+        eager=_variant(eager, batch_size, None),
+        compiled=_variant(compiled, compiled_size, compiled_size if is_unequal else None) if compiled else None,
+        stop_reason="published",
+        work=Work(flop=1e9 * batch_size, activations=1e9 / intensity * batch_size),
+    )
+    record = measured(
+        run=slugify(f"timm {device_name} {torch} {changes.get('dtype')} {changes.get('autocast')}"),
+        device_name=device_name,
+        torch=torch,
+        status=Status.PASS if eager and compiled else Status.SKIPPED,
+        reason=None if eager and compiled else "one variant",
+        figures=figures,
+        **{
+            "model": model,
+            "checkpoint": f"timm/{model}",
+            "batch_size": batch_size,
+            "dtype": "float16",
+            "autocast": True,
+            **changes,
+        },
+    )
+    own = (*flags, *([UNEQUAL_BATCHES] if is_unequal else []))
+    return msgspec.structs.replace(
+        record, origin="published", profile="timm", source=SOURCE, measured_at=None, flags=own, command=None
+    )
+
+
+def _variant(images_s: float | None, batch_size: int, own_size: int | None) -> Variant:
+    if images_s is None:
+        return Variant()
+    return Variant(published_mean_ms=batch_size / images_s * 1e3, published_images_s=images_s, batch_size=own_size)
+
+
+def family(name: str, *changes: float, **more: Any) -> list[Record]:
+    """Models of a family: eager does 100 images a second, and compiling changes their time by `changes`."""
+    return [throughput(f"{name}{number}", 100.0, 100.0 / (1 + change), **more) for number, change in enumerate(changes)]
+
+
+def family_of(label: str) -> str:
+    """Name the family of such a model."""
+    return label.rstrip("0123456789")
+
+
+CONV = family("conv", -0.6, -0.55, -0.5, -0.45, -0.4)
+VIT = family("vit", -0.2, -0.15, -0.1, -0.02, 0.3)
