@@ -103,10 +103,11 @@ def limited(found: Sequence[Matrix]) -> list[Matrix]:
 def _precedence(row: Row) -> tuple[object, ...]:
     """Order the rows that compete for a place: measured ones win, then stable releases, then the newest."""
     is_plain = row["dtype"] == "float32", row["dynamic"] == "auto"
-    return row["origin"] == "measured", _is_stable(row["torch"]), version_order(row["torch"]), *is_plain
+    return row["origin"] == "measured", is_stable(row["torch"]), version_order(row["torch"]), *is_plain
 
 
-def _is_stable(version: str) -> bool:
+def is_stable(version: str) -> bool:
+    """Return whether a version of PyTorch is a release, and no preview of one."""
     _, parsed = version_order(version)
     return isinstance(parsed, Version) and not parsed.is_prerelease
 

@@ -436,10 +436,7 @@ class Model(_Known):
     @cached_property
     def auto_class(self) -> str:
         """The class of transformers that loads the checkpoint."""
-        for part, auto_class in _AUTO_CLASS_OF_FAMILY.items():
-            if part in self.checkpoint.lower():
-                return auto_class
-        return _AUTO_CLASS_OF_TASK.get(self.task, "AutoModel")
+        return auto_class(self.checkpoint, self.task)
 
 
 _AUTO_CLASS_OF_TASK = {
@@ -454,6 +451,14 @@ _AUTO_CLASS_OF_FAMILY = {
     "maskformer": "AutoModelForUniversalSegmentation",
     "oneformer": "AutoModelForUniversalSegmentation",
 }
+
+
+def auto_class(checkpoint: str, task: str) -> str:
+    """Return the class of transformers that loads a checkpoint."""
+    for part, name in _AUTO_CLASS_OF_FAMILY.items():
+        if part in checkpoint.lower():
+            return name
+    return _AUTO_CLASS_OF_TASK.get(task, "AutoModel")
 
 
 @dataclass(frozen=True, eq=False)

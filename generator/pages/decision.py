@@ -1,14 +1,15 @@
 """Should I compile? A form that answers from the records, and a plain table for readers without scripts.
 
-Takes `Results` and the words of a language. Returns HTML and the data of the script, which computes the recommendation
-for the reader's number of calls: docs/assets/javascripts/recommend.js.
+Takes `Results` and the words of a language. Returns HTML and the data of the script, one file a device. The script
+computes the recommendation for the reader's number of calls: docs/assets/javascripts/recommend.js. It asks for the
+latency of a batch or for throughput first, because no answer is about both.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,12 +18,13 @@ import pandas as pd
 from bench.records.record import Status
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.selection import Row, records
+from generator.data.selection import Row, Rows, records, version_order
 from generator.figures import matrix, tables
 from generator.figures.markup import render
+from generator.figures.sources import source_key, source_of
 from generator.figures.tables import shown
 from generator.figures.words import Words
-from generator.pages.atlas import Atlas, Device, Model
+from generator.pages.atlas import Atlas, auto_class
 
 SNIPPET = """\
 import torch
@@ -37,113 +39,217 @@ with torch.inference_mode()%(autocast)s:
 """The code that readers paste. `%(compile)s` is the line that compiles, with its newline, or nothing; `%(autocast)s` is
 the autocast of float32 weights, or nothing."""
 
+TIMM = "timm/"
+"""What the checkpoints of timm begin with. Some exist as code alone, so timm makes them."""
+
+TIMM_SNIPPET = """\
+import timm
+import torch
+
+device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
+model = timm.create_model("%(checkpoint)s", pretrained=True).to(device%(dtype)s).eval()
+%(compile)s
+with torch.inference_mode()%(autocast)s:
+    outputs = model(images)
+"""
+"""The same for a model of timm."""
+
 CALLS = 1000
 """The number of calls with which the form starts."""
+
+QUESTIONS = ("latency", "throughput")
+"""What a benchmark asks, in the order in which the form offers it."""
+
+FAMILIAR = "resnet50"
+"""A model that most readers know: where it has an answer, the form starts with it."""
+
+DIGITS = 7
+"""Significant digits of a figure in the data: more than the form shows."""
+
+PRINTED = 2
+"""Decimals of images per second, as sources print them."""
 
 
 # ── Data ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@lru_cache(maxsize=2)
-def as_json(results: Results) -> str:
-    """Return the newest rows as the script reads them, one per line: unknown is null, and never is the text "inf".
+_PLAIN = (
+    *("task", "workload", "batch_size", "input_size", "compile_mode", "dtype", "dynamic", "torch", "origin", "status"),
+    *("verdict", "processes"),
+)
 
-    A figure with an interval is a list of value, low, high, and the decimals with which it is shown. `leads` marks the
-    rows of the matrix in mode ``default``, from which the short form answers.
-    """
-    return _as_json(results, results.newest)
+_FIGURES = {
+    "eager_ms": ("eager_low_ms", "eager_high_ms"),
+    "compiled_ms": ("compiled_low_ms", "compiled_high_ms"),
+    "eager_images_s": (),
+    "compiled_images_s": (),
+    "speedup": ("speedup_low", "speedup_high"),
+    "change": (),
+    "compile_cold_s": (),
+    "break_even_calls": ("break_even_calls_low", "break_even_calls_high"),
+    "compile_warm_s": (),
+    "break_even_warm_calls": ("break_even_warm_calls_low", "break_even_warm_calls_high"),
+}
+"""Figures with the ends of their intervals."""
+
+_COLUMNS = (*("device", "model", "model_label", "checkpoint", "profile"), *_PLAIN, *_FIGURES)
+
+
+@lru_cache(maxsize=2)
+def by_device(results: Results) -> Mapping[str, str]:
+    """Return the newest rows as the script reads them, by device. It is the same in all languages."""
+    return {str(device): _as_json(results, cells) for device, cells in results.newest.groupby("device", sort=False)}
 
 
 def _as_json(results: Results, cells: pd.DataFrame) -> str:
-    leading = frozenset(matrix.leading(results).values())
-    rows = (_record(row) | {"leads": row["row"] in leading} for row in records(cells))
-    texts = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
-    return "[\n" + ",\n".join(texts) + "\n]\n"
+    """Return rows by column; unknown is null, and never is the text "inf".
 
-
-def _record(row: Row) -> dict[str, Any]:
-    names = (
-        *("device", "model", "task", "batch_size", "compile_mode", "dtype", "dynamic", "torch", "origin", "status"),
-        *("verdict", "processes"),
-    )
-    return {
-        **{name: row[name] for name in names},
-        "eager_ms": _interval(row, "eager_ms", "eager_low_ms", "eager_high_ms"),
-        "compiled_ms": _interval(row, "compiled_ms", "compiled_low_ms", "compiled_high_ms"),
-        "speedup": _interval(row, "speedup", "speedup_low", "speedup_high"),
-        "change": None if row["change"] is None else [row["change"], digits(row, "change")],
-        "cold": _cost(row, "compile_cold_s", "break_even_calls"),
-        "warm": _cost(row, "compile_warm_s", "break_even_warm_calls"),
+    A column is a list of one value if all rows share it, ``{"of": values, "at": positions}`` if it has texts, and else
+    a list. A figure is such a column of values, of each end of its interval if it has one, and of the decimals with
+    which it is shown. `models` has the slug, label, checkpoint and class of each model, and `first` the model with
+    which the form starts, for each question.
+    """
+    names = [*_COLUMNS, *(end for ends in _FIGURES.values() for end in ends)]
+    rows = records(cells[names].sort_values("model", kind="stable"))
+    slugs = list(dict.fromkeys(row["model"] for row in rows))
+    known = {row["model"]: row for row in rows}
+    at = {slug: position for position, slug in enumerate(slugs)}
+    content = {
+        "count": len(rows),
+        "models": [_model(known[slug]) for slug in slugs],
+        "first": {each: _first_model(cells[cells["workload"] == each]) for each in cells["workload"].unique()},
+        "columns": {"model": [at[row["model"]] for row in rows], **_columns(results, rows)},
+        "figures": {name: [*map(_packed, _figure(rows, name))] for name in _FIGURES},
     }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _cost(row: Row, ready_s: str, calls: str) -> dict[str, Any]:
-    """Return the time to ready and the break-even point, with an empty or with a filled cache."""
-    return {"ready_s": _interval(row, ready_s), "calls": _interval(row, calls, f"{calls}_low", f"{calls}_high")}
+def _columns(results: Results, rows: Rows) -> dict[str, Any]:
+    """Return what tells rows apart.
+
+    `age` is 0 for the newest stable PyTorch. `leads` marks the rows from which the short form answers: of latencies,
+    those of the matrix beside it in mode ``default``.
+    """
+    leading = frozenset(matrix.leading(results).values())
+    newest = sorted({row["torch"] for row in rows}, key=_release_order, reverse=True)
+    doubts = {row["row"]: results.doubts[row["row"]][0].kind for row in rows if row["row"] in results.doubts}
+    columns = {
+        **{name: [row[name] for row in rows] for name in _PLAIN},
+        "age": [newest.index(row["torch"]) for row in rows],
+        "leads": [row["workload"] == "throughput" or row["row"] in leading for row in rows],
+        "source": [source_key(row) for row in rows],
+        "doubt": [doubts.get(row["row"]) for row in rows],
+    }
+    return {name: _packed(values) for name, values in columns.items()}
 
 
-def _interval(row: Row, value: str, *ends: str) -> list[float | str | None] | None:
-    if row[value] is None:
-        return None
-    figures = [row[value], *(row[end] for end in ends)]
-    return [*("inf" if each is not None and math.isinf(each) else each for each in figures), digits(row, value)]
+def _release_order(version: str) -> tuple[object, ...]:
+    return matrix.is_stable(version), version_order(version)
+
+
+def _figure(rows: Rows, name: str) -> Iterable[list[Any]]:
+    """Yield the values of a figure, those of the ends of its interval, and its decimals."""
+    for column in (name, *_FIGURES[name]):
+        yield [_rounded(row[column]) for row in rows]
+    yield [None if row[name] is None else _digits(row, name) for row in rows]
+
+
+def _digits(row: Row, name: str) -> int:
+    return PRINTED if name.endswith("_images_s") and row["origin"] == "published" else digits(row, name)
+
+
+def _rounded(value: float | None) -> float | str | None:
+    if value is None or math.isfinite(value):
+        return None if value is None else float(f"{value:.{DIGITS}g}")
+    return "inf"
+
+
+def _packed(values: Sequence[Any]) -> Any:
+    distinct = list(dict.fromkeys(values))
+    if len(distinct) == 1:
+        return distinct
+    if not any(isinstance(value, str) and value != "inf" for value in distinct):
+        return values
+    positions = {value: position for position, value in enumerate(distinct)}
+    return {"of": distinct, "at": [positions[value] for value in values]}
+
+
+def _model(row: Row) -> tuple[str, str, str, str]:
+    """Return slug, label and checkpoint of the model of a row, and its class in transformers, "" for one of timm."""
+    checkpoint = row["checkpoint"]
+    is_of_timm = checkpoint.startswith(TIMM)
+    loaded = "" if is_of_timm else auto_class(checkpoint, row["task"])
+    return row["model"], row["model_label"], checkpoint.removeprefix(TIMM), loaded
+
+
+def _first_model(cells: pd.DataFrame) -> str:
+    """Return the model of which a reader who has chosen nothing sees an answer."""
+    trusted = tables.trusted(cells)
+    answered = (cells if trusted.empty else trusted)["model"]
+    return FAMILIAR if (answered == FAMILIAR).any() else str(answered.iloc[0])
 
 
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def form(atlas: Atlas, data: str, whole: str = "") -> str:
-    """Return the form and the places for its answer. It stays hidden until its script has read `data`, an address.
+def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
+    """Return the form and the places for its answer. It stays hidden until its script has read a file of `by_device`.
 
-    `whole` is the address of the page with the whole answer, for a form that only has the short one. Such a form holds
-    the rows of its first case, and reads `data` when it is used.
+    `addresses` has that of each file. `whole` is the address of the page with the whole answer, for a form that only
+    has the short one. Such a form holds the rows of its first case, and reads a file when it is used.
     """
     words, cells = Words(atlas.language, html=False), atlas.results.newest
-    devices = _devices(atlas)
-    on_first = cells[cells["device"] == devices[0].slug]
-    answered = tables.trusted(on_first)  # a reader who has chosen nothing shall see an answer
-    first_model = (on_first if answered.empty else answered)["model"].iloc[0]
-    rows = on_first[on_first["model"] == first_model]
-    failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
+    questions = [each for each in QUESTIONS if (cells["workload"] == each).any()]
+    of_question = cells[cells["workload"] == questions[0]]
+    answered = set(tables.trusted(of_question)["device"]) or set(of_question["device"])
+    first_device = next(device.slug for device in atlas.devices if device.slug in answered)
+    on_first = of_question[of_question["device"] == first_device]
+    rows = on_first[on_first["model"] == _first_model(on_first)]
+    answers_of = cells.groupby("device")["workload"].unique()
     return render(
         "decision.html.jinja",
-        data=data,
         whole=whole,
         rows=_as_json(atlas.results, rows) if whole else "",
         label=_labels(words),
-        texts=json.dumps(texts(words) | failed, ensure_ascii=False),
-        snippet=json.dumps(SNIPPET),
-        code=json.dumps({} if whole else {model.slug: _code(model) for model in atlas.models}),
-        devices=[(device.slug, words.value(device.label)) for device in devices],
-        first_model=first_model,
+        texts=json.dumps(_all_texts(atlas, words, whole), ensure_ascii=False),
+        snippets=json.dumps({} if whole else {"transformers": SNIPPET, "timm": TIMM_SNIPPET}),
+        questions=questions,
+        devices=[
+            (device.slug, words.value(device.label), addresses[device.slug], " ".join(sorted(answers_of[device.slug])))
+            for device in atlas.devices
+        ],
+        first_device=first_device,
+        first_model=(rows["model"].iloc[0], rows["model_label"].iloc[0]),
         first_size=rows["batch_size"].min(),
-        tasks=[_task(task, models, words) for task, models in _by_task(atlas.models).items()],
-        batch_sizes=[(size, words.language.number(size)) for size in sorted(cells["batch_size"].unique())],
         calls=CALLS,
     )
 
 
-def _devices(atlas: Atlas) -> Sequence[Device]:
-    """Return the devices, measured ones first: only their answers include what compiling costs."""
-    return sorted(atlas.devices, key=lambda device: device.origins != ("measured",))
+def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
+    """Return the words of the script, with those that depend on the records: tasks, sources and doubts."""
+    cells = atlas.results.newest
+    doubts = {each.kind: words.fault(each) for anomalies in atlas.results.doubts.values() for each in anomalies}
+    every = words.language.gettext("All models for %(task)s")
+    tasks = {task: words.say(every, task=words.task(task)) for task in sorted(cells["task"].unique())}
+    failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
+    of_records = {"tasks": {} if whole else tasks, "sources": _sources(atlas, words), "doubts": doubts}
+    return {**texts(words), **failed, **of_records}
 
 
-def _by_task(models: Sequence[Model]) -> Mapping[str, Sequence[Model]]:
-    by_task: dict[str, list[Model]] = {}
-    for model in models:
-        by_task.setdefault(model.task, []).append(model)
-    return by_task
-
-
-def _task(task: str, models: Sequence[Model], words: Words) -> tuple[str, str, str, list[tuple[str, str]]]:
-    """Return the slug of a task, its name, the name of all its models together, and each model's slug and name."""
-    name = words.task(task)
-    every = words.say(words.language.gettext("All models for %(task)s"), task=name)
-    return task, name, every, [(model.slug, words.value(model.label)) for model in models]
-
-
-def _code(model: Model) -> dict[str, str]:
-    return {"auto_class": model.auto_class, "checkpoint": model.checkpoint}
+def _sources(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
+    """Return the name of each source, and what it says of each question, once a source."""
+    cells = atlas.results.newest
+    labels = cells[~cells[["origin", "profile"]].duplicated()].index
+    rows = [atlas.results.by_label[label] for label in labels]
+    known = {source_key(row): source_of(row, words.language) for row in rows}
+    return {
+        key: {
+            "name": source.name,
+            "latency": words.sentences((source.protocol, source.latency, source.unknown)),
+            "throughput": words.sentences((source.protocol, source.throughput, source.unknown)),
+        }
+        for key, source in known.items()
+    }
 
 
 def lines(cells: pd.DataFrame) -> pd.DataFrame:
@@ -161,9 +267,13 @@ def _labels(words: Words) -> dict[str, str]:
     gettext = words.language.gettext
     return {
         "form": gettext("Your case"),
+        "question": gettext("What counts"),
+        "latency": gettext("One batch at a time"),
+        "throughput": gettext("As many images as possible"),
         "device": gettext("Device"),
         "model": gettext("Model or task"),
         "one_model": gettext("Model"),
+        "size": gettext("Image size"),
         "batch": gettext("Batch size"),
         "calls": gettext("Calls per process start"),
         "cache": gettext("Compile cache"),
@@ -237,9 +347,26 @@ def texts(words: Words) -> dict[str, Any]:
             "unknown": [gettext("Unknown"), "%(status)s"],
             "not-measured": [
                 gettext("Not measured yet"),
-                gettext("There is no record for this choice. Batch sizes with a record: %(sizes)s."),
+                gettext("There is no record of %(model)s on %(device)s for this question. Choose another model."),
             ],
         },
+        "throughput": {
+            "likely": [
+                gettext("Compile if the process makes many calls"),
+                gettext(
+                    "The source reports %(compiled_images_s)s instead of %(eager_images_s)s, a speedup of %(speedup)s, "
+                    "without an interval. How long the model takes until it is ready was not recorded: set that "
+                    "against the %(saved)s that your %(calls)s calls save."
+                ),
+            ],
+            "slower": [
+                gettext("Don't compile"),
+                gettext(
+                    "The compiled model is slower than eager: %(compiled_images_s)s instead of %(eager_images_s)s."
+                ),
+            ],
+        },
+        "nearest": gettext("Measured at batch size %(size)s, the nearest to your %(batch)s."),
         "statuses": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "figures": {
             "eager_ms": gettext("Eager latency"),
@@ -247,6 +374,10 @@ def texts(words: Words) -> dict[str, Any]:
             "speedup": gettext("Speedup"),
             "ready_s": gettext("Time to ready"),
             "break_even": gettext("Break-even point (calls)"),
+            "eager_images_s": gettext("Eager throughput"),
+            "compiled_images_s": gettext("Compiled throughput"),
+            "batch": gettext("Batch size, chosen by the benchmark"),
+            "saved": gettext("Saved by all your calls"),
             "eager_total": gettext("All your calls, eager"),
             "compiled_total": gettext("All your calls, compiled, with the time to ready"),
         },
@@ -254,18 +385,25 @@ def texts(words: Words) -> dict[str, Any]:
             "model": words.heading("model"),
             "compile_mode": words.heading("compile_mode"),
             "origin": words.heading("origin"),
+            "batch": words.heading("batch_size"),
             "eager_ms": words.heading("eager_ms"),
             "compiled_ms": words.heading("compiled_ms"),
+            "eager_images_s": gettext("Throughput, eager (images/s)"),
+            "compiled_images_s": gettext("Throughput, compiled (images/s)"),
             "break_even": words.heading("break_even_calls"),
             "recommendation": gettext("Recommendation"),
         },
-        "origins": {origin: words.origin(origin) for origin in ("measured", "published")},
         "never": gettext("never"),
-        "none": gettext("none"),
         "unknown": gettext("unknown"),
         "within": gettext("%(value)s (from %(low)s to %(high)s)"),
-        "no_interval": gettext("The source gives no interval, so how certain this is remains unknown."),
+        "images_s": gettext("%(value)s images/s"),
+        "about": gettext("Source: %(name)s."),
+        "found": gettext("Models found: %(count)s"),
+        "found_more": gettext("Models found: %(count)s. The first %(shown)s are shown: type more of the name."),
+        "loading": gettext("The records are being read…"),
+        "not_found": gettext("No model has this name."),
         "one_process": words.one_process(),
+        "invalid_batch": gettext("Give a whole number as the batch size, one or more."),
         "invalid_calls": gettext("Give a whole number of calls, one or more."),
         "records": gettext("Records for this choice"),
         "tally": gettext("%(outcome)s: %(count)s"),

@@ -57,7 +57,7 @@ from generator.pages.translators import translators
 
 FILES = f"{DATA}/v{schema.VERSION}"
 CELLS = f"{FILES}/compile-atlas"
-DECISIONS = f"{DATA}/should-i-compile.json"
+DECISIONS = f"{DATA}/should-i-compile"
 HELPER = "should-i-compile.md"
 EXPLORER = f"{DATA}/explorer.json"
 EXPLORER_DETAILS = f"{DATA}/explorer-details.json"
@@ -535,16 +535,21 @@ class _Functions:
         cells = self.atlas.cells
         if cells.empty:
             return self._nothing()
-        data = self._named_by_content(page, DECISIONS, partial(decision.as_json, self.atlas.results))
+        addresses = self._decisions(page)
         if short:
-            return decision.form(self.atlas, data, relative_address(page, HELPER))
+            return decision.form(self.atlas, addresses, relative_address(page, HELPER))
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
         table = self._limited(page, decision.lines(cells), cells, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
-        return f"{decision.form(self.atlas, data)}\n{every}"
+        return f"{decision.form(self.atlas, addresses)}\n{every}"
+
+    def _decisions(self, page: str) -> Mapping[str, str]:
+        """Return the address of the records of each device, which go to `emit`. They are made when they are read."""
+        made = partial(_decision, self.atlas.results)
+        return {slug: self._shared(page, f"{DECISIONS}/{slug}.json", partial(made, slug)) for slug in self.atlas.device}
 
     # Explorer
 
@@ -867,6 +872,10 @@ def _known(kind: str, name: str, known: Any) -> str:
     names = sorted(str(each) for each in known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names[:8]
     raise AtlasError(f"there is no {kind} {name!r}", remedy=f"did you mean {', '.join(near)}?" if near else "")
+
+
+def _decision(results: Results, device: str) -> str:
+    return decision.by_device(results)[device]
 
 
 def _as_json(made: Callable[[], Any]) -> str:

@@ -1,20 +1,21 @@
 // The form of "Should I compile?". It is in the content, where instant navigation runs it. A short one has the address of
 // the page with the `whole` answer, and the rows of its first case; it leaves the address of its own page alone.
+// The records of a device are one file, which is loaded when the device is chosen.
 for (const root of document.querySelectorAll("[data-decision]:not([data-ready])")) {
   root.dataset.ready = ""
   const texts = JSON.parse(root.dataset.texts)
-  const models = JSON.parse(root.dataset.models)
-  const template = JSON.parse(root.dataset.snippet)
+  const snippets = JSON.parse(root.dataset.snippets)
   const { whole } = root.dataset
   const form = root.querySelector("form")
-  const answer = root.querySelector("[role=status]")
+  const answer = root.querySelector(".decision-answer")
   const more = root.querySelector("[data-more]")
-  const { device, model, batch, calls, cache } = form.elements
-  const controls = { device, model, batch, calls, cache }
-  const state = () => Object.entries(controls).map(([name, control]) => [name, control.value])
-  const defaults = Object.fromEntries(state())
-
-  const list = new Intl.ListFormat(document.documentElement.lang)
+  const { question, device, model, size, batch, calls, cache } = form.elements
+  const controls = { question, device, model, size, batch, calls, cache }
+  const isAsked = ([, control]) => control.value && !control.closest?.("label")?.hidden
+  const state = () => Object.entries(controls).filter(isAsked).map(([name, control]) => [name, control.value])
+  const defaults = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value]))
+  const devices = [...device.options]
+  const names = new Map(Object.entries(texts.tasks)) // of models and tasks, also of those that another device has
 
   const element = (name, attributes, ...children) => {
     const made = Object.assign(document.createElement(name), attributes)
@@ -37,41 +38,92 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   }
   const exact = (interval, show) => within(interval && [interval[0], interval.at(-1)], show)
 
-  const read = () => {
-    if (whole) return
-    // Links to sections load it again.
-    const given = location.hash.includes("=") ? new URLSearchParams(location.hash.slice(1)) : window.atlas
-    for (const [name, control] of Object.entries(controls)) {
-      control.value = given?.get(name) ?? defaults[name]
-      control.value ||= defaults[name]
+  const MOST_MODELS = 50 // of a task that are shown together
+
+  // Device and model of each question, and the question that was asked last. A browser may refuse to keep them.
+  const KEPT = "atlas.case"
+  const remembered = () => {
+    try {
+      return JSON.parse(localStorage.getItem(KEPT)) ?? {}
+    } catch {
+      return {}
     }
   }
+  const remember = () => {
+    const { value } = question
+    try {
+      localStorage.setItem(KEPT, JSON.stringify({ ...remembered(), question: value, [value]: { device: device.value, model: model.value } }))
+    } catch {} // nothing depends on it
+  }
+
+  // The devices with records for the question, one of which is chosen.
+  const offerDevices = () => {
+    const chosen = device.value
+    device.replaceChildren(...devices.filter(option => option.dataset.answers.split(" ").includes(question.value)))
+    device.value = chosen
+    if (!device.value) device.selectedIndex = 0
+  }
+  const read = () => {
+    const kept = remembered()
+    const before = new URLSearchParams({ ...kept[kept.question], ...(kept.question && { question: kept.question }) })
+    // Links to sections load it again.
+    const given = (!whole && (location.hash.includes("=") ? new URLSearchParams(location.hash.slice(1)) : window.atlas)) || before
+    device.replaceChildren(...devices)
+    for (const [name, control] of Object.entries(controls)) {
+      control.value = given.get(name) ?? defaults[name]
+      control.value ||= defaults[name]
+    }
+    wantedSize = given.get("size")
+    // A link may name no question.
+    if (!given.has("question")) [question.value] = device.selectedOptions[0].dataset.answers.split(" ")
+    offerDevices()
+  }
+  let wantedSize
   const address = () => {
     const given = new URLSearchParams(state())
     if (!whole) window.atlas = given
     return `#${given}`
   }
-  const label = (select, value) => [...select.options].find(option => option.value === value).textContent
   const variant = row => [`PyTorch\u00a0${row.torch}`, row.compile_mode, row.dtype, ...(row.dynamic === "auto" ? [] : [`dynamic=${row.dynamic}`])]
+  const deviceName = () => device.selectedOptions[0].textContent
+  const isThroughput = () => question.value === "throughput"
 
-  const load = () => fetch(root.dataset.decision).then(response => response.json()) // fails on a 404 page
   const fail = () => answer.replaceChildren(p(texts.failed))
 
-  const start = ([{ recommend, ranked, total_s }, { number }, first]) => {
-    let rows = first
-    let all
-    const again = error => {
-      all = undefined // try again
-      throw error
+  const start = ([{ recommend, ranked, nearest, unpacked, total_s }, { number }, { combobox }]) => {
+    const files = new Map()
+    const load = ({ value, dataset }) => {
+      const forget = error => {
+        files.delete(value) // try again
+        throw error
+      }
+      const loading = () => fetch(dataset.records).then(response => response.json()).then(unpacked) // fails on a 404 page
+      if (!files.has(value)) files.set(value, loading().catch(forget))
+      return files.get(value)
     }
-    const loaded = () => (all ??= whole ? load().then(found => (rows = found), again) : Promise.resolve())
+    let records = { rows: [], models: new Map() }
+    const use = found => {
+      records = found
+      for (const [slug, { label }] of records.models) names.set(slug, label)
+      if (!names.has(model.value)) model.value = records.first[question.value]
+      update()
+    }
+    const settle = () => {
+      const [option] = device.selectedOptions
+      const isWanted = () => option === device.selectedOptions[0] // nobody chose another one meanwhile
+      return load(option).then(found => isWanted() && use(found), () => isWanted() && fail())
+    }
+    const found = (all, shown) => !records.models.size ? texts.loading : say(!all ? texts.not_found : all > shown ? texts.found_more : texts.found, { count: number(all, 0), shown: number(shown, 0) }).join("")
+    const offerModels = combobox(root.querySelector(".combobox"), found)
     const count = (x, digits) => (x === "inf" ? texts.never : number(x, Math.min(0, digits)))
     const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
     const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
     const ratio = (x, digits) => `${number(x, digits)}×`
     const percent = ([x, digits]) => number(x, digits - 2, { style: "percent", signDisplay: "exceptZero" })
     const three = x => 2 - Math.floor(Math.log10(x)) // decimals of what follows from several figures
+    const images = (x, digits) => say(texts.images_s, { value: number(x, digits) }).join("").replace(" ", "\u00a0")
     const outcome = row => recommend(row, Number(calls.value), cache.value)
+    const words = row => (isThroughput() && texts.throughput[outcome(row)]) || texts.outcomes[outcome(row)]
     const show = (headline, ...parts) => answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
 
     const single = row => {
@@ -81,18 +133,27 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const compiled = row.compiled_ms?.[0] ?? null
       const total = (latency_ms, ready) => {
         const s = total_s(latency_ms, n, ready)
-        return s === null ? null : [s, three(s)]
+        return s === null ? null : [s, three(Math.abs(s))]
       }
-      const figures = () => ({
+      const isFaster = row.verdict === "faster"
+      const shared = () => ({ speedup: within(row.speedup, ratio), ready_s: exact(ready_s, seconds), break_even: within(breakEven, count) })
+      const ofLatency = () => ({
         eager_ms: within(row.eager_ms, ms),
         compiled_ms: within(row.compiled_ms, ms),
-        speedup: within(row.speedup, ratio),
-        ready_s: exact(ready_s, seconds),
-        break_even: within(breakEven, count),
+        ...shared(),
         eager_total: exact(total(eager), seconds),
         compiled_total: exact(total(compiled, ready_s?.[0] ?? null), seconds),
       })
-      const [headline, reason] = texts.outcomes[outcome(row)]
+      const ofThroughput = () => ({
+        eager_images_s: exact(row.eager_images_s, images),
+        compiled_images_s: exact(row.compiled_images_s, images),
+        batch: [isolated(number(row.batch_size, 0))],
+        ...shared(),
+        ...(isFaster && { saved: exact(total(eager - compiled), seconds) }),
+      })
+      const figures = isThroughput() ? ofThroughput : ofLatency
+      const [headline, reason] = words(row)
+      const source = texts.sources[row.source]
       const values = {
         ...figures(),
         calls: isolated(count(n, 0)),
@@ -100,16 +161,21 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
         change: row.change ? isolated(percent(row.change)) : "",
         status: texts.statuses[row.status] ?? texts.unknown,
       }
-      const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status]]
-      if (row.speedup) notes.push(row.origin === "published" ? row.speedup[1] === null && texts.no_interval : row.processes === 1 && texts.one_process)
-      const facts = [...variant(row), texts.origins[row.origin]]
-      if (whole) return show(headline, p(say(reason, values)), element("p", { className: "decision-case" }, inARow(facts)))
+      const note = (...parts) => element("p", { className: "decision-note" }, ...parts)
+      const isNear = !isThroughput() && row.batch_size !== Number(batch.value)
+      const near = isNear ? [note(say(texts.nearest, { size: isolated(number(row.batch_size, 0)), batch: isolated(number(Number(batch.value), 0)) }))] : []
+      const facts = [...variant(row), ...(row.input_size ? [row.input_size] : []), source.name]
+      if (whole) return show(headline, ...near, p(say(reason, values)), element("p", { className: "decision-case" }, inARow(facts)))
+      const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status], texts.doubts[row.doubt]]
+      notes.push(row.speedup && row.origin === "measured" && row.processes === 1 && texts.one_process)
       show(
         headline,
+        ...near,
         p(say(reason, values)),
-        element("p", { className: "decision-case" }, inARow([label(model, row.model), label(device, row.device), ...facts])),
+        element("p", { className: "decision-case" }, inARow([names.get(row.model), deviceName(), ...facts])),
         element("dl", {}, Object.entries(figures()).map(([name, figure]) => element("div", {}, element("dt", {}, texts.figures[name]), element("dd", {}, figure)))),
-        ...notes.filter(Boolean).map(note => element("p", { className: "decision-note" }, note)),
+        ...notes.filter(Boolean).map(text => note(text)),
+        note(say(texts.about, { name: isolated(source.name) }), " ", source[question.value]),
       )
     }
 
@@ -117,34 +183,35 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const firsts = [...Map.groupBy(found, row => row.model).values()].map(([best]) => best)
       const counts = Map.groupBy(firsts, outcome)
       show(
-        label(model, model.value),
+        names.get(model.value),
         element("ul", {}, [...counts].map(([name, group]) => element("li", {}, say(texts.tally, { outcome: texts.outcomes[name][0], count: isolated(count(group.length, 0)) })))),
       )
     }
 
-    const missing = known => {
-      const sizes = [...new Set(known.map(row => row.batch_size))].sort((a, b) => a - b)
-      const [headline, reason] = texts.outcomes[outcome()]
-      show(headline, p(say(reason, { sizes: sizes.length ? list.format(sizes.map(size => number(size, 0))) : texts.none })))
+    const missing = () => {
+      const [headline, reason] = words()
+      show(headline, p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) })))
     }
 
     const table = found => {
       const choice = row => {
-        const button = element("button", { type: "button" }, label(model, row.model))
+        const button = element("button", { type: "button" }, names.get(row.model))
         button.addEventListener("click", () => {
           model.value = row.model
           choose()
-          model.focus()
+          form.querySelector("[role=combobox]").focus()
         })
         return button
       }
+      const shown = (figure, digits) => (figure ? number(figure[0], digits ?? figure.at(-1)) : texts.unknown)
+      const figures = row => Object.fromEntries((isThroughput() ? ["eager_images_s", "compiled_images_s"] : ["eager_ms", "compiled_ms"]).map(name => [name, shown(row[name])]))
       const cells = row => ({
         model: choice(row),
-        recommendation: texts.outcomes[outcome(row)][0],
-        break_even: exact(row[cache.value].calls, count),
+        recommendation: words(row)[0],
+        ...(isThroughput() ? { batch: number(row.batch_size, 0) } : { break_even: exact(row[cache.value].calls, count) }),
         compile_mode: inARow(variant(row)),
-        ...Object.fromEntries(["eager_ms", "compiled_ms"].map(arm => [arm, row[arm] ? number(row[arm][0], row[arm][3]) : texts.unknown])),
-        origin: texts.origins[row.origin],
+        ...figures(row),
+        origin: texts.sources[row.source].name,
       })
       const line = row => element("tr", {}, Object.values(cells(row)).map((cell, at) => element(at ? "td" : "th", at ? {} : { scope: "row" }, cell)))
       const head = element("tr", {}, Object.keys(cells(found[0])).map(name => element("th", { scope: "col" }, texts.headings[name])))
@@ -158,30 +225,63 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const [, autocast] = row.dtype.split("autocast ")
       const compiles = ["compile", "close-calls", "likely", "cost-unknown"].includes(outcome(row))
       const values = {
-        ...models[row.model],
+        ...records.models.get(row.model),
         dtype: autocast || row.dtype === "float32" ? "" : `, dtype=torch.${row.dtype}`,
         autocast: autocast ? `, torch.autocast(device.type, torch.${autocast})` : "",
         compile: compiles ? `model = torch.compile(${given.join(", ")})\n` : "",
       }
-      const code = say(template, values).join("")
+      const code = say(values.auto_class ? snippets.transformers : snippets.timm, values).join("")
       const copy = element("button", { type: "button", className: "md-button" }, texts.copy)
       copy.addEventListener("click", () => navigator.clipboard.writeText(code).then(() => (copy.textContent = texts.copied)))
       const block = element("pre", { tabIndex: 0 }, element("code", {}, code))
       return [p(element("strong", {}, texts.snippet)), block, ...(navigator.clipboard ? [p(copy)] : [])]
     }
 
+    // A choice of image size, where there is one to make. Records without a size belong to each.
+    const ofSize = rows => {
+      const area = text => text.split("×").reduce((product, side) => product * Number(side), 1)
+      const sizes = [...new Set(rows.map(row => row.input_size))].filter(Boolean).sort((a, b) => area(a) - area(b))
+      const count = each => records.rows.filter(row => row.input_size === each).length // the size that most models have
+      const usual = sizes.toSorted((a, b) => count(b) - count(a))
+      const chosen = sizes.length > 1 ? [wantedSize, size.value, ...usual].find(each => sizes.includes(each)) : ""
+      if (!whole) {
+        size.replaceChildren(...sizes.map(each => element("option", { value: each }, each)))
+        size.parentElement.hidden = !chosen
+      }
+      size.value = chosen
+      return chosen ? rows.filter(row => ["", chosen].includes(row.input_size)) : rows
+    }
+    // Names of models and, where they are few, of all for a task.
+    const offer = rows => {
+      const tasks = Map.groupBy(rows, row => row.task)
+      const known = new Set(rows.map(row => row.model))
+      const isFew = task => names.has(task) && new Set(tasks.get(task).map(row => row.model)).size <= MOST_MODELS
+      const slugs = [...[...records.models.keys()].filter(slug => known.has(slug)), ...[...tasks.keys()].filter(isFew)]
+      offerModels(slugs.map(slug => [slug, names.get(slug)]), names.get(model.value))
+    }
+    const offerSizes = rows => {
+      const sizes = [...new Set(rows.map(row => row.batch_size))].sort((a, b) => a - b)
+      batch.list.replaceChildren(...sizes.map(value => element("option", { value })))
+    }
+
     const update = () => {
-      const isGiven = calls.validity.valid
-      calls.ariaInvalid = !isGiven
-      if (!isGiven) {
-        answer.replaceChildren(p(texts.invalid_calls))
+      // The short form answers from the rows of the matrix beside it.
+      const offered = records.rows.filter(row => row.workload === question.value && (!whole || row.leads))
+      offer(offered)
+      batch.parentElement.hidden = isThroughput()
+      const isOne = !(model.value in texts.tasks)
+      const mine = offered.filter(row => [row.model, row.task].includes(model.value))
+      const known = isOne ? ofSize(mine) : ofSize([]) && mine
+      offerSizes(known)
+      const invalid = !calls.validity.valid ? calls : !isThroughput() && !batch.validity.valid ? batch : undefined
+      for (const each of [calls, batch]) each.ariaInvalid = each === invalid
+      if (invalid) {
+        answer.replaceChildren(p(invalid === calls ? texts.invalid_calls : texts.invalid_batch))
         return whole || more.replaceChildren()
       }
-      // The short form answers from the rows of the matrix beside it.
-      const known = rows.filter(row => (!whole || row.leads) && row.device === device.value && [row.model, row.task].includes(model.value))
-      const found = ranked(known.filter(row => row.batch_size === Number(batch.value)), Number(calls.value), cache.value)
-      const isOne = whole || model.value in models
-      if (!found.length) missing(known)
+      const at = nearest(known, Number(batch.value))
+      const found = ranked(isThroughput() ? known : known.filter(row => row.batch_size === at), Number(calls.value), cache.value)
+      if (!found.length) missing()
       else if (isOne) single(found[0])
       else tally(found)
       if (whole) return (more.href = whole + address())
@@ -192,30 +292,42 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       )
     }
 
-    const choose = () => {
-      if (calls.validity.valid && !whole) history.replaceState(history.state, "", address())
-      loaded().then(update).catch(fail)
+    const choose = async () => {
+      await settle()
+      remember()
+      if (form.checkValidity() && !whole) history.replaceState(history.state, "", address())
+    }
+    const ask = () => {
+      const { device: before, model: last } = remembered()[question.value] ?? {}
+      if (before) device.value = before
+      offerDevices()
+      model.value = last ?? ""
+      choose()
     }
     let waiting
-    form.addEventListener("input", () => {
+    form.addEventListener("input", ({ target }) => {
       clearTimeout(waiting) // not after every digit
-      waiting = setTimeout(choose, 150)
+      if (target.name === "question") ask()
+      else waiting = setTimeout(choose, target.type === "number" ? 150 : 0)
     })
     form.onsubmit = () => false
     const follow = () => {
       if (!root.isConnected) return removeEventListener("hashchange", follow)
       read()
-      update()
+      settle()
     }
     addEventListener("hashchange", follow)
     form.hidden = false
-    form.addEventListener("focusin", () => loaded().catch(fail)) // before the reader has chosen
+    form.addEventListener("focusin", settle, { once: true }) // before the reader has chosen
     if (!whole) root.nextElementSibling.open = false
     read()
-    update()
+    const isFirst = () => ["question", "device", "model"].every(name => controls[name].value === defaults[name])
+    if (whole && isFirst()) use(unpacked(JSON.parse(root.dataset.rows)))
+    else {
+      offerModels([], "")
+      settle()
+    }
   }
 
-  Promise.all([import("./recommend.js"), import("./numbers.js"), whole ? JSON.parse(root.dataset.rows) : load()])
-    .then(start)
-    .catch(fail)
+  Promise.all(["recommend", "numbers", "combobox"].map(name => import(`./${name}.js`))).then(start).catch(fail)
 }

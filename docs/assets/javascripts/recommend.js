@@ -1,9 +1,24 @@
 // Whether compiling pays off. Pure: takes a row of the decision data and a number of calls, returns an outcome.
-// decision.js shows it; generator/pages/decision.py has the words for each outcome.
+// decision.js shows it; generator/pages/decision.py has the words for each outcome, and packs the rows.
 
 const OF_STATUS = { oom: "compiled-failed", eager_oom: "eager-failed", fail_accuracy: "wrong", throttled: "unknown", skipped: "unknown" }
 const OF_VERDICT = { slower: "slower", same: "close", ambiguous: "close", doubtful: "doubtful", unknown: "unknown" }
 const FAILED = ["crash", "timeout", "fail_to_run"]
+
+// The rows of a file, and its models by slug. A figure is a list of its value, the ends of its interval and its decimals.
+export const unpacked = ({ count, models, first, columns, figures }) => {
+  const cell = (column, at) => (column.of ? column.of[column.at[at]] : column[column.length > 1 ? at : 0])
+  const figure = (parts, at) => (cell(parts[0], at) === null ? null : parts.map(part => cell(part, at)))
+  const each = (from, read, at) => Object.fromEntries(Object.entries(from).map(([name, column]) => [name, read(column, at)]))
+  const row = at => {
+    const { compile_cold_s, break_even_calls, compile_warm_s, break_even_warm_calls, ...others } = each(figures, figure, at)
+    const costs = { cold: { ready_s: compile_cold_s, calls: break_even_calls }, warm: { ready_s: compile_warm_s, calls: break_even_warm_calls } }
+    const plain = each(columns, cell, at)
+    return { ...plain, ...others, ...costs, model: models[plain.model][0] }
+  }
+  const described = models.map(([slug, label, checkpoint, auto_class]) => [slug, { label, checkpoint, auto_class }])
+  return { rows: Array.from({ length: count }, (_, at) => row(at)), models: new Map(described), first }
+}
 
 // Seconds for `calls` calls, including the time to ready; null if unknown.
 export const total_s = (latency_ms, calls, ready_s = 0) => (latency_ms === null || ready_s === null ? null : ready_s + (calls * latency_ms) / 1e3)
@@ -22,9 +37,17 @@ export const recommend = (row, calls, cache) => {
   return calls < (low ?? value) ? "few-calls" : "close-calls"
 }
 
-// The records for a choice, the best first: measured before published ones, then by total time.
+// The records for a choice, the best first: measured before published ones, answers before doubts and failures, the
+// newest PyTorch before older ones, then by total time.
 export const ranked = (rows, calls, cache) => {
   const total = row => total_s(row.compiled_ms?.[0] ?? null, calls, row[cache].ready_s?.[0] ?? 0) ?? Infinity
-  const doubt = row => Number(row.verdict === "doubtful")
-  return [...rows].sort((a, b) => a.origin.localeCompare(b.origin) || doubt(a) - doubt(b) || total(a) - total(b) || 0)
+  const doubt = row => Number(row.verdict === "doubtful") + 2 * Number(row.verdict === "unknown")
+  return [...rows].sort((a, b) => a.origin.localeCompare(b.origin) || doubt(a) - doubt(b) || a.age - b.age || total(a) - total(b) || 0)
+}
+
+// The measured batch size whose ratio to the wanted one is smallest: that itself where it was measured.
+export const nearest = (rows, wanted) => {
+  const distance = size => Math.abs(Math.log(size / wanted))
+  const sizes = rows.map(row => row.batch_size).sort((a, b) => distance(a) - distance(b) || a - b)
+  return sizes[0]
 }

@@ -9,11 +9,13 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, BuiltSite
+from unpacking import unpacked
 
 from bench.statistics.verdicts import NOISE, SAME
 from generator.data.load import Results, load
@@ -38,6 +40,19 @@ def results() -> Results:
 
 def rows() -> list[Row]:
     return records(results().newest)
+
+
+def decided() -> list[dict[str, Any]]:
+    """The rows from which the form answers."""
+    return [
+        row | {"device": device} for device, data in decision.by_device(results()).items() for row in unpacked(data)
+    ]
+
+
+def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells a row of the decision data from the others."""
+    names = ("device", "model", "torch", "compile_mode", "dtype", "batch_size", "dynamic", "input_size", "origin")
+    return tuple(row[name] for name in names)
 
 
 def lines_of(lines: Any, rows_of: Any) -> list[list[str]]:
@@ -166,8 +181,10 @@ def test_matrix_short_answer_and_badges_show_the_same_record() -> None:
     leading = set(matrix.leading(results()).values())
     first, *_ = matrix.matrices(results().newest)
     assert set(first.labels.values()) <= leading
-    led = [row["leads"] for row in json.loads(decision.as_json(results()))]
-    assert [row["row"] for row, leads in zip(rows(), led, strict=True) if leads] == sorted(leading)
+    of_latency = [row for row in rows() if row["workload"] == "latency"]
+    led = {cell(row) for row in decided() if row["workload"] == "latency" and row["leads"]}
+    assert led == {cell(row) for row in of_latency if row["row"] in leading}
+    assert all(row["leads"] for row in decided() if row["workload"] == "throughput"), "the matrix has none of them"
     files: list[SiteFile] = []
     badges = vocabulary(results(), EN, files.append, "https://x.org/")["badges"]
     for model in {model for model, _ in first.labels}:
@@ -203,9 +220,7 @@ def test_counts_and_rankings_count_verdicts_and_leave_doubts_out() -> None:
 
 
 def test_data_files_hold_the_verdict() -> None:
-    known = {row["row"]: row["verdict"] for row in rows()}
-    told = json.loads(decision.as_json(results()))
-    assert [row["verdict"] for row in told] == list(known.values())
+    assert {cell(row): row["verdict"] for row in decided()} == {cell(row): row["verdict"] for row in rows()}
     packed = json.loads(explorer.as_json(results(), EN))["verdict"]
     in_explorer = [packed["of"][at] for at in packed["at"]]
     for written in (

@@ -388,14 +388,15 @@ def test_a_matrix_that_leaves_something_out_says_so(published: Pages, monkeypatc
 
 def test_the_short_helper_has_its_first_case_and_a_way_to_all(mixed: Pages) -> None:
     html = mixed.render("{{ decision_helper(short=true) }}")
-    assert any(uri.startswith("data/should-i-compile.") for uri in mixed.files)
     assert "<table" not in html
     assert '<a href="should-i-compile/" data-more>' in html
     data = {name: unescape(value) for name, value in re.findall(r'data-(\w+)="([^"]*)"', html)}
-    (device, model), *_ = {(row["device"], row["model"]) for row in json.loads(data["rows"])}
-    assert f'<option value="{model}" selected>' in html
-    assert re.search(rf'name="device"[^<]*>\s*<option value="{device}"', html), "the first device"
-    assert json.loads(data["models"]) == {}, "there is no code to paste"
+    ((model, *_),) = json.loads(data["rows"])["models"]
+    assert f'name="model" value="{model}"' in html
+    ((device, address),) = re.findall(r'<option value="([^"]*)" data-records="([^"]*)"[^>]* selected>', html)
+    assert address == f"data/should-i-compile/{device}.json"
+    assert address in mixed.files
+    assert json.loads(data["snippets"]) == {}, "there is no code to paste"
 
 
 def test_markup_in_names_is_escaped(tmp_path: Path) -> None:
