@@ -270,6 +270,8 @@ def _labels(words: Words) -> dict[str, str]:
         "question": gettext("What counts"),
         "latency": gettext("One batch at a time"),
         "throughput": gettext("As many images as possible"),
+        "short_latency": gettext("Latency"),
+        "short_throughput": gettext("Throughput"),
         "device": gettext("Device"),
         "model": gettext("Model or task"),
         "one_model": gettext("Model"),

@@ -541,6 +541,7 @@ class _Functions:
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
+        cells = cells.sort_values("workload", kind="stable")  # latencies first
         table = self._limited(page, decision.lines(cells), cells, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours

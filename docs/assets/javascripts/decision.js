@@ -70,7 +70,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const given = (!whole && (location.hash.includes("=") ? new URLSearchParams(location.hash.slice(1)) : window.atlas)) || before
     device.replaceChildren(...devices)
     for (const [name, control] of Object.entries(controls)) {
-      control.value = given.get(name) ?? defaults[name]
+      const value = given.get(name)
+      control.value = value && !(control.type === "number" && Number.isNaN(Number(value))) ? value : defaults[name]
       control.value ||= defaults[name]
     }
     wantedSize = given.get("size")
