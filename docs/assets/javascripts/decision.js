@@ -194,7 +194,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       show(headline, p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) })))
     }
 
-    const table = found => {
+    const table = (found, isOne) => {
       const choice = row => {
         const button = element("button", { type: "button" }, names.get(row.model))
         button.addEventListener("click", () => {
@@ -207,7 +207,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const shown = (figure, digits) => (figure ? number(figure[0], digits ?? figure.at(-1)) : texts.unknown)
       const figures = row => Object.fromEntries((isThroughput() ? ["eager_images_s", "compiled_images_s"] : ["eager_ms", "compiled_ms"]).map(name => [name, shown(row[name])]))
       const cells = row => ({
-        model: choice(row),
+        ...(isOne ? {} : { model: choice(row) }),
         recommendation: words(row)[0],
         ...(isThroughput() ? { batch: number(row.batch_size, 0) } : { break_even: exact(row[cache.value].calls, count) }),
         compile_mode: inARow(variant(row)),
@@ -274,6 +274,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const mine = offered.filter(row => [row.model, row.task].includes(model.value))
       const known = isOne ? ofSize(mine) : ofSize([]) && mine
       offerSizes(known)
+      if (!whole) cache.parentElement.hidden = isThroughput() && !known.some(row => row.cold.ready_s ?? row.warm.ready_s)
       const invalid = !calls.validity.valid ? calls : !isThroughput() && !batch.validity.valid ? batch : undefined
       for (const each of [calls, batch]) each.ariaInvalid = each === invalid
       if (invalid) {
@@ -288,7 +289,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       if (whole) return (more.href = whole + address())
       more.replaceChildren(
         ...(found.length && isOne && outcome(found[0]) !== "eager-failed" ? snippet(found[0]) : []),
-        ...(found[Number(isOne)] ? [table(found)] : []),
+        ...(found[Number(isOne)] ? [table(found, isOne)] : []),
         p(element("a", { href: address() }, texts.link)),
       )
     }
@@ -300,6 +301,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
     const ask = () => {
       const { device: before, model: last } = remembered()[question.value] ?? {}
+      device.replaceChildren(...devices)
       if (before) device.value = before
       offerDevices()
       model.value = last ?? ""
