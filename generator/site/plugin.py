@@ -223,7 +223,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         from generator.pages import decision, explorer
 
         _ = self.guide.results.problems  # every language marks what the lint doubts
-        for made in (decision.as_json, explorer.details_as_json):  # and names these files by their content
+        for made in (decision.by_device, explorer.details_as_json):  # and has these files
             made(self.guide.results)
         self._theme.load(site.shared())
         self._progress.count(2 * len(self.languages) * len(self._edition.pages))  # rendering and writing each

@@ -552,11 +552,11 @@ def test_data_are_shared_by_all_languages(language: str, to_root: str) -> None:
 
 def test_a_file_that_scripts_load_is_named_by_its_content(published: Pages, tmp_path: Path) -> None:
     def names(pages: Pages) -> set[str]:
-        pages.render("{{ explorer() }}{{ decision_helper() }}")
+        pages.render("{{ explorer() }}")
         return {uri for uri in pages.files if re.search(r"\.[0-9a-f]{8}\.json$", uri)}
 
     other = Pages(load(write(tmp_path, [measured()])))
-    assert len(names(published)) == len(names(other)) == 3
+    assert len(names(published)) == len(names(other)) == 2
     assert not names(published) & names(other)
     assert names(published) == names(Pages(load(PUBLISHED), "zh")), "in every language"
 
