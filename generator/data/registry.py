@@ -21,6 +21,7 @@ FigureFormat = Literal[
     "number_range",
     "latency",
     "version",
+    "throughput",
     "ratio",
     "interval",
     "change",
@@ -36,6 +37,7 @@ FigureFormat = Literal[
     "millions",
     "tflop_s",
     "share",
+    "rate",
     "figure",
 ]
 TextFormat = Literal[
@@ -48,6 +50,7 @@ TextFormat = Literal[
     "device_type",
     "workload",
     "family",
+    "sized_model",
     "plain",
     "code",
     "verbatim",
@@ -406,12 +409,22 @@ _NUMBERS = (
     _column("clock_mhz", float, "clock of the device", "MHz"),
     _column("temperature_c", float, "temperature of the device", "°C"),
     _column("power_w", float, "power of the device", "W"),
-    _column("eager_images_s", float, "throughput", "images/s", detail=N_("Throughput, eager (images/s)")),
+    _column(
+        "eager_images_s",
+        float,
+        "throughput",
+        "images/s",
+        N_("Eager (images/s)"),
+        "rate",
+        detail=N_("Throughput, eager (images/s)"),
+    ),
     _column(
         "compiled_images_s",
         float,
         "throughput",
         "images/s",
+        N_("Compiled (images/s)"),
+        "rate",
         explorer=N_("Throughput (images/s)"),
         detail=N_("Throughput, compiled (images/s)"),
     ),
@@ -492,10 +505,15 @@ COLUMNS = {
 VERSION = "torch "
 """Begins the name of a column with the latencies of one version of PyTorch. Its values are labels of rows."""
 
+ON = "on "
+"""Begins the name of a column with the throughput on one device, whose name and other facts follow, a line each. Its
+values are labels of rows."""
+
 LINES = _registry(
     (
         _column("interval", float, "lower end of the interval of the speedup", "×", N_("Interval (95%)"), "interval"),
         _column("family", str, "slug of a family of models", "", N_("Family"), "family"),
+        _column("sized_model", str, "slug of a model where it comes first: its anchor", "", N_("Model"), "sized_model"),
         _column("models", int, "number of models", "", N_p("column of counts", "Models"), "count"),
         _column("devices", int, "number of devices", "", N_p("column of counts", "Devices"), "count"),
         _column("device_names", tuple, "labels of a row for each device", "", N_("Devices"), "device_names"),
@@ -537,4 +555,6 @@ def column(name: str) -> Column:
     """Return a column of the table of results or of the tables of pages."""
     if name.startswith(VERSION):
         return Column(name, int, "labels of the rows of one version of PyTorch", "ms", format="version")
+    if name.startswith(ON):
+        return Column(name, int, "labels of the rows of one device", format="throughput")
     return COLUMNS.get(name) or LINES[name]
