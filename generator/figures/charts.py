@@ -141,7 +141,8 @@ def _batch_findings(selection: _Selection, sizes: Iterable[int]) -> Iterator[str
 def devices(cells: pd.DataFrame, language: Language) -> Chart:
     """Draw the change by compiling for each model and size of its images, with the devices on one line."""
     selection, gettext = _Selection(cells, language, apart="device"), language.gettext
-    series = {row["device"]: selection.words.device(row) for row in selection.rows}
+    in_order = sorted(selection.rows, key=lambda row: int(row["row"]))
+    series = {row["device"]: selection.words.device(row) for row in in_order}
     lines = sorted(_split(selection.rows, ["model", "input_size"]), key=_first_change)
     named = [row["model"] for row, *_ in lines]
     rows = []

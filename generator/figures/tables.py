@@ -255,7 +255,7 @@ def throughput(cells: pd.DataFrame) -> pd.DataFrame:
     known = throughput_rows(cells)
     number = numbered(known, ("model", "input_size"))
     first = known[~number.duplicated()]
-    runs = [(key, group) for key, group in grouped(known, *_COLUMN)]
+    runs = [*grouped(known.sort_index(), *_COLUMN)]  # devices in the order of the results
     seldom = [at for at in (2, 3) if not is_same(key[at] for key, _ in runs)]  # mode and data type
     columns: dict[str, Any] = {}
     for key, group in sorted(runs, key=lambda run: version_order(run[0][1]), reverse=True):
@@ -384,9 +384,8 @@ def families(cells: pd.DataFrame, family_of: Callable[[str], str]) -> pd.DataFra
         family=groups.first["family"],
         **median,
         slower=groups.sum(compared & (by_family["verdict"] == "slower")),
-        comparisons=groups.sum(compared),
+        **({"comparisons": groups.sum(compared)} if is_averaged else {"models": groups.distinct("model")}),
         best_model=groups.labels(_best_first(by_family)),
-        models=groups.distinct("model"),
     )
 
 

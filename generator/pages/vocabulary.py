@@ -66,7 +66,7 @@ BADGE_COLOURS = {"faster": badge.GOOD, "slower": badge.POOR, "same": badge.NEUTR
 MOST_LINES = 400
 """Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
 
-FEWEST_LINES, MOST_MODELS = 3, 30
+FEWEST_LINES, MOST_MODELS = 5, 30
 """Models of a family for a chart: fewer need none, and of more only the distribution can be read."""
 
 MOST_BARS = 120
@@ -266,14 +266,16 @@ class _Functions:
         """All models with a page of their own, or the selected ones, with their largest gain."""
         cells = self._select(selection)
         lines = tables.models(where(cells, cells["model"].isin({model.slug for model in self.atlas.models})))
-        return self._table(
-            page, lines, self.language.gettext("Models") if selection else self.language.gettext("All models")
-        )
+        is_all = not selection and len(self.atlas.models) == len(self.atlas.model)
+        caption = self.language.gettext("All models") if is_all else self.language.gettext("Models")
+        return self._table(page, lines, caption)
 
     def families_table(self, page: str, **selection: Any) -> str:
         """The families that have a page, with what compiling does to their models."""
         cells = self._select(selection)
         cells = where(cells, cells["model_label"].map(family_of).isin(self.atlas.family))
+        if self.atlas.listed:  # only those that are known from throughput live with their family
+            cells = where(cells, cells["workload"] == "throughput")
         lines = tables.families(cells, family_of)
         return self._table(page, lines, self.language.gettext("Models by family"))
 
