@@ -88,6 +88,7 @@ class Section:
     batch_sizes: tuple[int, ...]
     models: int
     unequal: int  # rows whose variants were measured at different batch sizes
+    is_by_family: bool  # its models are too many to be listed one by one
     compared: Comparisons
 
 
@@ -396,7 +397,7 @@ class Device(_Known):
         """Return the id of the heading on its page under which a row stands."""
         key = tuple(row[name] for name in _SECTION)
         own = next(each for each in self.sections if tuple(getattr(each, name) for name in _SECTION) == key)
-        return f"{own.slug}-families" if own.workload == "throughput" else f"{own.slug}-batch-{row['batch_size']}"
+        return f"{own.slug}-families" if own.is_by_family else f"{own.slug}-batch-{row['batch_size']}"
 
     def _section(
         self, group: pd.DataFrame, slug: str, origin: str, workload: Workload, torch: str, compile_mode: str, dtype: str
@@ -416,6 +417,7 @@ class Device(_Known):
             batch_sizes=tuple(sorted(_distinct(group, "batch_size"))),
             models=group["model"].nunique(),
             unequal=int(group["flags"].str.contains(UNEQUAL_BATCHES).sum()),
+            is_by_family=workload == "throughput" or not self.atlas.listed,
             compared=Comparisons(self.atlas, tables.trusted(self.cells.loc[group.index]).index.tolist()),
         )
 
