@@ -25,7 +25,6 @@ MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagrap
 """Modes of torch.compile, from the least to the most that they try. Pages name them before anything is measured."""
 
 
-
 def where(cells: pd.DataFrame, chosen: pd.Series) -> pd.DataFrame:
     """Return the rows for which `chosen` is true. Copies nothing where these are all rows or none: the common cases,
     and a copy of the 116 columns takes 2 ms."""

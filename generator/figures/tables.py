@@ -275,13 +275,6 @@ def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
     return rows.loc[keys.sort_values([*keys], kind="stable").index]
 
 
-def newest_throughput(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the comparisons among rows about throughput, with the newest version of PyTorch of each device."""
-    known = comparisons(cells)
-    versions = known["torch"].map(version_order)
-    return where(known, versions == versions.groupby(known["device"]).transform("max"))
-
-
 # ── Freed memory ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -37,7 +37,7 @@ from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
 from generator.data.registry import COORDINATES
-from generator.data.selection import MODES, Row, Rows, is_comparison, labels_by, where
+from generator.data.selection import MODES, Row, Rows, comparisons, is_comparison, labels_by, where
 from generator.figures import badge, causes, charts, matrix, tables
 from generator.figures.charts import Chart
 from generator.figures.curves import CurvesChart
@@ -398,7 +398,7 @@ class _Functions:
     def throughput_chart(self, page: str, *, family: str) -> str:
         """Change of the time of a batch with the newest PyTorch of each device: of each model, or how many spread; ""
         where the table shows as much."""
-        rows = tables.newest_throughput(self._among(tables.throughput_rows, {"family": family}))
+        rows = tables.newest_version(comparisons(self._among(tables.throughput_rows, {"family": family})))
         count = len(rows[["model", "input_size"]].drop_duplicates())
         if count < FEWEST_LINES:
             return ""
