@@ -21,6 +21,7 @@ FigureFormat = Literal[
     "number_range",
     "latency",
     "version",
+    "throughput",
     "ratio",
     "interval",
     "change",
@@ -36,9 +37,9 @@ FigureFormat = Literal[
     "millions",
     "tflop_s",
     "share",
-    "figure",
     "rate",
     "rate_change",
+    "figure",
 ]
 TextFormat = Literal[
     "text",
@@ -51,6 +52,7 @@ TextFormat = Literal[
     "workload",
     "family",
     "bounds",
+    "sized_model",
     "plain",
     "code",
     "verbatim",
@@ -517,10 +519,15 @@ _SERIES: Mapping[str, tuple[str, Format]] = {
     IMAGES: ("throughput", "rate"),
 }
 
+ON = "on "
+"""Begins the name of a column with the throughput on one device, whose name and other facts follow, a line each. Its
+values are labels of rows."""
+
 LINES = _registry(
     (
         _column("interval", float, "lower end of the interval of the speedup", "×", N_("Interval (95%)"), "interval"),
         _column("family", str, "slug of a family of models", "", N_("Family"), "family"),
+        _column("sized_model", str, "slug of a model where it comes first: its anchor", "", N_("Model"), "sized_model"),
         _column("models", int, "number of models", "", N_p("column of counts", "Models"), "count"),
         _column("devices", int, "number of devices", "", N_p("column of counts", "Devices"), "count"),
         _column("device_names", tuple, "labels of a row for each device", "", N_("Devices"), "device_names"),
@@ -571,4 +578,6 @@ def column(name: str) -> Column:
     if series := next((each for each in _SERIES if name.startswith(each)), None):
         description, shown = _SERIES[series]
         return Column(name, float, description, format=shown)
+    if name.startswith(ON):
+        return Column(name, int, "labels of the rows of one device", format="throughput")
     return COLUMNS.get(name) or LINES[name]

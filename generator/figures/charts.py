@@ -142,6 +142,31 @@ def _batch_findings(selection: _Selection, sizes: Iterable[int]) -> Iterator[str
             yield words.say(message, size=str(size), median=middle, count=language.number(len(changes)))
 
 
+def devices(cells: pd.DataFrame, language: Language) -> Chart:
+    """Draw the change by compiling for each model and size of its images, with the devices on one line."""
+    selection, gettext = _Selection(cells, language, apart="device"), language.gettext
+    in_order = sorted(selection.rows, key=lambda row: int(row["row"]))
+    series = {row["device"]: selection.words.device(row) for row in in_order}
+    lines = sorted(_split(selection.rows, ["model", "input_size"]), key=_first_change)
+    named = [row["model"] for row, *_ in lines]
+    rows = []
+    for line in lines:
+        by_device = {row["device"]: _change_mark(row) for row in line}
+        columns = ("model", "input_size") if named.count(line[0]["model"]) > 1 else ("model",)
+        label = selection.words.facts(selection.words.coordinate(column, line[0]) for column in columns)
+        rows.append(PlotRow(label, tuple(by_device.get(device) for device in series)))
+    drawn = selection.plot(
+        "dots",
+        panels=[Panel(tuple(rows))],
+        legend=tuple(zip(series.values(), plot.STEPS, strict=False)),
+        axis=gettext("change in the time of a batch (less is better)"),
+        ticks=_change_ticks(selection.rows, selection.words),
+        shapes=True,
+    )
+    headline = gettext("Change in the time of a batch by compiling")
+    return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
+
+
 def versions(cells: pd.DataFrame, language: Language) -> Chart:
     """Draw the compiled latency of the cells that several versions of torch share, with the versions on one line."""
     shared = version_rows(cells)

@@ -25,6 +25,7 @@ from bench.records.record import Status
 from bench.statistics.digits import decimals
 from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
+from generator.data.lint import Anomaly, Kind
 from generator.data.load import Results
 from generator.data.registry import Column, Format, column
 from generator.data.selection import Row, Rows, plain, records
@@ -59,6 +60,7 @@ class Line:
 
     cells: tuple[TableCell, ...]
     doubtful: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,9 @@ _AUTHORED = re.compile(r"<table>(.*?</thead>)(.*?)</table>", re.DOTALL)
 _FIRST_CELL = re.compile(r"(<tr>\s*)<td>(.*?)</td>", re.DOTALL)
 _HEADING = re.compile(r"<th>(.*?)</th>", re.DOTALL)
 
+
+MOST_NOTES = 3
+"""Doubts of one kind that a table tells one by one. More are counted."""
 
 WHOLE = 28
 """Letters of the longest command or word of code that is not broken: the narrowest phone has room for as many."""
@@ -193,8 +198,10 @@ class Tables:
 
     def rows(self, lines: pd.DataFrame, rows: Rows, headline: str, *, brief: bool = False) -> str:
         """Return a table about `rows`. Where it has latencies, statuses and doubts are explained below it."""
-        has_latencies = any(name.endswith("_ms") or column(name).format == "version" for name in lines.columns)
-        notes = [*status_notes(rows, self.words), *self._doubted(rows)] if has_latencies else []
+        formats = {column(name).format for name in lines.columns}
+        has_latencies = "version" in formats or any(name.endswith("_ms") for name in lines.columns)
+        statuses = status_notes(rows, self.words) if has_latencies else []
+        notes = [*statuses, *self._doubted(rows)] if has_latencies or "throughput" in formats else []
         return self.table(lines, self.caption(rows, headline, brief=brief), notes)
 
     def table(self, lines: pd.DataFrame, caption: str, notes: Iterable[str] = ()) -> str:
@@ -241,7 +248,7 @@ class Tables:
         doubtful = "compiled_ms" in line and row["verdict"] == "doubtful"
         if doubtful:
             cells[0] = cells[0]._replace(html=Markup('{} <span class="doubt">{}</span>').format(cells[0].html, DOUBT))
-        return Line(tuple(cells), doubtful=doubtful)
+        return Line(tuple(cells), doubtful, id=line.get("sized_model", ""))
 
     def _cell(self, column: Column, value: Any, row: Row) -> TableCell:
         if isinstance(value, tuple) and column.format == "text":
@@ -259,6 +266,7 @@ class Tables:
             "count": self._count,
             "latency": self._latency,
             "version": self._version,
+            "throughput": self._throughput,
             "ratio": self._ratio,
             "interval": self._interval,
             "change": self._change,
@@ -274,8 +282,8 @@ class Tables:
             "millions": self._millions,
             "tflop_s": self._tflop_s,
             "share": self._share,
-            "figure": self._figure,
             "rate": self._rate,
+            "figure": self._figure,
             "rate_change": self._rate_change,
             "text": self._coordinate,
             "modes": self._modes,
@@ -287,6 +295,7 @@ class Tables:
             "workload": self._workload,
             "family": self._family,
             "bounds": self._bounds,
+            "sized_model": self._sized_model,
             "plain": self._plain,
             "code": self._code,
             "verbatim": self._verbatim,
@@ -316,6 +325,11 @@ class Tables:
 
     def _family(self, _name: str, slug: str, _row: Row) -> TableCell:
         return TableCell(Markup('<a href="{}">{}</a>').format(self.link("family", slug), self.words.value(slug)))
+
+    def _sized_model(self, _name: str, _slug: str, row: Row) -> TableCell:
+        """Show a model, with the size of its images below it."""
+        name, size = self._linked("model", row), self.words.coordinate("input_size", row)
+        return TableCell(_above(name, size), f"{row['model']} {len(row['input_size'])} {row['input_size']}")
 
     def _latency(self, name: str, value: float, row: Row) -> TableCell:
         """Show a latency to the digit, and beside it the status of a cell that did not pass."""
@@ -362,10 +376,6 @@ class Tables:
         ends = map(self.words.language.number, values if len(values) < 3 else (values[0], values[-1]))
         separator = ", " if len(values) < 3 else "–"
         return TableCell(self.words.value(separator.join(ends)), str(values[0]) if values else "", "number")
-
-    def _rate(self, _name: str, value: float, _row: Row) -> TableCell:
-        """Show a throughput: whole images from a hundred on."""
-        return TableCell(self._number(value, max(0, decimals(value))), repr(value), "number")
 
     def _rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show a change of a throughput without an interval: more is better."""
@@ -443,6 +453,9 @@ class Tables:
     def _share(self, _name: str, value: float, _row: Row) -> TableCell:
         return TableCell(self.words.value(self.words.language.percent(value, 0)), _sort(value), "number")
 
+    def _rate(self, _name: str, value: float, _row: Row) -> TableCell:
+        return TableCell(self.words.value(self.words.rate(value)), repr(value), "number")
+
     def _figure(self, _name: str, value: float, _row: Row) -> TableCell:
         return self._three_digits(value, 1.0)
 
@@ -460,6 +473,18 @@ class Tables:
             compiled = Markup(self.words.language.isolate(marked))  # noqa: S704  # was markup before
         html = self._above_eager(compiled, self._number(row["eager_ms"], digits(row, "eager_ms")))
         return TableCell(html, repr(row["compiled_ms"]), "number")
+
+    def _throughput(self, _name: str, label: int, _row: Row) -> TableCell:
+        """Show the change on one device, with the images per second of both variants and the batch size below it."""
+        row = self.results.by_label[label]
+        change = UNKNOWN if row["change"] is None else self._change_of(row)
+        if row["verdict"] == "doubtful":
+            marked = Markup('<span class="doubt">{}</span> {}').format(DOUBT, change)
+            change = Markup(self.words.language.isolate(marked))  # noqa: S704  # was markup before
+        rates = map(self.words.rate, (row["eager_images_s"], row["compiled_images_s"]))
+        below = [self.words.value(" → ".join(rates)), self.words.fact("batch_size", row)]
+        sort = "" if row["change"] is None else _sort(row["change"])
+        return TableCell(_above(change, self.words.lines(below)), sort, f"number{TONES.get(row['verdict'], '')}")
 
     def _version_change(self, name: str, changes: Mapping[str, float], row: Row) -> TableCell:
         """Show the change from the oldest to the newest version: compiled, and eager below it."""
@@ -515,7 +540,7 @@ class Tables:
         return TableCell(Markup("{}<br>{}").format(name, link))
 
     def _anomaly_kind(self, _name: str, position: int, _row: Row) -> TableCell:
-        return TableCell(escape(self.words.fault(self.results.problems[position])))
+        return TableCell(escape(self.words.fault(self.results.problems[position].kind)))
 
     def _anomaly(self, _name: str, position: int, _row: Row) -> TableCell:
         return TableCell(self.words.finding(self.results.problems[position], self.results.by_label), classes="prose")
@@ -535,11 +560,16 @@ class Tables:
         return self._number(value, 1 if name == "memory_gb" else None)
 
     def _doubted(self, rows: Rows) -> list[str]:
-        anomalies = [anomaly for row in rows for anomaly in self.results.doubts.get(row["row"], ())]
-        return [
-            Markup('<span class="doubt">{}</span> {}').format(DOUBT, self.words.finding(anomaly, self.results.by_label))
-            for anomaly in anomalies
-        ]
+        """Return a note on each doubt, or one for all of a kind where these are many."""
+        by_kind: dict[Kind, list[Anomaly]] = {}
+        for row in rows:
+            for anomaly in self.results.doubts.get(row["row"], ()):
+                by_kind.setdefault(anomaly.kind, []).append(anomaly)
+        notes = []
+        for kind, anomalies in by_kind.items():
+            told = [self.words.finding(anomaly, self.results.by_label) for anomaly in anomalies[:MOST_NOTES]]
+            notes += told if len(anomalies) <= MOST_NOTES else [self.words.findings(kind, len(anomalies))]
+        return [Markup('<span class="doubt">{}</span> {}').format(DOUBT, note) for note in notes]
 
 
 def status_notes(rows: Rows, words: Words) -> list[str]:

@@ -17,10 +17,11 @@ from typing import Any
 import pandas as pd
 
 from generator.data.lint import Anomaly
-from generator.data.registry import COORDINATES, VERSION, column
+from generator.data.registry import COORDINATES, ON, VERSION, column
 from generator.data.selection import (
     Groups,
     comparisons,
+    grouped,
     is_comparison,
     labels_by,
     mode_order,
@@ -28,7 +29,7 @@ from generator.data.selection import (
     version_order,
     where,
 )
-from generator.figures.words import PRIMARY, SECONDARY, differing
+from generator.figures.words import PRIMARY, SECONDARY, differing, is_same
 
 ENVIRONMENT = (
     *("torch", "transformers", "python", "platform", "accelerator", "driver", "triton"),
@@ -48,8 +49,12 @@ def latency(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def slower(cells: pd.DataFrame, most: int = 10) -> pd.DataFrame:
-    """The rows in which compiling clearly costs time, the worst first. Same columns as `latency`."""
-    return latency(slower_rows(cells).sort_values("change", ascending=False, kind="stable").iloc[:most])
+    """The rows in which compiling clearly costs time, the worst first. Same columns as `latency`; images per second
+    instead where all are about throughput."""
+    worst = slower_rows(cells).sort_values("change", ascending=False, kind="stable").iloc[:most]
+    if (worst["workload"] == "throughput").all():
+        return shown(worst, ["change"], "eager_images_s", "compiled_images_s", "batch_size")
+    return latency(worst)
 
 
 def slower_rows(cells: pd.DataFrame) -> pd.DataFrame:
@@ -240,6 +245,38 @@ def version_changes(known: pd.DataFrame, variant: str) -> pd.Series:
     return latencies.last() / latencies.first() - 1
 
 
+# ── Throughput ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_COLUMN = ("device", "torch", "compile_mode", "dtype")
+"""What the rows of a column of `throughput` have in common."""
+
+
+def throughput(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per model and size of its images, with a column of labels of rows for each device and version of
+    PyTorch, the newest version first."""
+    known = throughput_rows(cells)
+    number = numbered(known, ("model", "input_size"))
+    first = known[~number.duplicated()]
+    runs = [*grouped(known.sort_index(), *_COLUMN)]  # devices in the order of the results
+    seldom = [at for at in (2, 3) if not is_same(key[at] for key, _ in runs)]  # mode and data type
+    columns: dict[str, Any] = {}
+    for key, group in sorted(runs, key=lambda run: version_order(run[0][1]), reverse=True):
+        name = "\n".join((f"{ON}{group['device_name'].iloc[0]}", f"PyTorch {key[1]}", *(key[at] for at in seldom)))
+        by_line = dict(zip(number[group.index].tolist(), group.index.tolist(), strict=True))
+        columns[name] = pd.array([by_line.get(line) for line in range(len(first))], dtype="Int64")
+    place = first["model"].where(~first["model"].duplicated(), "")
+    return pd.DataFrame({"sized_model": place, **columns}, first.index)
+
+
+def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows about throughput, by model and size, of the runs that have eager figures at all."""
+    rows = where(cells, cells["workload"] == "throughput")
+    has_eager = rows["eager_images_s"].notna().groupby(numbered(rows, _COLUMN)).transform("any")
+    rows = where(rows, has_eager)
+    keys = pd.DataFrame({"model": rows["model"], "digits": rows["input_size"].str.len(), "size": rows["input_size"]})
+    return rows.loc[keys.sort_values([*keys], kind="stable").index]
+
+
 # ── Freed memory ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -330,20 +367,20 @@ def models(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def families(cells: pd.DataFrame, family_of: Callable[[str], str]) -> pd.DataFrame:
-    """One line per family of models, which `family_of` takes from the label of a model; the median where all rows are
-    of one device and origin."""
+    """One line per family of models, which `family_of` takes from the label of a model; the median and the quartiles
+    where all rows are of one device and origin."""
     by_family = cells.assign(family=cells["model_label"].map(family_of)).sort_values("family", kind="stable")
     groups, compared = Groups(by_family, "family"), is_trusted(by_family)
     is_averaged = len(cells[["device", "origin"]].drop_duplicates()) == 1
-    median = {"median_change": groups.median(by_family["change"].where(compared))} if is_averaged else {}
+    changes = by_family["change"].where(compared)
+    median = {"median_change": groups.median(changes), "quartiles": groups.quartiles(changes)} if is_averaged else {}
     return _lines(
         groups,
         family=groups.first["family"],
         **median,
         slower=groups.sum(compared & (by_family["verdict"] == "slower")),
-        comparisons=groups.sum(compared),
+        **({"comparisons": groups.sum(compared)} if is_averaged else {"models": groups.distinct("model")}),
         best_model=groups.labels(_best_first(by_family)),
-        models=groups.distinct("model"),
     )
 
 

@@ -14,9 +14,10 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from bench.records.record import Status
+from bench.statistics.digits import decimals
 from generator.data.digits import digits
-from generator.data.lint import Anomaly
-from generator.data.registry import CHANGE, IMAGES, RATE, VERSION, HeadingText, column
+from generator.data.lint import Anomaly, Kind
+from generator.data.registry import CHANGE, IMAGES, ON, RATE, VERSION, HeadingText, column
 from generator.data.selection import Row, Rows
 from generator.figures.sources import source_of
 from generator.languages import typography
@@ -118,6 +119,10 @@ class Words:
     def percent(self, x: float | None, digits: int = 1) -> str:
         """Format a signed change with a real minus sign: it is as wide as a plus, and screen readers say it."""
         return self.language.percent(x, digits, signed=True).replace("-", "−")
+
+    def rate(self, images_s: float | None) -> str:
+        """Format images per second: three digits at least, and all before the point, as the source printed them."""
+        return UNKNOWN if images_s is None else self.language.number(images_s, max(0, decimals(images_s)))
 
     def lines(self, parts: Iterable[str]) -> str:
         """Join lines of HTML."""
@@ -224,6 +229,10 @@ class Words:
         if name.startswith(IMAGES):
             version = f"PyTorch {name.removeprefix(IMAGES)}"
             return self.say(self.language.gettext("%(version)s (images/s)"), version=version)
+        if name.startswith(ON):
+            device, *facts = name.removeprefix(ON).splitlines()
+            html = Markup("{}<br><small>{}</small>") if self.html else "{} · {}"
+            return html.format(self.value(device), self.facts(map(self.value, facts)))
         return self.title(column(name).heading)
 
     def bounds(self, low: float, high: float) -> str:
@@ -384,8 +393,8 @@ class Words:
 
     # ── Anomalies of the data lint ────────────────────────────────────────────────────────────────────────────────────
 
-    def fault(self, anomaly: Anomaly) -> str:
-        """Name the kind of an anomaly."""
+    def fault(self, kind: Kind) -> str:
+        """Name a kind of anomaly."""
         gettext = self.language.gettext
         return {
             "repeated": gettext("Repeated row"),
@@ -403,7 +412,28 @@ class Words:
             "gap": gettext("Missing rows"),
             "flag": gettext("Not stated"),
             "complaint": gettext("Disturbed measurement"),
-        }[anomaly.kind]
+        }[kind]
+
+    def findings(self, kind: Kind, count: int) -> str:
+        """Describe so many anomalies of a kind, without their figures."""
+        gettext = self.language.gettext
+        message = self.language.ngettext("%(fault)s, %(count)s row.", "%(fault)s, %(count)s rows.", count)
+        counted = self.say(message, fault=self.fault(kind), count=self.language.number(count))
+        explained: Mapping[Kind, str] = {
+            "unequal_batches": gettext(
+                "The source measured eager and compiled with different batch sizes, so their ratio is not the effect "
+                "of compiling alone."
+            ),
+            "toy": gettext(
+                "These models exist for the tests of their library. They are far too small to say anything about real "
+                "models."
+            ),
+            "device_order": gettext("A device is clearly ahead of one that is faster nearly everywhere else."),
+            "batch_order": gettext("A larger batch takes clearly less time than a smaller one."),
+            "version_jump": gettext("The eager latency is far from that with another version of PyTorch."),
+            "implausible": gettext("The speedup is more than compiling usually explains."),
+        }
+        return self.sentences([counted, self.phrase(explained.get(kind, ""))])
 
     def finding(self, anomaly: Anomaly, rows: Rows) -> str:
         """Describe an anomaly with its figures. `rows` are all rows by label."""

@@ -13,17 +13,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property, lru_cache
+from itertools import filterfalse
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
 
 from bench.exchange.importers import huggingface_2023
 from bench.plans.models import MODELS
-from bench.records.record import Workload
+from bench.records.record import UNEQUAL_BATCHES, Workload
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
-from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, where
+from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, version_order, where
 from generator.figures import tables
 from generator.figures.sources import SourceText, source_of
 from generator.figures.words import Words
@@ -84,6 +86,10 @@ class Section:
     date: datetime | str | None
     weights_name: str
     batch_sizes: tuple[int, ...]
+    models: int
+    unequal: int  # rows whose variants were measured at different batch sizes
+    is_by_family: bool  # its models are too many to be listed one by one
+    compared: Comparisons
 
 
 @dataclass(frozen=True)
@@ -257,14 +263,28 @@ class Comparisons(_Known):
         return self.rows_of(self.labels)
 
     @cached_property
+    def by_device(self) -> tuple[Comparisons, ...]:
+        """Those of each device with each version of PyTorch, the newest first: what may be averaged."""
+        known = self.atlas.cells.loc[self.labels, ["device", "torch", "origin"]]
+        groups = [(torch, group.index.tolist()) for (_, torch, _), group in grouped(known, *known.columns)]
+        newest_first = sorted(groups, key=lambda each: version_order(each[0]), reverse=True)
+        return tuple(Comparisons(self.atlas, labels) for _, labels in newest_first)
+
+    @cached_property
     def faster(self) -> tuple[Row, ...]:
         """Those in which the compiled model is faster."""
         return self.rows_of(self._changes.index[self._changes["verdict"] == "faster"].tolist())
 
     @cached_property
     def slower(self) -> tuple[Row, ...]:
-        """Those in which the compiled model is slower."""
-        return self.rows_of(self.among(tables.slower_rows))
+        """Those in which the compiled model is slower, the largest loss first."""
+        slower = self._changes.loc[self.among(tables.slower_rows), "change"]
+        return self.rows_of(slower.sort_values(ascending=False, kind="stable").index.tolist())
+
+    @cached_property
+    def slower_families(self) -> tuple[str, ...]:
+        """The families of these."""
+        return tuple(dict.fromkeys(family_of(row.model.label) for row in self.slower))
 
     @cached_property
     def median_change(self) -> float | None:
@@ -365,7 +385,7 @@ class Device(_Known):
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Measured before published, `default` before other modes, then the sections with the most models first."""
-        columns = [*_SECTION, "profile", "model", "weights", "batch_size", "measured_at", "source_date"]
+        columns = [*_SECTION, "flags", "model", "weights", "batch_size", "measured_at", "source_date"]
         groups = sorted(
             grouped(self.cells[columns], *_SECTION),
             key=lambda named: (named[0][0], mode_order(named[0][3]), -named[1]["model"].nunique()),
@@ -377,7 +397,7 @@ class Device(_Known):
         """Return the id of the heading on its page under which a row stands."""
         key = tuple(row[name] for name in _SECTION)
         own = next(each for each in self.sections if tuple(getattr(each, name) for name in _SECTION) == key)
-        return f"{own.slug}-families" if own.workload == "throughput" else f"{own.slug}-batch-{row['batch_size']}"
+        return f"{own.slug}-families" if own.is_by_family else f"{own.slug}-batch-{row['batch_size']}"
 
     def _section(
         self, group: pd.DataFrame, slug: str, origin: str, workload: Workload, torch: str, compile_mode: str, dtype: str
@@ -395,6 +415,10 @@ class Device(_Known):
             date=(group["source_date"].max() or None) if newest is pd.NaT else newest.to_pydatetime(),
             weights_name=self.atlas.language.names(weights),
             batch_sizes=tuple(sorted(_distinct(group, "batch_size"))),
+            models=group["model"].nunique(),
+            unequal=int(group["flags"].str.contains(UNEQUAL_BATCHES).sum()),
+            is_by_family=workload == "throughput" or not self.atlas.listed,
+            compared=Comparisons(self.atlas, tables.trusted(self.cells.loc[group.index]).index.tolist()),
         )
 
 
@@ -426,6 +450,13 @@ class Model(_Known):
         thousand others, stands on the page of its family."""
         return "latency" in self._distinct("workload")
 
+    @property
+    def place(self) -> str:
+        """Its page or its row on that of its family, from the root of the language: ``models/vit.md``."""
+        if self.has_page or self.family is None:
+            return f"models/{self.slug}.md"
+        return f"models/families/{self.family.slug}.md#{self.slug}"
+
     @cached_property
     def chosen_by(self) -> str:
         """Its options on the command line of `python -m bench run`."""
@@ -438,6 +469,8 @@ class Model(_Known):
         """The class of transformers that loads the checkpoint."""
         return auto_class(self.checkpoint, self.task)
 
+
+_has_page = attrgetter("has_page")
 
 _AUTO_CLASS_OF_TASK = {
     "image-classification": "AutoModelForImageClassification",
@@ -476,9 +509,26 @@ class Family(_Known):
         return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
 
     @cached_property
+    def own_pages(self) -> tuple[Model, ...]:
+        """Those of its models that have a page of their own."""
+        return tuple(model for model in self.models if model.has_page)
+
+    @cached_property
     def devices(self) -> tuple[Device, ...]:
         """Devices with rows of this family."""
         return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
+
+    @cached_property
+    def throughput_rows(self) -> tuple[Row, ...]:
+        """Its rows in `throughput_table`."""
+        return self.rows_of(self.among(tables.throughput_rows))
+
+    @cached_property
+    def sources(self) -> tuple[SourceText, ...]:
+        """Where these rows are from."""
+        rows = self.atlas.results.by_label
+        texts = (source_of(rows[label], self.atlas.language) for label in self.among(tables.throughput_rows))
+        return tuple({text.key: text for text in texts}.values())
 
 
 _FAMILY = re.compile(r"[^\W\d_]+?(?=v?\d|[\W_]|$)")
@@ -523,13 +573,14 @@ class Atlas(_Known):
 
     @cached_property
     def family(self) -> Mapping[str, Family]:
-        """Families by slug; none where there are few models and each has a page."""
-        if len(self.model) <= FEW and all(model.has_page for model in self.model.values()):
-            return {}
+        """Families by slug: of the models without a page, and of all where many have one."""
         labels: dict[str, list[int]] = {}
         for model in sorted(self.model.values(), key=lambda model: model.slug):
             labels.setdefault(family_of(model.label), []).extend(model.labels)
-        return {slug: Family(self, labels[slug], slug, slug) for slug in sorted(labels)}
+        listed = self.model.values() if len(self.models) > FEW else filterfalse(_has_page, self.model.values())
+        return {
+            slug: Family(self, labels[slug], slug, slug) for slug in sorted({family_of(each.label) for each in listed})
+        }
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -554,6 +605,11 @@ class Atlas(_Known):
     def models(self) -> tuple[Model, ...]:
         """Every model with a page of its own, by task."""
         return tuple(model for model in self.model.values() if model.has_page)
+
+    @property
+    def listed(self) -> tuple[Model, ...]:
+        """Those of them that pages list one by one: all, or none where they are many."""
+        return self.models if len(self.models) <= FEW else ()
 
     @property
     def runs(self) -> tuple[str, ...]:

@@ -228,7 +228,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
 def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     """Return the words of the script, with those that depend on the records: tasks, sources and doubts."""
     cells = atlas.results.newest
-    doubts = {each.kind: words.fault(each) for anomalies in atlas.results.doubts.values() for each in anomalies}
+    doubts = {each.kind: words.fault(each.kind) for anomalies in atlas.results.doubts.values() for each in anomalies}
     every = words.language.gettext("All models for %(task)s")
     tasks = {task: words.say(every, task=words.task(task)) for task in sorted(cells["task"].unique())}
     failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}

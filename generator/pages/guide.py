@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
@@ -73,8 +74,7 @@ class Edition:
             return entry
         pages = [page.uri for page in self.pages if page.uri.startswith(entry)]
         index = f"{entry}index.md"
-        if entry in self._crowded:
-            pages = [uri for uri in pages if uri == index or uri.count("/") > entry.count("/")]
+        pages = [uri for uri in pages if uri == index or f"{posixpath.dirname(uri)}/" not in self._crowded]
         return sorted(pages, key=lambda uri: uri != index)  # the section's own page first
 
     @property
@@ -84,11 +84,11 @@ class Edition:
 
     @cached_property
     def _crowded(self) -> list[str]:
-        """Folders with so many devices or models that their index and the pages of their groups lead to them: a
+        """Folders with so many devices, models or families that an index and the pages of groups lead to them: a
         navigation stands on every page."""
         from generator.pages import atlas
 
-        folders = Counter(page.uri.partition("/")[0] for page in self.pages if page.item and page.uri.count("/") == 1)
+        folders = Counter(posixpath.dirname(page.uri) for page in self.pages if page.item)
         return [f"{folder}/" for folder, count in sorted(folders.items()) if count > atlas.FEW]
 
 

@@ -37,7 +37,7 @@ from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
 from generator.data.registry import COORDINATES
-from generator.data.selection import MODES, Row, Rows, is_comparison, labels_by
+from generator.data.selection import MODES, Row, Rows, comparisons, is_comparison, labels_by, where
 from generator.figures import badge, causes, charts, matrix, tables
 from generator.figures.charts import Chart
 from generator.figures.curves import CurvesChart
@@ -69,6 +69,9 @@ BADGE_COLOURS = {"faster": badge.GOOD, "slower": badge.POOR, "same": badge.NEUTR
 
 MOST_LINES = 400
 """Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
+
+FEWEST_LINES, MOST_MODELS = 5, 30
+"""Models of a family for a chart: fewer need none, and of more only the distribution can be read."""
 
 MOST_BARS = 120
 """Rows of a chart. More are shown as a distribution."""
@@ -133,6 +136,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "gb": lambda x, digits=2: shown(language.gigabytes(x, digits)),
         "percent": lambda x, digits=1: shown(language.percent(x, digits)),
         "signed_percent": lambda x, digits=None: shown(words.percent(x, _digits(x, digits, 3, percent=True))),
+        "rate": lambda x: shown(words.rate(x)),
         "ratio": lambda x, digits=None: shown(language.ratio(x, _digits(x, digits, 2))),
         "number": lambda x, digits=None: shown(language.number(x, digits)),
         "date": lambda day: shown(_date(day, language)),
@@ -205,7 +209,7 @@ class _Functions:
         """Return each public method as Jinja calls it, with the context passed in."""
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
-            "families_table",
+            *("families_table", "throughput_table"),
             *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
             *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
             *("environment_table", "runs_table", "sources_list", "problems_table", "status_legend", "downloads"),
@@ -214,6 +218,7 @@ class _Functions:
             *("losses_table", "history_chart", "history_table", "regressions_table", "equal_table", "unequal_table"),
             *("dtypes_chart", "dtypes_table"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
+            "throughput_chart",
             *(
                 "explorer",
                 "decision_helper",
@@ -242,9 +247,19 @@ class _Functions:
         headline = self.language.gettext("Latency, eager and compiled")
         return self._limited(page, tables.latency(cells), cells, headline, selection, brief=brief)
 
-    def slower_table(self, page: str) -> str:
+    def throughput_table(self, page: str, **selection: Any) -> str:
+        """Images per second of both variants, a column for each device: all rows, since links lead to each model."""
+        rows = self._among(tables.throughput_rows, selection)
+        if rows.empty:
+            return self._nothing()
+        headline = self.language.gettext(
+            "Change in the time of a batch, with images per second, eager → compiled, and the batch size below it"
+        )
+        return self._tables(page).rows(tables.throughput(rows), self._rows(rows), headline)
+
+    def slower_table(self, page: str, **selection: Any) -> str:
         """The clearest cases in which compiling costs time."""
-        lines = tables.slower(self.atlas.cells)
+        lines = tables.slower(self._select(selection))
         headline = self.language.gettext("Where the compiled model is slower")
         return self._tables(page).rows(lines, self._rows(lines), headline) if len(lines) else self._nothing()
 
@@ -262,15 +277,20 @@ class _Functions:
         return self._table(page, tables.devices(self.atlas.cells), self.language.gettext("All devices"))
 
     def models_table(self, page: str, **selection: Any) -> str:
-        """All models, or the selected ones, with their largest gain."""
-        lines = tables.models(self._select(selection))
-        return self._table(
-            page, lines, self.language.gettext("Models") if selection else self.language.gettext("All models")
-        )
+        """All models with a page of their own, or the selected ones, with their largest gain."""
+        cells = self._select(selection)
+        lines = tables.models(where(cells, cells["model"].isin({model.slug for model in self.atlas.models})))
+        is_all = not selection and len(self.atlas.models) == len(self.atlas.model)
+        caption = self.language.gettext("All models") if is_all else self.language.gettext("Models")
+        return self._table(page, lines, caption)
 
     def families_table(self, page: str, **selection: Any) -> str:
-        """The families of many models, with what compiling does to them."""
-        lines = tables.families(self._select(selection), family_of)
+        """The families that have a page, with what compiling does to their models."""
+        cells = self._select(selection)
+        cells = where(cells, cells["model_label"].map(family_of).isin(self.atlas.family))
+        if self.atlas.listed:  # only those that are known from throughput live with their family
+            cells = where(cells, cells["workload"] == "throughput")
+        lines = tables.families(cells, family_of)
         return self._table(page, lines, self.language.gettext("Models by family"))
 
     def compile_cost_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
@@ -388,6 +408,17 @@ class _Functions:
     def batch_chart(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """Change of the latency, batch sizes compared."""
         return self._chart(page, "batches", partial(charts.batches, brief=brief), selection)
+
+    def throughput_chart(self, page: str, *, family: str) -> str:
+        """Change of the time of a batch with the newest PyTorch of each device: of each model, or how many spread; ""
+        where the table shows as much."""
+        rows = tables.newest_version(comparisons(self._among(tables.throughput_rows, {"family": family})))
+        count = len(rows[["model", "input_size"]].drop_duplicates())
+        if count < FEWEST_LINES:
+            return ""
+        draw = charts.devices if count <= MOST_MODELS else charts.overview
+        link = self._in_explorer(page, {})
+        return self._figure(page, f"throughput-{family}", draw(rows, self.language), link)
 
     def overview_chart(self, page: str, **selection: Any) -> str:
         """Change of the latency on every device."""
@@ -565,7 +596,7 @@ class _Functions:
             "rounds": f"{self._to_root}{relative_address(page, ROUNDS)}",
             "root": relative_address(page, "index.md"),
         }
-        return explorer.place(self.atlas, files, self._tables(page).link)
+        return explorer.place(self.atlas, files, partial(self._address, page))
 
     # Inside TorchDynamo
 
@@ -679,7 +710,7 @@ class _Functions:
         shown = [(device, self._badge(row)) for device, row in sorted(rows.items()) if row["verdict"] in BADGE_COLOURS]
         if not shown:
             return self._nothing()
-        here = f"{self.address}{page_path(_page_of('model', model))}"
+        here = f"{self.address}{page_path(self.atlas.model[slug].place)}"
         name = Words(self.language, html=False).value(badge.LABEL)
         items = []
         for device, (text, picture) in shown:
@@ -719,9 +750,9 @@ class _Functions:
     def _to_root(self) -> str:
         return "../" * self.language.prefix.count("/")
 
-    def _from_root(self, kind: str, slug: str) -> str | None:
+    def _from_root(self, kind: str, slug: str) -> str:
         """Return the address of a device, model or family from the first page of a language."""
-        return self._tables("index.md").link(kind, slug)
+        return self._address("index.md", kind, slug)
 
     def _select(self, selection: Mapping[str, Any]) -> pd.DataFrame:
         """Return the newest rows with the given values of coordinates."""
@@ -751,7 +782,18 @@ class _Functions:
         return [self.atlas.results.by_label[label] for label in cells.index]
 
     def _tables(self, page: str) -> Tables:
-        return Tables(self.words, self.atlas.results, lambda kind, slug: relative_address(page, _page_of(kind, slug)))
+        return Tables(self.words, self.atlas.results, partial(self._link, page))
+
+    def _address(self, page: str, kind: str, slug: str) -> str:
+        """Return where a page finds a device, model or family."""
+        place = self.atlas.model[slug].place if kind == "model" else _page_of(kind, slug)
+        target, mark, anchor = place.partition("#")
+        return f"{relative_address(page, target)}{mark}{anchor}"
+
+    def _link(self, page: str, kind: str, slug: str) -> str | None:
+        """Return the address of a device, model or family, None on the page that has it."""
+        address = self._address(page, kind, slug)
+        return None if address.startswith(f"{relative_address(page, page)}#") else address
 
     def _of_rows(
         self,
@@ -853,7 +895,7 @@ def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _page_of(kind: str, slug: str) -> str:
-    """Return the page of a device, model or family."""
+    """Return the page of a device or family."""
     return f"models/families/{slug}.md" if kind == "family" else f"{kind}s/{slug}.md"
 
 

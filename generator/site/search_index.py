@@ -1,9 +1,9 @@
 """The search index of one language: the words of its pages, without the figures in their tables.
 
 Takes the pages that MkDocs gives to Material's search plugin; returns its index, smaller: each word of a table appears
-once, words of adjacent cells stay apart, and only Chinese is cut into Chinese words. (Material cuts Han characters in
-every language by a Chinese dictionary, which breaks Japanese words.) The search's worker learns from it which plurals
-belong to which singular.
+once, words of adjacent cells stay apart, a row with an address of its own is an entry of its own, and only Chinese is
+cut into Chinese words. (Material cuts Han characters in every language by a Chinese dictionary, which breaks Japanese
+words.) The search's worker learns from it which plurals belong to which singular.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ _CHOICES = re.compile(r"<(select|template)\b.*?</\1>", re.DOTALL)
 """What a reader may choose, and does not see: it is found where it is shown."""
 
 _TABLE = re.compile(r'<table class="atlas".*?</table>', re.DOTALL)
+_PLACE = re.compile(r'<tr id="([^"]+)"[^>]*>\s*<th\b[^>]*>(.*?)(?:<br>|</th>)', re.DOTALL)
+"""A row with an address, and the name in its first cell. A table with such rows is searched for nothing else."""
+
 _CELL = re.compile(r"<t[dh]\b([^>]*)>(.*?)</t[dh]>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
 _SPACES = re.compile(r"[ \n]+")
@@ -67,11 +70,13 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
 
     def _entries_of(self, page: Any) -> list[Any]:
         self.entries = []
+        places = _PLACE.findall(page.content)
         page.content = searchable(page.content)
         super().add_entry_from_context(page)
         for entry in self.entries[:1]:
             entry.pop("boost", None)  # a page that counts less in its sections is still found by its name
-        return self.entries
+        named = ((anchor, _TAG.sub("", name)) for anchor, name in places)
+        return [*self.entries, *({"location": f"{page.url}#{at}", "title": name, "text": ""} for at, name in named)]
 
     def _segment_chinese(self, data: str) -> str:
         if not self._is_chinese:
@@ -98,6 +103,8 @@ def searchable(html: str) -> str:
 
 def _without_repeats(table: str) -> str:
     """Remove the figures of a table, and cells that repeat an earlier one."""
+    if _PLACE.search(table):
+        return ""
     seen: set[str] = set()
 
     def cell(match: re.Match[str]) -> str:

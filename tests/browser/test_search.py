@@ -279,3 +279,15 @@ def test_a_switch_of_language_switches_the_search(page: Page, hosted_site: str) 
     page.go_back()
     arrived(page, f"{hosted_site}zh/compile/")
     assert all(address.startswith(f"{hosted_site}zh/") for address in search(page, "CUDA"))
+
+
+@pytest.mark.parametrize("code", ["en", "ar"])
+def test_a_model_without_a_page_is_found_in_the_table_of_its_family(code: str, page: Page, hosted_site: str) -> None:
+    home = hosted_site + PREFIXES[code]
+    page.goto(home)
+    place = "models/families/convmixer/#convmixer-1536-20"
+    assert [first_hit(page, query) for query in ("convmixer_1536_20", "convmixer 1536 20")] == [home + place] * 2
+    best_hit(page).click()
+    arrived(page, home + "models/families/convmixer/")
+    expect(page.locator("tr:target th")).to_contain_text("convmixer_1536_20")
+    expect(page.locator("tr:target")).to_be_in_viewport()

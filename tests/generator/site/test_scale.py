@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from archive import FAMILIES, write_archive
@@ -14,7 +15,10 @@ from test_importers_timm import REAL
 
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
+from generator.data.lint import Kind
 from generator.data.load import Results, load
+from generator.figures.markup import MOST_NOTES
+from generator.figures.sources import sources
 from generator.languages.language import load_language
 from generator.pages import atlas, vocabulary
 from generator.pages.atlas import Atlas, family_of
@@ -164,9 +168,46 @@ def hash_of(line: str) -> int:
 def test_the_models_of_timm_make_pages_of_bearable_length(timm: Path, docs: Path, code: str) -> None:
     found = edition(load(timm), docs, code)
     longest = max(pages(found).values(), key=len)
-    assert longest.count("<tr>") <= 2 * vocabulary.MOST_LINES + 20
+    assert len(re.findall("<tr[ >]", longest)) <= 2 * vocabulary.MOST_LINES + 20
     ((_, listed),) = found.navigation(NAV[:1])[0].items()
     assert len(listed) < 300
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The rows of one GPU with two versions of PyTorch."""
+    folder = tmp_path_factory.mktemp("imported")
+    for path in (ROOT / "bench" / "results" / "published").glob("timm-*4090-*"):
+        shutil.copy(path, folder)
+    return load(folder, folder / "cache")
+
+
+def test_models_known_from_throughput_have_a_row_with_an_address_on_the_page_of_their_family(
+    imported: Results, docs: Path
+) -> None:
+    found = pages(edition(imported, docs))
+    models = Atlas(imported, load_language("en")).model
+    places = {model.place for model in models.values()}
+    rows = {f"{uri}#{row}" for uri, text in found.items() for row in re.findall(r'<tr id="([^"]+)"', text)}
+    assert places == rows
+    assert not any(re.fullmatch(r"models/(?!index)[^/]+\.md", uri) for uri in found)
+    links = {link for text in found.values() for link in re.findall(r'href="\.\./\.\./(models/[^"]+)"', text)}
+    assert {link.replace("/#", ".md#") for link in links if "#" in link} <= places
+
+
+def test_pages_of_one_source_explain_it_and_count_their_doubts(imported: Results, docs: Path) -> None:
+    found = pages(edition(imported, docs))
+    texts = sources(load_language("en"))
+    device, family = found["devices/rtx-4090.md"], found["models/families/vit.md"]
+    for text in (device, family):
+        assert "images per second" in text
+        assert texts["timm"].protocol in text
+        assert texts["paper-2023"].protocol not in text
+    (notes,) = re.findall(r'<ul class="table-notes">(.*?)</ul>', family, re.DOTALL)
+    kinds = len(get_args(Kind))
+    assert 1 <= notes.count("<li>") <= kinds * MOST_NOTES
+    assert notes.count("not the effect of compiling alone") == 1
+    assert family.count('class="doubt"') > notes.count("<li>")
 
 
 @pytest.mark.skipif(not THOROUGH, reason="takes minutes: 1,129 models in four languages (ATLAS_THOROUGH)")
@@ -180,6 +221,9 @@ def test_the_whole_of_timm_is_a_site_in_four_languages(timm: Path, tmp_path: Pat
     models = {row["model_label"] for row in load(timm).by_label}  # measured in several sizes, some of them
     assert len(models) == 1129
     for prefix in ("", *LANGUAGES[1:]):
-        assert len(list((site / prefix / "models").glob("*/index.html"))) > len(models)
+        families = [
+            path.read_text(encoding="utf-8") for path in (site / prefix / "models/families").glob("*/index.html")
+        ]
+        assert sum(text.count("<tr id=") for text in families) == len(models)
     sizes = {path: path.stat().st_size for path in site.rglob("*.html")}
     assert max(sizes.values()) < 1_500_000, max(sizes, key=lambda path: sizes[path])

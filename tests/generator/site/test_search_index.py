@@ -53,6 +53,16 @@ def test_authored_tables_keep_all_they_say() -> None:
     assert index_of(authored).split() == ["2.0", "2.0"]
 
 
+def test_rows_with_an_address_are_entries_in_place_of_their_table() -> None:
+    row = '<tr id="vit-tiny"><th scope="row" data-sort="1">vit_tiny<br><small>224×224</small></th><td>−9%</td></tr>'
+    index = SearchIndex("en", **(search("en") | {"pipeline": [], "fields": {}}))
+    index.add_entry_from_context(page(f'<h1 id="vit">vit</h1>\n<table class="atlas">{row}</table>\n<p>Text</p>'))
+    name, model = json.loads(index.generate_search_index(None))["docs"]
+    assert model == {"location": "page/#vit-tiny", "title": "vit_tiny", "text": ""}
+    assert "tiny" not in name["text"]
+    assert "Text" in name["text"]
+
+
 def test_what_a_page_excludes_stays_out() -> None:
     assert index_of("<p>one</p><div data-search-exclude><p>two <b>three</b></p></div>").split() == ["<p>one</p>"]
 

@@ -107,7 +107,7 @@
     const isCode = /[^\w\s\u00a0-\uffff-]/.test(text)
     const begin = STARTS_ARABIC.test(text) ? `(?<![${LETTERS}])[وفبكل]{0,2}` : "(?<![\\w)\\]-])"
     const end = /[\w\u0621-\u06d3]$/.test(text) ? `(?![\\w${LETTERS}-])` : ""
-    const literal = (isCode ? text : prose(text)).replace(/[\\^$.*+?()[\]{}|]/g, "\\$&").replace(/ /g, "[ -]?")
+    const literal = (isCode ? text : prose(text)).replace(/[\\^$.*+?()[\]{}|]/g, "\\$&").replace(/ /g, "[ _-]?")
     const pattern = new RegExp((STARTS_CJK.test(text) ? "" : begin) + literal + end)
     return location => pattern.test(isCode ? written(location) : said(location))
   }
