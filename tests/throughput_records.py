@@ -31,7 +31,7 @@ def throughput(  # each is what a test is about
     flags: tuple[str, ...] = (),
     **changes: Any,
 ) -> Record:
-    """A record with the images a second of both variants; None where one did not run."""
+    """A record with the images per second of both variants; None where one did not run."""
     eager_size = batch_size if eager else None
     compiled_size = compiled_batch_size or batch_size
     is_unequal = bool(eager and compiled and compiled_size != eager_size)
@@ -70,7 +70,7 @@ def _variant(images_s: float | None, batch_size: int, own_size: int | None) -> V
 
 
 def family(name: str, *changes: float, **more: Any) -> list[Record]:
-    """Models of a family: eager does 100 images a second, and compiling changes their time by `changes`."""
+    """Models of a family: eager does 100 images per second, and compiling changes their time by `changes`."""
     return [throughput(f"{name}{number}", 100.0, 100.0 / (1 + change), **more) for number, change in enumerate(changes)]
 
 

@@ -159,11 +159,11 @@ def devices(cells: pd.DataFrame, language: Language) -> Chart:
         "dots",
         panels=[Panel(tuple(rows))],
         legend=tuple(zip(series.values(), plot.STEPS, strict=False)),
-        axis=gettext("change in the time of a batch (less is better)"),
+        axis=gettext("change in the time per image (less is better)"),
         ticks=_change_ticks(selection.rows, selection.words),
         shapes=True,
     )
-    headline = gettext("Change in the time of a batch by compiling")
+    headline = gettext("Change in the time per image by compiling")
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
 
 

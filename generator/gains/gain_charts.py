@@ -47,16 +47,16 @@ class GainCharts:
         return self._chart(panels, headline, self._times, every)
 
     def history(self, history: History) -> Chart:
-        """Draw the change in images a second from one version of PyTorch to another: eager by family, and compiled."""
+        """Draw the change in images per second from one version of PyTorch to another: eager by family, and compiled."""
         gettext, eager, compiled = self.language.gettext, history.eager, history.compiled
         panels = [self._panel(gettext("eager"), eager, self._by_family(eager, self._named(eager)))]
         if compiled.count:
             panels.append(self._panel(gettext("compiled, batches of equal size"), compiled, []))
-        headline = gettext("Change in images a second from %(old)s to %(new)s")
+        headline = gettext("Change in images per second from %(old)s to %(new)s")
         return self._chart(panels, headline, self._rates, eager, [self._chosen()], history)
 
     def types(self) -> Chart:
-        """Draw the change in images a second from float16 autocast to other data types, by family."""
+        """Draw the change in images per second from float16 autocast to other data types, by family."""
         found = self.gains.types
         panels = [
             self._panel(
@@ -64,7 +64,7 @@ class GainCharts:
             )
             for each in found
         ]
-        headline = self.language.gettext("Change in images a second of the compiled model, against float16 autocast")
+        headline = self.language.gettext("Change in images per second of the compiled model, against float16 autocast")
         return self._chart(panels, headline, self._rates, self.gains.every_type, [self._chosen()])
 
     def caption(self, headline: str, changes: Changes, history: History | None = None) -> str:
@@ -106,7 +106,7 @@ class GainCharts:
 
     @property
     def _rates(self) -> str:
-        return self.language.gettext("change in images a second (more is better)")
+        return self.language.gettext("change in images per second (more is better)")
 
     def _chosen(self) -> str:
         """Say which families a chart shows."""
@@ -157,8 +157,8 @@ class GainCharts:
             VERDICTS.get(mark.verdict, "zero") for panel in panels for row in panel.rows for mark in row.marks if mark
         }
         entries: Mapping[Role, str] = {
-            "gain": gettext("three of four or more gain"),
-            "loss": gettext("three of four or more lose"),
+            "gain": gettext("at least three quarters gain"),
+            "loss": gettext("at least three quarters lose"),
             "zero": gettext("no clear difference"),
         }
         return tuple((text, role) for role, text in entries.items() if role in found)

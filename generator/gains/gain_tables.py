@@ -57,7 +57,7 @@ def losses(gains: Gains, results: Results) -> pd.DataFrame:
 
 
 def history(history: History) -> pd.DataFrame:
-    """One line per family: the median change in images a second of eager, the best first."""
+    """One line per family: the median change in images per second of eager, the best first."""
     return _families(history.eager, {f"{RATE}eager": history.eager})
 
 
@@ -67,7 +67,7 @@ def unequal(history: History) -> pd.DataFrame:
 
 
 def regressions(history: History) -> pd.DataFrame:
-    """The worst regressions of eager, with the images a second of both versions."""
+    """The worst regressions of eager, with the images per second of both versions."""
     worst = history.eager.losses.iloc[:MOST_REGRESSIONS]
     return _both(
         worst, {"rate_change": "change", f"{IMAGES}{history.old}": "before", f"{IMAGES}{history.new}": "after"}
@@ -81,7 +81,7 @@ def equal(history: History) -> pd.DataFrame:
 
 
 def types(gains: Gains) -> pd.DataFrame:
-    """One line per family: the median change in images a second in each data type."""
+    """One line per family: the median change in images per second in each data type."""
     named = {f"{RATE}{each.dtype}": each.changes for each in gains.types}
     return _families(gains.every_type, named) if named else pd.DataFrame()
 

@@ -156,7 +156,7 @@ class GpuPair:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """The same models on one GPU with an old and a new version of PyTorch, in images a second: more is better."""
+    """The same models on one GPU with an old and a new version of PyTorch, in images per second: more is better."""
 
     device: str
     old: str
@@ -168,7 +168,7 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class TypeGain:
-    """The same compiled models on one GPU in `BASE_DTYPE` and in another data type, in images a second."""
+    """The same compiled models on one GPU in `BASE_DTYPE` and in another data type, in images per second."""
 
     device: str
     dtype: str
@@ -332,7 +332,7 @@ def _matched(before: pd.DataFrame, after: pd.DataFrame, *columns: str) -> pd.Dat
 
 
 def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> pd.DataFrame:
-    """Return the change of the images a second from one to the other, with both, and whether the batches were equal."""
+    """Return the change of the images per second from one to the other, with both, and whether the batches were equal."""
     rate, size = f"{variant}_images_s", f"{variant}_batch_size"
     both = _matched(before, after, rate, size).dropna(subset=[f"{rate}_before", f"{rate}_after"])
     first, second = (both[f"{rate}_{end}"].astype(float) for end in ("before", "after"))

@@ -253,7 +253,7 @@ class _Functions:
         if rows.empty:
             return self._nothing()
         headline = self.language.gettext(
-            "Change in the time of a batch, with images per second, eager → compiled, and the batch size below it"
+            "Change in the time per image, with images per second, eager → compiled, and the batch size below it"
         )
         return self._tables(page).rows(tables.throughput(rows), self._rows(rows), headline)
 
@@ -476,7 +476,7 @@ class _Functions:
     def history_table(self, page: str, *, device: str) -> str:
         """The same for every family, in eager mode."""
         history = self._history(device)
-        headline = self.language.gettext("Median change in images a second in eager mode, from %(old)s to %(new)s")
+        headline = self.language.gettext("Median change in images per second in eager mode, from %(old)s to %(new)s")
         return self._gain_table(page, gain_tables.history(history), headline, history.eager, history)
 
     def regressions_table(self, page: str, *, device: str) -> str:
@@ -506,7 +506,7 @@ class _Functions:
     def dtypes_table(self, page: str) -> str:
         """The same for every family."""
         headline = self.language.gettext(
-            "Median change in images a second of the compiled model against float16 autocast, by family of models"
+            "Median change in images per second of the compiled model against float16 autocast, by family of models"
         )
         return self._gain_table(page, gain_tables.types(self._gains), headline, self._gains.every_type)
 

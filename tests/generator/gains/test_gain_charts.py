@@ -56,7 +56,7 @@ def test_history_draws_eager_by_family_and_compiled_apart(tmp_path: Path) -> Non
     assert [row.box.count for panel in chart.plot.panels for row in panel.rows if row.box] == [5, 5, 1]
     assert "from PyTorch\u00a02.4.0 to PyTorch\u00a02.9.1".replace("\u00a0", " ") in chart.alt
     assert chart.plot.panels[0].rows[0].marks[0] is not None
-    assert chart.plot.panels[0].rows[0].marks[0].verdict == "faster"  # more images a second
+    assert chart.plot.panels[0].rows[0].marks[0].verdict == "faster"  # more images per second
 
 
 def test_data_types_have_a_panel_each(tmp_path: Path) -> None:
