@@ -510,8 +510,8 @@ VERSION = "torch "
 """Begins the name of a column with the latencies of one version of PyTorch. Its values are labels of rows."""
 
 CHANGE, RATE, IMAGES = "change on ", "rate of ", "images/s with "
-"""Begin the names of columns of medians: of the change in latency on a GPU, and of that in images per second of a variant
-or in a data type; and of the images per second with a version of PyTorch."""
+"""Begin the names of columns of medians: of the change in latency on a GPU, and of that in images per second of a
+variant or in a data type; and of the images per second with a version of PyTorch."""
 
 _SERIES: Mapping[str, tuple[str, Format]] = {
     CHANGE: ("median change of a latency", "change"),

@@ -332,7 +332,7 @@ def _matched(before: pd.DataFrame, after: pd.DataFrame, *columns: str) -> pd.Dat
 
 
 def _rates(before: pd.DataFrame, after: pd.DataFrame, variant: VariantName) -> pd.DataFrame:
-    """Return the change of the images per second from one to the other, with both, and whether the batches were equal."""
+    """Return the change in images per second from one to the other, with both, and whether the batches were equal."""
     rate, size = f"{variant}_images_s", f"{variant}_batch_size"
     both = _matched(before, after, rate, size).dropna(subset=[f"{rate}_before", f"{rate}_after"])
     first, second = (both[f"{rate}_{end}"].astype(float) for end in ("before", "after"))
