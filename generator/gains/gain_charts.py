@@ -47,7 +47,7 @@ class GainCharts:
         return self._chart(panels, headline, self._times, every)
 
     def history(self, history: History) -> Chart:
-        """Draw the change in images per second from one version of PyTorch to another: eager by family, and compiled."""
+        """Draw the change in images per second between two versions of PyTorch: eager by family, and compiled."""
         gettext, eager, compiled = self.language.gettext, history.eager, history.compiled
         panels = [self._panel(gettext("eager"), eager, self._by_family(eager, self._named(eager)))]
         if compiled.count:
