@@ -23,7 +23,7 @@ from bench.records.record import Workload
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
-from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, where
+from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, plain, where
 from generator.figures import tables
 from generator.figures.sources import SourceText, source_of
 from generator.figures.words import Words
@@ -138,8 +138,11 @@ def page_cells(results: Results) -> pd.DataFrame:
 
     Pages take a few rows thousands of times: each time 0.3 ms, and 1.7 ms from a block for each column.
     """
-    columns = results.newest.select_dtypes(["str", "Int64"]).columns
-    return results.newest.astype(dict.fromkeys(columns, "object")).copy()
+    newest = results.newest
+    names = newest.select_dtypes("str").columns
+    texts = {name: pd.Series(plain(newest[name]), newest.index, dtype="object") for name in names}
+    numbers = newest.select_dtypes("Int64").columns
+    return newest.astype(dict.fromkeys(numbers, "object")).assign(**texts).copy()
 
 
 @lru_cache(maxsize=64)

@@ -19,8 +19,8 @@ from conftest import ROOT, THOROUGH
 
 from bench.errors import AtlasError
 from bench.records import run_file
-from bench.records.record import Status
-from generator.data import archive, load as loading, selection
+from bench.records.record import Measurement, Status
+from generator.data import archive, load as loading, selection, table
 from generator.data.load import Results, load
 
 
@@ -49,7 +49,7 @@ def plain(records: Path) -> Results:
     """Without any cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(archive, "WORTH_KEEPING", 10**12)
-        patch.setattr(archive, "_KNOWN", {})
+        patch.setattr(table, "_LAST", {})
         return load(records)
 
 
@@ -78,6 +78,24 @@ def test_a_new_record_reads_its_file_and_no_other(tmp_path: Path, files_read: li
     write(records, [measured(run=run.stem)])
     after = load(records, tmp_path / "cache")
     assert set(files_read) == {run}
+    same(after, plain(records))
+
+
+def test_rows_of_files_that_stay_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = write_archive(tmp_path / "records", 100, models=1)
+    before, read, measurements = load(records), list[Path](), archive.measurements
+
+    def noted(path: str, stamp: archive.Stamp) -> Sequence[Measurement | None]:
+        read.append(Path(path))
+        return measurements(path, stamp)
+
+    monkeypatch.setattr(table, "measurements", noted)
+    same(load(records), before)
+    assert not read
+    run = sorted(records.iterdir())[2]
+    write(records, [measured(run=run.stem)])
+    after = load(records)
+    assert read == [run]
     same(after, plain(records))
 
 
