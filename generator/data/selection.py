@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -80,9 +80,35 @@ def labels_by(values: pd.Series) -> dict[Any, list[int]]:
 
 def records(cells: pd.DataFrame) -> list[Row]:
     """Return the rows as dictionaries of plain Python values, with the label under ``row`` and None for unknown."""
-    names = ("row", *cells.columns)
-    columns = (plain(column) for _, column in cells.items())
-    return [dict(zip(names, values, strict=True)) for values in zip(cells.index.tolist(), *columns, strict=True)]
+    return list(Records(cells))
+
+
+class Records(Sequence[Row]):
+    """The rows as `records` returns them, by position. A row is made when it is first asked for: a page shows few."""
+
+    def __init__(self, cells: pd.DataFrame) -> None:
+        self._names = ("row", *cells.columns)
+        self._columns = [cells.index.tolist(), *(plain(column) for _, column in cells.items())]
+        self._known: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __iter__(self) -> Iterator[Row]:
+        return (dict(zip(self._names, values, strict=True)) for values in zip(*self._columns, strict=True))
+
+    @overload
+    def __getitem__(self, position: int) -> Row: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Row]: ...
+    def __getitem__(self, position: int | slice) -> Row | Sequence[Row]:
+        """Return the row at a position."""
+        if isinstance(position, slice):
+            return list(self)[position]
+        if position not in self._known:
+            values = (column[position] for column in self._columns)
+            self._known[position] = dict(zip(self._names, values, strict=True))
+        return self._known[position]
 
 
 def plain(values: pd.Series) -> list[Any]:
@@ -101,7 +127,7 @@ def _many_plain(values: pd.Series) -> list[Any]:
         numbers, distinct = values.factorize()
         texts: list[Any] = np.array(distinct, object)[numbers].tolist()
         return texts
-    found = values.to_numpy(object)
+    found = values.to_numpy(object, copy=True)
     found[values.isna().to_numpy()] = None
     return found.tolist()
 

@@ -139,9 +139,9 @@ def page_cells(results: Results) -> pd.DataFrame:
     Pages take a few rows thousands of times: each time 0.3 ms, and 1.7 ms from a block for each column.
     """
     newest = results.newest
-    names = newest.select_dtypes("str").columns
+    names = newest.select_dtypes(["str"]).columns
     texts = {name: pd.Series(plain(newest[name]), newest.index, dtype="object") for name in names}
-    numbers = newest.select_dtypes("Int64").columns
+    numbers = newest.select_dtypes(["Int64"]).columns
     return newest.astype(dict.fromkeys(numbers, "object")).assign(**texts).copy()
 
 

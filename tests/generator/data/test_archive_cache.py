@@ -54,7 +54,7 @@ def plain(records: Path) -> Results:
 
 
 def same(one: Results, other: Results) -> None:
-    assert one.by_label == other.by_label
+    assert list(one.by_label) == list(other.by_label)
     assert one.table.equals(other.table)
     assert (one.records, one.runs, one.superseded) == (other.records, other.runs, other.superseded)
     assert one.rounds_ms == other.rounds_ms
@@ -278,7 +278,7 @@ def test_a_long_history_leaves_the_newest_of_each_cell(tmp_path: Path, monkeypat
     short = load(records, tmp_path / "cache")
     assert short.superseded == len(whole.by_label) - len(short.by_label) > 0
     assert (short.records, short.runs) == (whole.records, whole.runs)
-    assert short.by_label == [{**row, "row": label} for label, row in enumerate(selection.records(whole.newest))]
+    assert list(short.by_label) == [{**row, "row": label} for label, row in enumerate(selection.records(whole.newest))]
 
 
 def grow(path: Path) -> None:
@@ -340,3 +340,15 @@ def test_a_long_history_leaves_both_ways_of_freeing_memory(tmp_path: Path, monke
     results = load(tmp_path / "records", tmp_path / "cache")
     assert [(row["run"], row["newest"]) for row in results.by_label] == [("b", False), ("d", True)]
     assert results.superseded == 2
+
+
+def test_many_rows_are_grouped_and_read_like_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = load(write_archive(tmp_path / "records", 100, models=1)).table
+    cells = rows.assign(device=rows["device"].astype("object"))
+    found = []
+    for many in (1, 10**6):
+        monkeypatch.setattr(selection, "MANY", many)
+        groups = [selection.numbered(cells, names) for names in (("run", "batch_size"), ("threads", "eager_image_j"))]
+        found.append((selection.records(cells), [each.tolist() for each in groups]))
+    assert found[0] == found[1]
+    assert [dict(row) for row in selection.Records(cells)] == [selection.Records(cells)[at] for at in range(len(cells))]
