@@ -66,7 +66,7 @@ class Results:
         return frozenset(self.rows.loc[self.rows["run"].isin(self.own_runs), "device"])
 
     @cached_property
-    def by_label(self) -> Sequence[Row]:
+    def by_label(self) -> Records:
         """The rows of the table as plain values, each at the position that is its label: for what becomes text."""
         return Records(self.table)
 

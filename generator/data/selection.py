@@ -91,6 +91,10 @@ class Records(Sequence[Row]):
         self._columns = [cells.index.tolist(), *(plain(column) for _, column in cells.items())]
         self._known: dict[int, Row] = {}
 
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a column, by position."""
+        return self._columns[self._names.index(name)]
+
     def __len__(self) -> int:
         return len(self._columns[0])
 

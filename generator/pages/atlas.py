@@ -220,14 +220,14 @@ class _Known:
 
     def _comparisons(self, workload: Workload) -> Comparisons:
         """Return the comparisons of a workload, of both origins: to be counted and ranked, never averaged."""
-        rows = self.atlas.results.by_label
+        workloads = self.atlas.results.by_label.column("workload")
         compared = self.among(tables.trusted)
-        return Comparisons(self.atlas, [label for label in compared if rows[label]["workload"] == workload])
+        return Comparisons(self.atlas, [label for label in compared if workloads[label] == workload])
 
     def _distinct(self, column: str) -> list[Any]:
         """Return the values of a column, in the order in which they first occur."""
-        rows = self.atlas.results.by_label
-        return list(dict.fromkeys(rows[label][column] for label in self.labels))
+        values = self.atlas.results.by_label.column(column)
+        return list(dict.fromkeys(values[label] for label in self.labels))
 
 
 @dataclass(frozen=True)
@@ -319,8 +319,8 @@ class Device(_Known):
     def _comparisons(self, workload: Workload) -> Comparisons:
         """Return those of one origin only, measured ones where there are any: origins are never averaged."""
         found = super()._comparisons(workload)
-        rows = self.atlas.results.by_label
-        measured = [label for label in found.labels if rows[label]["origin"] == "measured"]
+        origins = self.atlas.results.by_label.column("origin")
+        measured = [label for label in found.labels if origins[label] == "measured"]
         return Comparisons(self.atlas, measured) if measured else found
 
     @cached_property
