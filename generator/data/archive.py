@@ -32,6 +32,9 @@ from generator.data.names import device_label, short_name
 WORTH_KEEPING = 2_000_000
 """Bytes of run files from which the database is kept: fewer are read sooner than it is opened."""
 
+PACKED = 16
+"""How many times its size a compressed file is about worth."""
+
 BATCH = 64_000_000
 """Bytes of run files that are read at once: they bound the memory that it takes."""
 
@@ -49,9 +52,6 @@ Database = duckdb.DuckDBPyConnection
 Stamp = tuple[int, int]
 """The size of a file in bytes, and when it was modified, in ns."""
 
-_KNOWN: dict[str, tuple[Stamp, Sequence[Measurement | None]]] = {}
-"""What `measurements` has read, so that a preview reads again only the file that has changed."""
-
 Answer = TypeVar("Answer")
 
 
@@ -61,7 +61,7 @@ def ask(results: Path, root: Path, question: Callable[[Database], Answer]) -> An
     Raises `AtlasError` for a line that is no record, and for a file that changes meanwhile.
     """
     stamps = {str(path): _stamp(path) for path in run_file.run_files(results)}
-    is_large = sum(size for size, _ in stamps.values()) >= WORTH_KEEPING
+    is_large = sum(map(_bytes, stamps, stamps.values())) >= WORTH_KEEPING
     kept = root / "records" / f"{hashlib.sha256(bytes(results.resolve())).hexdigest()[:16]}.{VERSION}.duckdb"
     for file in (kept, None) if is_large else (None,):
         try:
@@ -78,15 +78,12 @@ def ask(results: Path, root: Path, question: Callable[[Database], Answer]) -> An
 
 
 def measurements(path: str, stamp: Stamp) -> Sequence[Measurement | None]:
-    """Return what each record of a run file measured. A file that stays as it is is read once per process.
+    """Return what each record of a run file measured.
 
     Raises `AtlasError` as `bench.records.strict.read` does, and for a file that is no longer as its `stamp` says.
     """
-    known, found = _KNOWN.get(path, (None, ()))
-    if known != stamp:
-        found = [one.measurement for _, one in strict.read(Path(path))]
-        _refuse_change(path, stamp)
-        _KNOWN[path] = stamp, found
+    found = [one.measurement for _, one in strict.read(Path(path))]
+    _refuse_change(path, stamp)
     return found
 
 
@@ -116,6 +113,11 @@ def _stamp(path: Path | str) -> Stamp:
         status = Path(path).stat()
         return status.st_size, status.st_mtime_ns
     return 0, 0
+
+
+def _bytes(path: str, stamp: Stamp) -> int:
+    """Return how many bytes there are to read in a file, about."""
+    return stamp[0] * (PACKED if path.endswith(run_file.COMPRESSED) else 1)
 
 
 def _update(database: Database, stamps: Mapping[str, Stamp]) -> None:

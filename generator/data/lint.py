@@ -20,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
 from bench.statistics.verdicts import SAME
-from generator.data.selection import Groups, Row, Rows, grouped, is_comparison, labels_by, numbered, records
+from generator.data.selection import Groups, Row, Rows, grouped, grouping, is_comparison, labels_by, numbered, records
 
 Kind = Literal[
     "repeated",
@@ -242,14 +242,20 @@ def _version_jump(cells: pd.DataFrame) -> Iterator[Anomaly]:
     known = known.assign(cell=numbered(known, cell))
     latencies = known.groupby("cell")["eager_ms"]
     spread = latencies.transform("max") / latencies.transform("min")
-    for _, group in grouped(known[spread > VERSION_FACTOR], "cell"):
-        medians = {torch: median(rows["eager_ms"].tolist()) for (torch,), rows in grouped(group, "torch")}
-        for torch, labels in labels_by(group["torch"]).items():
+    jumping = known[spread > VERSION_FACTOR]
+    medians: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    for (number, torch), ms in grouping(jumping, "cell", "torch")["eager_ms"].median().items():
+        medians[number][torch] = ms
+    labels = labels_by(
+        pd.Series(list(zip(jumping["cell"], jumping["torch"], strict=True)), jumping.index, dtype="object")
+    )
+    for number, by_torch in medians.items():
+        for torch, own_ms in by_torch.items():
             # The fast one is doubted: a slow run has many innocent causes.
-            slower = (other for other, ms in medians.items() if ms / medians[torch] > VERSION_FACTOR)
+            slower = (other for other, ms in by_torch.items() if ms / own_ms > VERSION_FACTOR)
             if other := next(slower, None):
-                figures = {"ms": medians[torch], "other_ms": medians[other], "other_torch": other}
-                yield Anomaly("version_jump", tuple(labels), figures)
+                figures = {"ms": own_ms, "other_ms": by_torch[other], "other_torch": other}
+                yield Anomaly("version_jump", tuple(labels[number, torch]), figures)
 
 
 def _implausible(cells: pd.DataFrame) -> Iterator[Anomaly]:
@@ -362,5 +368,8 @@ def _complaints(cells: pd.DataFrame) -> Iterator[Anomaly]:
 
 def _by_flag(cells: pd.DataFrame) -> Mapping[str, list[int]]:
     """Return the labels of the rows by flag, sorted by flag."""
-    labels = labels_by(cells["flags"].str.split().explode().dropna())
-    return dict(sorted(labels.items()))
+    labels: defaultdict[str, list[int]] = defaultdict(list)
+    for flags, several in labels_by(cells["flags"]).items():
+        for flag in dict.fromkeys(flags.split()):
+            labels[flag] += several
+    return {flag: sorted(labels[flag]) for flag in sorted(labels)}

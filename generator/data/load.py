@@ -21,7 +21,7 @@ from bench.records.repeatability import Repeatability, newest as newest_repeatab
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
 from generator.data.lint import Anomaly, doubted, lint, lint_alone
-from generator.data.selection import Row, records
+from generator.data.selection import Records, Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,9 +66,9 @@ class Results:
         return frozenset(self.rows.loc[self.rows["run"].isin(self.own_runs), "device"])
 
     @cached_property
-    def by_label(self) -> Sequence[Row]:
+    def by_label(self) -> Records:
         """The rows of the table as plain values, each at the position that is its label: for what becomes text."""
-        return records(self.table)
+        return Records(self.table)
 
     @cached_property
     def last_measured(self) -> Row | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, overload
 
+import numpy as np
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
@@ -23,6 +24,10 @@ Rows = Sequence[Row]
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 """Modes of torch.compile, from the least to the most that they try. Pages name them before anything is measured."""
+
+
+MANY = 1_000
+"""Rows from which pandas finds equal values sooner than Python does."""
 
 
 def where(cells: pd.DataFrame, chosen: pd.Series) -> pd.DataFrame:
@@ -45,7 +50,12 @@ def is_comparison(cells: pd.DataFrame) -> pd.Series:
 
 def grouped(cells: pd.DataFrame, *columns: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
     """Yield the values of `columns` with the rows that share them, in the order in which the values first occur."""
-    yield from cells.groupby(list(columns), sort=False, dropna=False)
+    yield from grouping(cells, *columns)
+
+
+def grouping(cells: pd.DataFrame, *columns: str) -> Any:
+    """Return pandas' groups of the rows that agree in `columns`, in the order in which they first occur."""
+    return cells.groupby(list(columns), sort=False, dropna=False)
 
 
 def numbered(cells: pd.DataFrame, columns: Iterable[str]) -> pd.Series:
@@ -53,6 +63,8 @@ def numbered(cells: pd.DataFrame, columns: Iterable[str]) -> pd.Series:
 
     Does what `groupby(…).ngroup()` does, in a tenth of its time for a few rows and many columns.
     """
+    if len(cells) >= MANY:
+        return pd.Series(grouping(cells, *columns).ngroup(), dtype=int)
     numbers: dict[tuple[Any, ...], int] = {}
     keys = zip(*(plain(cells[name]) for name in columns), strict=True)
     return pd.Series([numbers.setdefault(key, len(numbers)) for key in keys], cells.index, dtype=int)
@@ -68,17 +80,60 @@ def labels_by(values: pd.Series) -> dict[Any, list[int]]:
 
 def records(cells: pd.DataFrame) -> list[Row]:
     """Return the rows as dictionaries of plain Python values, with the label under ``row`` and None for unknown."""
-    names = ("row", *cells.columns)
-    columns = (plain(column) for _, column in cells.items())
-    return [dict(zip(names, values, strict=True)) for values in zip(cells.index.tolist(), *columns, strict=True)]
+    return list(Records(cells))
+
+
+class Records(Sequence[Row]):
+    """The rows as `records` returns them, by position. A row is made when it is first asked for: a page shows few."""
+
+    def __init__(self, cells: pd.DataFrame) -> None:
+        self._names = ("row", *cells.columns)
+        self._columns = [cells.index.tolist(), *(plain(column) for _, column in cells.items())]
+        self._known: dict[int, Row] = {}
+
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a column, by position."""
+        return self._columns[self._names.index(name)]
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __iter__(self) -> Iterator[Row]:
+        return (dict(zip(self._names, values, strict=True)) for values in zip(*self._columns, strict=True))
+
+    @overload
+    def __getitem__(self, position: int) -> Row: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Row]: ...
+    def __getitem__(self, position: int | slice) -> Row | Sequence[Row]:
+        """Return the row at a position."""
+        if isinstance(position, slice):
+            return list(self)[position]
+        if position not in self._known:
+            values = (column[position] for column in self._columns)
+            self._known[position] = dict(zip(self._names, values, strict=True))
+        return self._known[position]
 
 
 def plain(values: pd.Series) -> list[Any]:
     """Return the values of a column as plain Python values, with None for unknown."""
     if isinstance(values.dtype, pd.DatetimeTZDtype):
         return [None if value is pd.NaT else value.to_pydatetime() for value in values]
+    if len(values) >= MANY:
+        return _many_plain(values)
     # `notna` takes a tenth of a millisecond: too long for the few rows of most tables.
     return [None if value is pd.NA or value != value else value for value in values.tolist()]  # noqa: PLR0124  # NaN
+
+
+def _many_plain(values: pd.Series) -> list[Any]:
+    """Return what `plain` does. Equal texts are one object, so that a thousand names take the room of one."""
+    if isinstance(values.dtype, pd.StringDtype):
+        numbers, distinct = values.factorize()
+        texts: list[Any] = np.array(distinct, object)[numbers].tolist()
+        return texts
+    found = values.to_numpy(object, copy=True)
+    found[values.isna().to_numpy()] = None
+    return found.tolist()
 
 
 FEW = 8

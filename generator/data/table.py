@@ -1,7 +1,8 @@
 """The table of results: one row per cell and run, as pages show them.
 
 Takes the database of `generator.data.archive`; returns a `ResultsTable`. SQL finds the newest run of each cell, and
-`bench.statistics` computes the figures of the rows that are shown, in arrays.
+`bench.statistics` computes the figures of the rows that are shown, in arrays. But for what it shares with others, such
+as the name of its device, a row follows from one file: while a preview runs, rows of files that stay are kept.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bench.statistics.causes import explain
 from bench.statistics.cells import by_size
 from bench.statistics.processes import VARIANTS, Processes
 from bench.statistics.ragged import Array, Indices
-from generator.data.archive import Database, measurements
+from generator.data.archive import Database, Stamp, measurements
 from generator.data.names import device_slug, distinct_labels, short_name, slugify, slugs
 from generator.data.registry import COLUMNS
 from generator.data.selection import ORDERS
@@ -45,6 +46,10 @@ class ResultsTable(NamedTuple):
     superseded: int
 
 
+_LAST: dict[str, Any] = {}
+"""The table that was returned last, and the positions of its rows by their `_KEY`."""
+
+
 def read(database: Database, history: int) -> ResultsTable:
     """Return the rows that pages show: all, or where there are more than `history`, those of the newest run of each
     cell and of the newest run with the other `malloc`.
@@ -56,24 +61,38 @@ def read(database: Database, history: int) -> ResultsTable:
     database.execute(_GROUPS)
     _choose_standing(database)
     database.execute(_CELLS)
-    describe = _description(database)
-    shown = database.execute(_SHOWN, [history])
-    columns = [name for name, *_ in shown.description or ()]
-    lines = [dict(zip(columns, values, strict=True)) for values in shown.fetchall()]
-    rows = [describe(list(group)) for _, group in groupby(lines, key=itemgetter("id"))]
-    rows.sort(key=_order)
-    found = [list(_measured(row["lines"])) for row in rows]
-    processes = Processes([each for several in found for each in several])
-    sizes = np.array([len(several) for several in found], np.int64)
-    figures = _pooled(processes, sizes, np.array([row["batch_size"] for row in rows], np.float64))
-    rounds = {variant: processes.lists[f"{variant}_rounds"].merged(sizes).lists() for variant in VARIANTS}
+    database.execute(_SHOWN, [history])
+    shown = database.execute(_KEYS).df()
+    rows, rounds = _rows(database, shown)
     return ResultsTable(
-        _frame([row | _reasons(several) for row, several in zip(rows, found, strict=True)], figures),
-        [{variant: lists[at] for variant, lists in rounds.items() if lists[at]} for at in range(len(rows))],
+        rows,
+        rounds,
         records=sum(size for *_, size in files),
         runs=tuple(sorted({run for _, run, *_ in files})),
-        superseded=lines[0]["total"] - len(rows) if lines else 0,
+        superseded=int(shown["total"].iloc[0]) - len(shown) if len(shown) else 0,
     )
+
+
+def _rows(database: Database, shown: pd.DataFrame) -> tuple[pd.DataFrame, list[Mapping[str, Sequence[float]]]]:
+    """Return the rows that are `shown` and their rounds, in their order: those of the last table, where their files
+    are as they were then."""
+    import pandas as pd  # takes half a second, which commands without a table need not wait
+
+    keys = list(zip(*(shown[name].tolist() for name in _KEY), strict=True))
+    known = _LAST.get("positions", {})
+    is_new = np.array([key not in known for key in keys], bool)
+    rows, rounds = _made(database, shown.loc[is_new, "id"].tolist())
+    if known:
+        rows = pd.concat([_LAST["rows"], rows], ignore_index=True)
+        rounds = [*_LAST["rounds"], *rounds]
+    positions = np.array([known.get(key, -1) for key in keys], np.int64)
+    positions[is_new] = len(known) + np.arange(is_new.sum())
+    rows = rows.take(positions).assign(**_shared_names(database, shown), newest=shown["newest"].to_numpy())
+    order = _order(rows)
+    rows = rows.take(order).reset_index(drop=True)
+    rounds = [rounds[position] for position in positions[order].tolist()]
+    _LAST.update(rows=rows, rounds=rounds, positions={keys[at]: place for place, at in enumerate(order.tolist())})
+    return rows, rounds
 
 
 # ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -118,16 +137,29 @@ FROM groups g JOIN lines ON lines.rowid = standing
 """
 
 _SHOWN = """
+CREATE OR REPLACE TEMP TABLE shown AS
 WITH last AS (
     SELECT arg_max(id, age) AS id, max(age) AS age, cell, host, origin FROM cells
     GROUP BY cell, host, origin, malloc, processor),
-newest AS (SELECT arg_max(id, age) AS id FROM last GROUP BY cell, host, origin),
-shown AS MATERIALIZED (
-    SELECT *, id IN (SELECT id FROM newest) AS newest, FROM cells, (SELECT count(*) AS total FROM cells)
-    WHERE total <= ? OR id IN (SELECT id FROM last))
-SELECT s.id, standing, attempts, s.measured_at, newest, total, path, size, modified_ns, lines.rowid AS number,
+newest AS (SELECT arg_max(id, age) AS id FROM last GROUP BY cell, host, origin)
+SELECT *, id IN (SELECT id FROM newest) AS newest, FROM cells, (SELECT count(*) AS total FROM cells)
+WHERE total <= ? OR id IN (SELECT id FROM last)
+"""
+
+_KEY = ("path", "size", "modified_ns", "line")
+"""What a row follows from: the file, its stamp, and the line of the first of its records."""
+
+_KEYS = f"""
+SELECT id, newest, model, device, total, {", ".join(_KEY)}
+FROM (SELECT id, newest, model, device, total FROM shown) JOIN (SELECT rowid AS id, file, line FROM lines) USING (id)
+    JOIN files USING (file) ORDER BY id
+"""
+
+_LINES = """
+SELECT s.id, standing, attempts, s.measured_at, path, size, modified_ns, lines.rowid AS number,
     lines.* EXCLUDE (file, machine, source_date, process, measured_at, gave)
-FROM shown s JOIN lines USING (file, run, cell, machine) JOIN files USING (file) ORDER BY s.id, process
+FROM shown s JOIN lines USING (file, run, cell, machine) JOIN files USING (file)
+WHERE s.id IN (SELECT unnest(?::BIGINT[])) ORDER BY s.id, process
 """
 
 
@@ -141,14 +173,27 @@ def _choose_standing(database: Database) -> None:
         database.execute(_CHOSEN, [list(chosen), list(chosen.values())])
 
 
-def _description(database: Database) -> Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]]:
-    """Return a function that takes the lines of one cell and returns what names its row."""
-    texts = {number: text for _, number, text in database.table("names").fetchall()}
+def _shared_names(database: Database, shown: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns that name the model and the device of each row that is shown. Who came first decides."""
     pairs = database.execute("SELECT model, device FROM cells GROUP BY ALL ORDER BY min(age)").fetchall()
-    models, devices = ({pair[at]: json.loads(texts[pair[at]]) for pair in pairs} for at in range(2))
+    texts = dict(database.execute("SELECT number, text FROM names WHERE kind IN ('model', 'device')").fetchall())
+    models, devices = (
+        {number: json.loads(texts[number]) for number in dict.fromkeys(pair[at] for pair in pairs)} for at in range(2)
+    )
     model_slugs = dict(zip(models, slugs(models.values(), lambda label, _: slugify(label)), strict=True))
     model_labels = dict(zip(models, distinct_labels(models.values()), strict=True))
     device_slugs = dict(zip(devices, slugs(devices.values(), device_slug), strict=True))
+    return {
+        "model": _texts(map(model_slugs.__getitem__, shown["model"])),
+        "model_label": _texts(map(model_labels.__getitem__, shown["model"])),
+        "device": _texts(map(device_slugs.__getitem__, shown["device"])),
+    }
+
+
+def _description(database: Database) -> Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]]:
+    """Return a function that takes the lines of one cell and returns what its row says besides figures, apart from
+    `_shared_names`."""
+    texts = dict(database.execute("SELECT number, text FROM names").fetchall())
 
     @cache
     def described(number: int, kind: type, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -165,9 +210,6 @@ def _description(database: Database) -> Callable[[Sequence[Mapping[str, Any]]], 
             "device_name": json.loads(texts[standing["device"]])[1],
             "workload": "throughput" if standing["profile"] in THROUGHPUT_PROFILES else "latency",
             **described(standing["source"], Source | None, _source),
-            "device": device_slugs[standing["device"]],
-            "model": model_slugs[standing["model"]],
-            "model_label": model_labels[standing["model"]],
             "malloc": json.loads(texts[standing["malloc"]]),
             "command": _reproducing(standing["command"], json.loads(texts[standing["malloc"]])),
             "flags": " ".join(sorted(flags)),
@@ -181,7 +223,6 @@ def _description(database: Database) -> Callable[[Sequence[Mapping[str, Any]]], 
 def _cell(cell: Cell) -> dict[str, Any]:
     return {
         **msgspec.structs.asdict(cell),
-        "model_label": cell.model,
         "device_type": cell.device,
         "dtype": f"autocast {cell.dtype}" if cell.autocast else cell.dtype,
         "dynamic": "auto" if cell.dynamic is None else str(cell.dynamic).lower(),
@@ -209,12 +250,30 @@ def _source(source: Source | None) -> dict[str, Any]:
 # ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _measured(lines: Iterable[Mapping[str, Any]]) -> Iterator[Measurement]:
+def _made(database: Database, ids: Sequence[int]) -> tuple[pd.DataFrame, list[Mapping[str, Sequence[float]]]]:
+    """Return the rows of some cells and their rounds, from the lines of their files."""
+    found = database.execute(_LINES, [ids])
+    columns = [name for name, *_ in found.description or ()]
+    lines = [dict(zip(columns, values, strict=True)) for values in found.fetchall()]
+    describe, measured = _description(database), cache(measurements)
+    rows = [describe(list(group)) for _, group in groupby(lines, key=itemgetter("id"))]
+    several = [[each for each in _measured(row["lines"], measured) if each is not None] for row in rows]
+    processes = Processes([one for each in several for one in each])
+    sizes = np.array([len(each) for each in several], np.int64)
+    figures = _pooled(processes, sizes, np.array([row["batch_size"] for row in rows], np.float64))
+    rounds = {variant: processes.lists[f"{variant}_rounds"].merged(sizes).lists() for variant in VARIANTS}
+    return (
+        _frame([row | _reasons(each) for row, each in zip(rows, several, strict=True)], figures),
+        [{variant: lists[at] for variant, lists in rounds.items() if lists[at]} for at in range(len(rows))],
+    )
+
+
+def _measured(
+    lines: Iterable[Mapping[str, Any]], of_file: Callable[[str, Stamp], Sequence[Measurement | None]]
+) -> Iterator[Measurement | None]:
     """Yield what the processes of one cell measured."""
     for line in lines:
-        measured = measurements(line["path"], (line["size"], line["modified_ns"]))[line["line"]]
-        if measured is not None:
-            yield measured
+        yield of_file(line["path"], (line["size"], line["modified_ns"]))[line["line"]]
 
 
 def _reproducing(command: str | None, malloc: str) -> str | None:
@@ -223,11 +282,22 @@ def _reproducing(command: str | None, malloc: str) -> str | None:
     return f"{command} --malloc default" if is_older else command
 
 
-def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return a sort key: accelerators before CPUs, old versions before new, models by name."""
+def _order(rows: pd.DataFrame) -> Indices:
+    """Return the positions of the rows in their order: accelerators before CPUs, old versions before new, models by
+    name."""
     names = ("device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run")
-    values = (ORDERS[name](row[name]) if name in ORDERS else row[name] for name in names)
-    return (row["device_type"] == "cpu", *values)
+    keys = [(rows["device_type"] == "cpu").to_numpy(), *(_ranks(rows[name], ORDERS.get(name)) for name in names)]
+    order: Indices = np.lexsort(keys[::-1])
+    return order
+
+
+def _ranks(values: pd.Series, key: Callable[[Any], Any] | None) -> Indices:
+    """Return the place of each value among the different ones."""
+    numbers, distinct = values.factorize()
+    keys: list[Any] = [key(value) if key else value for value in distinct.tolist()]
+    places = {each: place for place, each in enumerate(sorted(set(keys)))}
+    ranks: Indices = np.array([places[each] for each in keys], np.int64)[numbers]
+    return ranks
 
 
 def _reasons(measured: Sequence[Measurement]) -> dict[str, str]:
@@ -265,14 +335,21 @@ def _pooled(processes: Processes, sizes: Indices, batch_sizes: Array) -> dict[st
 
 def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.DataFrame:
     """Return `COLUMNS` in their order. What is unknown is "" in a column of text, and missing in any other."""
-    import pandas as pd  # takes half a second, which commands without a table need not wait
+    import pandas as pd
 
     columns: dict[str, Any] = {}
     for name, column in COLUMNS.items():
         values: Any = figures[name] if name in figures else [row.get(name) for row in rows]
         if column.type is str:
-            values = [value or "" for value in values]
-        elif column.type is datetime:
+            columns[name] = _texts(value or "" for value in values)
+            continue
+        if column.type is datetime:
             values = pd.to_datetime(pd.Series(values, dtype="Int64"), unit="us", utc=True)
         columns[name] = pd.array(values, dtype=column.dtype)
     return pd.DataFrame(columns, copy=False)
+
+
+def _texts(values: Iterable[str]) -> Any:
+    import pandas as pd
+
+    return pd.array(list(values), dtype="str")

@@ -61,9 +61,16 @@ def page_metadata(
     )
 
 
+def has_card(page: str) -> bool:
+    """Whether a page has a card of its own. Those of families do not: there are hundreds, and they share one."""
+    return page.count("/") < 2
+
+
 def card_uri(page: str) -> str:
-    """Return the address of a page's card relative to the root of the language, such as cards/devices/a100.png."""
-    return f"cards/{page.removesuffix('.md')}.png"
+    """Return the address of the card that a page shows, its own or that of its section, relative to the root of the
+    language, such as cards/devices/a100.png."""
+    shown = page if has_card(page) else f"{page.partition('/')[0]}/index.md"
+    return f"cards/{shown.removesuffix('.md')}.png"
 
 
 def open_graph_locale(language: Language) -> str:

@@ -88,6 +88,23 @@ class _Cell(NamedTuple):
     is_number: bool
 
 
+_PLAIN_CELL = re.compile(r'<td(?: class="([^"<>]*)")?(?: data-sort="[^"<>]*")?>([^<]*)</td>')
+"""A cell without markup, as nearly all are."""
+
+
+def _with_plain_cells(html: str) -> tuple[str, dict[str, _Cell]]:
+    """Replace each plain cell by a processing instruction, which takes the parser a tenth of the time. Returns the
+    HTML, and the cells by their instruction."""
+    cells: dict[str, _Cell] = {}
+
+    def named(match: re.Match[str]) -> str:
+        name = f"cell {len(cells)}"
+        cells[name] = _Cell(" ".join(escaped(unescape(match[2])).split()), "number" in (match[1] or ""))
+        return f"<?{name}>"
+
+    return _PLAIN_CELL.sub(named, html), cells
+
+
 class _Block(HTMLParser):
     """One block of HTML, read into `markdown`."""
 
@@ -102,6 +119,7 @@ class _Block(HTMLParser):
         self._ends_line = False  # within a cell whose text is aligned at its end
         self._is_code = False
         self._left_out: list[str] = []  # the open elements that are left out
+        html, self._plain_cells = _with_plain_cells(html)
         self.feed(html)
         self.close()
 
@@ -162,6 +180,11 @@ class _Block(HTMLParser):
             case _:
                 self._mark(tag)
         self._is_code = self._is_code and tag != "code"
+
+    def handle_pi(self, data: str) -> None:
+        """Add a plain cell."""
+        if not self._left_out and data in self._plain_cells:
+            self._rows[-1].append(self._plain_cells[data])
 
     def handle_data(self, data: str) -> None:
         """Add text to the innermost element."""

@@ -25,7 +25,7 @@ from bench.records.record import UNEQUAL_BATCHES, Workload
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
-from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, version_order, where
+from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, plain, version_order, where
 from generator.figures import tables
 from generator.figures.sources import SourceText, source_of
 from generator.figures.words import Words
@@ -144,8 +144,11 @@ def page_cells(results: Results) -> pd.DataFrame:
 
     Pages take a few rows thousands of times: each time 0.3 ms, and 1.7 ms from a block for each column.
     """
-    columns = results.newest.select_dtypes(["str", "Int64"]).columns
-    return results.newest.astype(dict.fromkeys(columns, "object")).copy()
+    newest = results.newest
+    names = newest.select_dtypes(["str"]).columns
+    texts = {name: pd.Series(plain(newest[name]), newest.index, dtype="object") for name in names}
+    numbers = newest.select_dtypes(["Int64"]).columns
+    return newest.astype(dict.fromkeys(numbers, "object")).assign(**texts).copy()
 
 
 @lru_cache(maxsize=64)
@@ -223,14 +226,14 @@ class _Known:
 
     def _comparisons(self, workload: Workload) -> Comparisons:
         """Return the comparisons of a workload, of both origins: to be counted and ranked, never averaged."""
-        rows = self.atlas.results.by_label
+        workloads = self.atlas.results.by_label.column("workload")
         compared = self.among(tables.trusted)
-        return Comparisons(self.atlas, [label for label in compared if rows[label]["workload"] == workload])
+        return Comparisons(self.atlas, [label for label in compared if workloads[label] == workload])
 
     def _distinct(self, column: str) -> list[Any]:
         """Return the values of a column, in the order in which they first occur."""
-        rows = self.atlas.results.by_label
-        return list(dict.fromkeys(rows[label][column] for label in self.labels))
+        values = self.atlas.results.by_label.column(column)
+        return list(dict.fromkeys(values[label] for label in self.labels))
 
 
 @dataclass(frozen=True)
@@ -336,8 +339,8 @@ class Device(_Known):
     def _comparisons(self, workload: Workload) -> Comparisons:
         """Return those of one origin only, measured ones where there are any: origins are never averaged."""
         found = super()._comparisons(workload)
-        rows = self.atlas.results.by_label
-        measured = [label for label in found.labels if rows[label]["origin"] == "measured"]
+        origins = self.atlas.results.by_label.column("origin")
+        measured = [label for label in found.labels if origins[label] == "measured"]
         return Comparisons(self.atlas, measured) if measured else found
 
     @cached_property

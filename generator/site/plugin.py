@@ -39,7 +39,7 @@ from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError, unusable
 from generator.checks.rendered_checks import differences, outlines
-from generator.figures.link_preview import PageMetadata, card_uri, page_metadata
+from generator.figures.link_preview import PageMetadata, card_uri, has_card, page_metadata
 from generator.languages.language import SOURCE, published_languages
 from generator.languages.typography import plain
 from generator.pages.guide import Edition, Guide, guide_of
@@ -259,7 +259,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             first_moment=feed.FIRST_MOMENT,
         )
         if not self.serving:
-            for page in [file.page for file in files.documentation_pages()]:
+            for page in [file.page for file in files.documentation_pages() if has_card(file.src_uri)]:
                 files.append(self._card(page, config))
         return env
 

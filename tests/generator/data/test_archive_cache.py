@@ -19,8 +19,8 @@ from conftest import ROOT, THOROUGH
 
 from bench.errors import AtlasError
 from bench.records import run_file
-from bench.records.record import Status
-from generator.data import archive, load as loading, selection
+from bench.records.record import Measurement, Status
+from generator.data import archive, load as loading, selection, table
 from generator.data.load import Results, load
 
 
@@ -49,12 +49,12 @@ def plain(records: Path) -> Results:
     """Without any cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(archive, "WORTH_KEEPING", 10**12)
-        patch.setattr(archive, "_KNOWN", {})
+        patch.setattr(table, "_LAST", {})
         return load(records)
 
 
 def same(one: Results, other: Results) -> None:
-    assert one.by_label == other.by_label
+    assert list(one.by_label) == list(other.by_label)
     assert one.table.equals(other.table)
     assert (one.records, one.runs, one.superseded) == (other.records, other.runs, other.superseded)
     assert one.rounds_ms == other.rounds_ms
@@ -78,6 +78,24 @@ def test_a_new_record_reads_its_file_and_no_other(tmp_path: Path, files_read: li
     write(records, [measured(run=run.stem)])
     after = load(records, tmp_path / "cache")
     assert set(files_read) == {run}
+    same(after, plain(records))
+
+
+def test_rows_of_files_that_stay_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = write_archive(tmp_path / "records", 100, models=1)
+    before, read, measurements = load(records), list[Path](), archive.measurements
+
+    def noted(path: str, stamp: archive.Stamp) -> Sequence[Measurement | None]:
+        read.append(Path(path))
+        return measurements(path, stamp)
+
+    monkeypatch.setattr(table, "measurements", noted)
+    same(load(records), before)
+    assert not read
+    run = sorted(records.iterdir())[2]
+    write(records, [measured(run=run.stem)])
+    after = load(records)
+    assert read == [run]
     same(after, plain(records))
 
 
@@ -260,7 +278,7 @@ def test_a_long_history_leaves_the_newest_of_each_cell(tmp_path: Path, monkeypat
     short = load(records, tmp_path / "cache")
     assert short.superseded == len(whole.by_label) - len(short.by_label) > 0
     assert (short.records, short.runs) == (whole.records, whole.runs)
-    assert short.by_label == [{**row, "row": label} for label, row in enumerate(selection.records(whole.newest))]
+    assert list(short.by_label) == [{**row, "row": label} for label, row in enumerate(selection.records(whole.newest))]
 
 
 def grow(path: Path) -> None:
@@ -322,3 +340,15 @@ def test_a_long_history_leaves_both_ways_of_freeing_memory(tmp_path: Path, monke
     results = load(tmp_path / "records", tmp_path / "cache")
     assert [(row["run"], row["newest"]) for row in results.by_label] == [("b", False), ("d", True)]
     assert results.superseded == 2
+
+
+def test_many_rows_are_grouped_and_read_like_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = load(write_archive(tmp_path / "records", 100, models=1)).table
+    cells = rows.assign(device=rows["device"].astype("object"))
+    found = []
+    for many in (1, 10**6):
+        monkeypatch.setattr(selection, "MANY", many)
+        groups = [selection.numbered(cells, names) for names in (("run", "batch_size"), ("threads", "eager_image_j"))]
+        found.append((selection.records(cells), [each.tolist() for each in groups]))
+    assert found[0] == found[1]
+    assert [dict(row) for row in selection.Records(cells)] == [selection.Records(cells)[at] for at in range(len(cells))]

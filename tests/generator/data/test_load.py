@@ -62,7 +62,7 @@ def test_columns_are_those_declared(tmp_path: Path) -> None:
 
 def test_no_records_are_an_empty_table(tmp_path: Path) -> None:
     results = load(tmp_path)
-    assert (results.by_label, results.records, results.problems, results.runs) == ([], 0, (), ())
+    assert (len(results.by_label), results.records, results.problems, results.runs) == (0, 0, (), ())
 
 
 def test_processes_are_pooled_with_an_interval_over_them(tmp_path: Path) -> None:

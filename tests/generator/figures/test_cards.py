@@ -115,3 +115,4 @@ def test_a_character_without_a_font_is_an_error_with_a_remedy() -> None:
 
 def test_cards_lie_beside_each_other_like_the_pages() -> None:
     assert card_uri("devices/a100.md") == "cards/devices/a100.png"
+    assert card_uri("models/families/vit.md") == card_uri("models/index.md") == "cards/models/index.png"

@@ -25,7 +25,7 @@ def test_a_table_stands_below_its_caption_with_its_links_and_notes() -> None:
         (TableCell("Model"), TableCell("Eager (ms)", classes="number")),
         (
             Line((cell('<a href="../vit/">ViT</a>'), cell("7.5<br><small>7.1–7.9</small>"))),
-            Line((cell("a|b &lt;i&gt; [x](y) <code>c|d</code>"), cell("–"))),
+            Line((cell("a|b &lt;i&gt; [x](y) <code>c|d</code>"), cell("1 | &lt; 2"))),
         ),
         notes=(Markup("<b>oom</b> – out of memory"),),
     )
@@ -34,7 +34,7 @@ def test_a_table_stands_below_its_caption_with_its_links_and_notes() -> None:
 | Model | Eager (ms) |
 | --- | ---: |
 | [ViT](<../vit/>) | 7.5 · 7.1–7.9 |
-| a\\|b \\<i> \\[x\\](y) `c\\|d` | – |
+| a\\|b \\<i> \\[x\\](y) `c\\|d` | 1 \\| \\< 2 |
 
 - **oom** – out of memory
 """
