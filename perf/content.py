@@ -20,7 +20,7 @@ from bench.records.record import Record, Variant
 from bench.records.run_file import encode, read, run_files
 from generator.languages.language import published_languages
 from generator.languages.page_source import EACH_PAGE, NO_PAGES
-from generator.pages.atlas import FEW, family_of
+from generator.pages.atlas import FEW
 
 PARTS = ("bench", "docs", "generator", "locales", "mkdocs.yml", "babel.cfg")
 """The files and folders that a build reads."""
@@ -38,7 +38,7 @@ def grow(project: Path, folder: Path, pages: int) -> Path:
     Raises `AtlasError` if the authored pages alone are more.
     """
     records = [record for path in run_files(project / "bench" / "results") for record in read(path)]
-    entities = _entities(project / "docs", pages, len({family_of(record.cell.model) for record in records}))
+    entities = _entities(project / "docs", pages, len({family_slug(record.cell.model) for record in records}))
     copy(project, folder)
     write(grown(records, entities), folder / "bench" / "results")
     return folder

@@ -74,10 +74,5 @@ def family(name: str, *changes: float, **more: Any) -> list[Record]:
     return [throughput(f"{name}{number}", 100.0, 100.0 / (1 + change), **more) for number, change in enumerate(changes)]
 
 
-def family_of(label: str) -> str:
-    """Name the family of such a model."""
-    return label.rstrip("0123456789")
-
-
 CONV = family("conv", -0.6, -0.55, -0.5, -0.45, -0.4)
 VIT = family("vit", -0.2, -0.15, -0.1, -0.02, 0.3)

@@ -50,6 +50,19 @@ def slugify(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_MAX_SLUG].rstrip("-")
 
 
+_VARIANT = r"(?:tf|legacy|eca|ese|dm|gc|bat)_"
+"""Begins the names of variants of another family's models: where their weights come from, or what was added."""
+
+_FAMILY = re.compile(rf"(?:{_VARIANT})?([^\W\d_]+?(?:\d[^\W\d_]{{3,}})?)(?=v?\d|[\W_]|$)")
+
+
+def family_slug(label: str) -> str:
+    """Return the slug of the family of a model: ``vit`` for vit_base_patch16, ``mobilenet`` for mobilenetv3_small,
+    ``res2net`` for res2net50, ``efficientnet`` for tf_efficientnet_b0."""
+    beginning = _FAMILY.match(label.lower())
+    return slugify(beginning[1] if beginning else label) or "others"
+
+
 def device_slug(device_type: str, device_name: str, cores: float | None) -> str:
     """Return the slug of a device. The cores tell CPUs apart."""
     if device_type != "cpu":

@@ -90,7 +90,7 @@ HEADING = "="
 
 DECISIVE = frozenset(
     (
-        *("change", "verdict", "break_even_calls", "break_even_warm_calls", "memory_change", "compiled_flop_s"),
+        *("change", "image_change", "verdict", "break_even_calls", "break_even_warm_calls", "memory_change", "compiled_flop_s"),
         *("median_change", "slower", "best_device", "version_change", "speedup:default", "speedup:keep"),
     )
 )
@@ -255,6 +255,7 @@ _TEXTS = (
     _column("processor", str, "name of the very device, as its driver gives it", "", N_("Processor"), detail=HEADING),
     _column("device_type", str, "torch device type: cpu, cuda, mps, xpu"),
     _column("model_label", str, "name of the model in tables"),
+    _column("family", str, "models whose names begin alike", "", N_("Family"), "family"),
     _column("checkpoint", str, "name of the weights", "", N_("Checkpoint"), "code", detail=HEADING),
     _column("task", str, "what the model does", "", N_("Task"), "task", explorer=HEADING, values=get_args(Task)),
     _column("transformers", str, "version of Transformers", "", "Transformers", detail=HEADING),
@@ -526,7 +527,6 @@ values are labels of rows."""
 LINES = _registry(
     (
         _column("interval", float, "lower end of the interval of the speedup", "×", N_("Interval (95%)"), "interval"),
-        _column("family", str, "slug of a family of models", "", N_("Family"), "family"),
         _column("sized_model", str, "slug of a model where it comes first: its anchor", "", N_("Model"), "sized_model"),
         _column("models", int, "number of models", "", N_p("column of counts", "Models"), "count"),
         _column("devices", int, "number of devices", "", N_p("column of counts", "Devices"), "count"),
@@ -544,6 +544,7 @@ LINES = _registry(
         _column("same_verdict", float, "share with one verdict", "", N_("Same verdict"), "share"),
         _column("common", int, "models that two GPUs share", "", N_("Models in common"), "count"),
         _column("rate_change", float, "change of the throughput", "", N_("Change in images/s"), "rate_change"),
+        _column("image_change", float, "change", "", N_("Change in time per image"), "judged_change"),
         _column("slower", int, "number of slower comparisons", "", N_("Slower when compiled"), "count"),
         _column("kind", str, "torch device type", "", N_("Kind"), "device_type"),
         _column("modes", tuple, "modes of torch.compile", "", N_("Modes"), "modes"),

@@ -28,7 +28,7 @@ from bench.statistics.cells import by_size
 from bench.statistics.processes import VARIANTS, Processes
 from bench.statistics.ragged import Array, Indices
 from generator.data.archive import Database, Stamp, measurements
-from generator.data.names import device_slug, distinct_labels, short_name, slugify, slugs
+from generator.data.names import device_slug, distinct_labels, family_slug, short_name, slugify, slugs
 from generator.data.registry import COLUMNS
 from generator.data.selection import ORDERS
 
@@ -183,7 +183,9 @@ def _shared_names(database: Database, shown: pd.DataFrame) -> dict[str, Any]:
     model_slugs = dict(zip(models, slugs(models.values(), lambda label, _: slugify(label)), strict=True))
     model_labels = dict(zip(models, distinct_labels(models.values()), strict=True))
     device_slugs = dict(zip(devices, slugs(devices.values(), device_slug), strict=True))
+    families = {number: family_slug(label) for number, label in model_labels.items()}
     return {
+        "family": _texts(map(families.__getitem__, shown["model"])),
         "model": _texts(map(model_slugs.__getitem__, shown["model"])),
         "model_label": _texts(map(model_labels.__getitem__, shown["model"])),
         "device": _texts(map(device_slugs.__getitem__, shown["device"])),

@@ -395,9 +395,11 @@ class Tables:
         return self.words.value(self.words.percent(value, places))
 
     def _best(self, name: str, label: int, _row: Row) -> TableCell:
-        """Show the largest gain, with the model or device and the batch size that have it."""
+        """Show the largest gain, with the model or device that has it, and the batch size if readers choose it."""
         best = self.results.by_label[label]
-        names = (self.words.fact(name.removeprefix("best_"), best), self.words.fact("batch_size", best))
+        names = [self.words.fact(name.removeprefix("best_"), best)]
+        if best["workload"] == "latency":
+            names.append(self.words.fact("batch_size", best))
         html = _above(self._change_of(best), self.words.facts(names))
         return TableCell(html, _sort(best["change"]), "number")
 

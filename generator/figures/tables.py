@@ -53,7 +53,8 @@ def slower(cells: pd.DataFrame, most: int = 10) -> pd.DataFrame:
     instead where all are about throughput."""
     worst = slower_rows(cells).sort_values("change", ascending=False, kind="stable").iloc[:most]
     if (worst["workload"] == "throughput").all():
-        return shown(worst, ["change"], "eager_images_s", "compiled_images_s", "batch_size")
+        lines = shown(worst, ["change"], "eager_images_s", "compiled_images_s", "batch_size")
+        return lines.rename(columns={"change": "image_change"})
     return latency(worst)
 
 
@@ -366,10 +367,9 @@ def models(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def families(cells: pd.DataFrame, family_of: Callable[[str], str]) -> pd.DataFrame:
-    """One line per family of models, which `family_of` takes from the label of a model; the median and the quartiles
-    where all rows are of one device and origin."""
-    by_family = cells.assign(family=cells["model_label"].map(family_of)).sort_values("family", kind="stable")
+def families(cells: pd.DataFrame) -> pd.DataFrame:
+    """One line per family of models; the median and the quartiles where all rows are of one device and origin."""
+    by_family = cells.sort_values("family", kind="stable")
     groups, compared = Groups(by_family, "family"), is_trusted(by_family)
     is_averaged = len(cells[["device", "origin"]].drop_duplicates()) == 1
     changes = by_family["change"].where(compared)

@@ -53,7 +53,8 @@ def agreements(gains: Gains) -> pd.DataFrame:
 def losses(gains: Gains, results: Results) -> pd.DataFrame:
     """The comparisons that are clearly slower when compiled, the worst first."""
     slower = results.newest.loc[gains.every.losses.index]
-    return slower[["model", "change", "device", "input_size", "eager_images_s", "compiled_images_s"]]
+    figures = ["model", "change", "device", "input_size", "eager_images_s", "compiled_images_s"]
+    return slower[figures].rename(columns={"change": "image_change"})
 
 
 def history(history: History) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """What decides the gain: the same models compared by family, arithmetic intensity, GPU, version and data type.
 
-Takes `Results` and a function that names the family of a model; returns `Gains`. Only throughput counts here, and only
+Takes `Results`; returns `Gains`. Only throughput counts here, and only
 what nothing doubts: no toy, no doubted row and no pair of unequal batches enters a median.
 """
 
@@ -41,7 +41,7 @@ _APART = ("device", "torch", "dtype", "batch_size", "origin")  # what may differ
 _MODEL = [name for name in COORDINATES if name not in _APART]
 
 _COLUMNS = [
-    *(*COORDINATES, "model_label", "status", "change", "verdict", "intensity"),
+    *(*COORDINATES, "family", "status", "change", "verdict", "intensity"),
     *(f"{variant}_{figure}" for variant in VARIANTS for figure in ("images_s", "batch_size")),
 ]
 
@@ -179,9 +179,8 @@ class TypeGain:
 class Gains:
     """All that the throughput of many models tells about compiling."""
 
-    def __init__(self, results: Results, family_of: Callable[[str], str]) -> None:
-        cells = results.newest.loc[results.newest["workload"] == "throughput", _COLUMNS]
-        self._cells = cells.assign(family=cells["model_label"].map(family_of))
+    def __init__(self, results: Results) -> None:
+        self._cells = results.newest.loc[results.newest["workload"] == "throughput", _COLUMNS]
         doubts = (label for label, found in results.doubts.items() if {each.kind for each in found} - _OF_THE_PAIR)
         self._doubted = frozenset(doubts)
 

@@ -6,7 +6,6 @@ when a page first asks for it.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -287,7 +286,7 @@ class Comparisons(_Known):
     @cached_property
     def slower_families(self) -> tuple[str, ...]:
         """The families of these."""
-        return tuple(dict.fromkeys(family_of(row.model.label) for row in self.slower))
+        return tuple(dict.fromkeys(row.family for row in self.slower))
 
     @cached_property
     def median_change(self) -> float | None:
@@ -443,9 +442,14 @@ class Model(_Known):
         return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
 
     @cached_property
+    def family_slug(self) -> str:
+        """The slug of its family."""
+        return str(self.atlas.results.by_label[self.labels[0]]["family"])
+
+    @cached_property
     def family(self) -> Family | None:
         """Its family, where models are listed by family."""
-        return self.atlas.family.get(family_of(self.label))
+        return self.atlas.family.get(self.family_slug)
 
     @cached_property
     def has_page(self) -> bool:
@@ -534,15 +538,6 @@ class Family(_Known):
         return tuple({text.key: text for text in texts}.values())
 
 
-_FAMILY = re.compile(r"[^\W\d_]+?(?=v?\d|[\W_]|$)")
-
-
-def family_of(label: str) -> str:
-    """Return the slug of the family of a model: ``vit`` for vit_base_patch16, ``mobilenet`` for mobilenetv3_small."""
-    beginning = _FAMILY.match(label.lower())
-    return slugify(beginning[0] if beginning else label) or "others"
-
-
 class Atlas(_Known):
     """All results, in the language of the page."""
 
@@ -579,11 +574,9 @@ class Atlas(_Known):
         """Families by slug: of the models without a page, and of all where many have one."""
         labels: dict[str, list[int]] = {}
         for model in sorted(self.model.values(), key=lambda model: model.slug):
-            labels.setdefault(family_of(model.label), []).extend(model.labels)
+            labels.setdefault(model.family_slug, []).extend(model.labels)
         listed = self.model.values() if len(self.models) > FEW else filterfalse(_has_page, self.model.values())
-        return {
-            slug: Family(self, labels[slug], slug, slug) for slug in sorted({family_of(each.label) for each in listed})
-        }
+        return {slug: Family(self, labels[slug], slug, slug) for slug in sorted({each.family_slug for each in listed})}
 
     @property
     def families(self) -> tuple[Family, ...]:

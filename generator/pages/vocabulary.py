@@ -51,7 +51,7 @@ from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import Language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
-from generator.pages.atlas import Atlas, Choose, chosen, family_of
+from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
 from generator.pages.translators import translators
 
@@ -107,7 +107,7 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
 @lru_cache(maxsize=2)
 def gains_of(results: Results) -> Gains:
     """Return what the throughput of many models tells, once for all languages."""
-    return Gains(results, family_of)
+    return Gains(results)
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -287,10 +287,10 @@ class _Functions:
     def families_table(self, page: str, **selection: Any) -> str:
         """The families that have a page, with what compiling does to their models."""
         cells = self._select(selection)
-        cells = where(cells, cells["model_label"].map(family_of).isin(self.atlas.family))
+        cells = where(cells, cells["family"].isin(self.atlas.family))
         if self.atlas.listed:  # only those that are known from throughput live with their family
             cells = where(cells, cells["workload"] == "throughput")
-        lines = tables.families(cells, family_of)
+        lines = tables.families(cells)
         return self._table(page, lines, self.language.gettext("Models by family"))
 
     def compile_cost_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
@@ -773,8 +773,7 @@ class _Functions:
     def _indexed(self, coordinate: str) -> Mapping[str, set[int]]:
         """Return the labels of the newest rows by the value of a coordinate."""
         cells = self.atlas.cells
-        values = cells["model_label"].map(family_of) if coordinate == "family" else cells[coordinate]
-        labels = {str(value): set(rows) for value, rows in labels_by(values).items()}
+        labels = {str(value): set(rows) for value, rows in labels_by(cells[coordinate]).items()}
         return {value: set() for value in FORESEEN.get(coordinate, ())} | labels
 
     def _rows(self, cells: pd.DataFrame) -> Rows:

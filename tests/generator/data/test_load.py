@@ -14,7 +14,7 @@ from bench.errors import AtlasError
 from bench.records.record import Measurement, Status, Variant
 from generator.data import selection
 from generator.data.load import Results, load
-from generator.data.names import device_label, short_name, slugify
+from generator.data.names import device_label, family_slug, short_name, slugify
 from generator.data.registry import COLUMNS
 from generator.data.selection import comparisons, version_order
 
@@ -399,3 +399,25 @@ def test_the_machine_of_the_reader_comes_first(tmp_path: Path) -> None:
     assert mine.newest["device"].tolist() == ["cpu-intel-xeon-2-cores", "h200"]
     assert mine.own_devices == {"cpu-intel-xeon-2-cores"}
     assert [row["device"] for row in mine.by_label] == ["h200", "cpu-intel-xeon-2-cores"], "labels stay the same"
+
+
+@pytest.mark.parametrize(
+    ("label", "family"),
+    [
+        ("vit_base_patch16_224", "vit"),
+        ("resnet50", "resnet"),
+        ("resnetv2_50", "resnet"),
+        ("mobilenetv3_small_100", "mobilenet"),
+        ("levit_128", "levit"),
+        ("ViT", "vit"),
+        ("Conditional-DETR", "conditional"),
+        ("007", "007"),
+        ("res2net50_26w_4s", "res2net"),
+        ("resnext50_32x4d", "resnext"),
+        ("tf_efficientnetv2_b0", "efficientnet"),
+        ("eca_nfnet_l0", "nfnet"),
+        ("convnextv2_atto", "convnext"),
+    ],
+)
+def test_the_family_slug_a_model_is_how_its_name_begins(label: str, family: str) -> None:
+    assert family_slug(label) == family

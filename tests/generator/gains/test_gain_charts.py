@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from atlas_data import write
-from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, family_of, throughput
+from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import Record
 from generator.data.load import load
@@ -19,7 +19,7 @@ from generator.languages.language import load_language
 
 def charts(folder: Path, *records: Record, language: str = "en") -> GainCharts:
     results = load(write(folder, records))
-    return GainCharts(Gains(results, family_of), results, load_language(language))
+    return GainCharts(Gains(results), results, load_language(language))
 
 
 def labels(chart: Chart) -> list[list[str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from atlas_data import write
-from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, family_of, throughput
+from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import Record
 from generator.data.load import Results, load
@@ -17,7 +17,7 @@ from generator.gains.gains import Gains
 
 def made(folder: Path, *records: Record) -> tuple[Gains, Results]:
     results = load(write(folder, records))
-    return Gains(results, family_of), results
+    return Gains(results), results
 
 
 def test_families_have_a_median_on_each_gpu(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from atlas_data import measured, write
-from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, family_of, throughput
+from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import TOY, Record
 from generator.data.load import load
@@ -15,7 +15,7 @@ from generator.gains.gains import Gains
 
 
 def gains(folder: Path, *records: Record) -> Gains:
-    return Gains(load(write(folder, records)), family_of)
+    return Gains(load(write(folder, records)))
 
 
 def test_a_box_holds_quartiles_and_outer_percentiles() -> None:

@@ -17,11 +17,12 @@ from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
 from generator.data.lint import Kind
 from generator.data.load import Results, load
+from generator.data.names import family_slug
 from generator.figures.markup import MOST_NOTES
 from generator.figures.sources import sources
 from generator.languages.language import load_language
 from generator.pages import atlas, vocabulary
-from generator.pages.atlas import Atlas, family_of
+from generator.pages.atlas import Atlas
 from generator.pages.guide import Edition
 from generator.pages.pages import pages_of
 
@@ -66,23 +67,6 @@ def archive(folder: Path, models: int) -> Results:
     return load(write_archive(folder, models * 36, models=models, devices=2), folder / "cache")
 
 
-@pytest.mark.parametrize(
-    ("label", "family"),
-    [
-        ("vit_base_patch16_224", "vit"),
-        ("resnet50", "resnet"),
-        ("resnetv2_50", "resnet"),
-        ("mobilenetv3_small_100", "mobilenet"),
-        ("levit_128", "levit"),
-        ("ViT", "vit"),
-        ("Conditional-DETR", "conditional"),
-        ("007", "007"),
-    ],
-)
-def test_the_family_of_a_model_is_how_its_name_begins(label: str, family: str) -> None:
-    assert family_of(label) == family
-
-
 def test_few_models_are_listed_one_by_one(tmp_path: Path, docs: Path) -> None:
     results = archive(tmp_path, 3)
     found = edition(results, docs)
@@ -117,7 +101,7 @@ def test_every_model_is_linked_from_the_page_of_its_family_and_back(many: Sequen
     links = (re.findall(r'href="\.\./\.\./\.\./(models/[^"/]+)/"', large[uri]) for uri in families)
     linked = {f"{uri}.md" for each in links for uri in each}
     assert linked == models
-    assert all(f"](families/{family_of(uri[7:-3])}.md)" in large[uri] for uri in models)
+    assert all(f"](families/{family_slug(uri[7:-3])}.md)" in large[uri] for uri in models)
 
 
 def test_the_navigation_has_families_in_place_of_models(tmp_path: Path, docs: Path) -> None:
