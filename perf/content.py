@@ -18,6 +18,7 @@ from bench.errors import AtlasError
 from bench.records.build_times import BUILD_TIMES
 from bench.records.record import Record, Variant
 from bench.records.run_file import encode, read, run_files
+from generator.data.names import family_slug
 from generator.languages.language import published_languages
 from generator.languages.page_source import EACH_PAGE, NO_PAGES
 from generator.pages.atlas import FEW

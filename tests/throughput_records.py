@@ -74,5 +74,5 @@ def family(name: str, *changes: float, **more: Any) -> list[Record]:
     return [throughput(f"{name}{number}", 100.0, 100.0 / (1 + change), **more) for number, change in enumerate(changes)]
 
 
-CONV = family("conv", -0.6, -0.55, -0.5, -0.45, -0.4)
+CONV = family("cnn", -0.6, -0.55, -0.5, -0.45, -0.4)
 VIT = family("vit", -0.2, -0.15, -0.1, -0.02, 0.3)

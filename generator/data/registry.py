@@ -90,7 +90,15 @@ HEADING = "="
 
 DECISIVE = frozenset(
     (
-        *("change", "image_change", "verdict", "break_even_calls", "break_even_warm_calls", "memory_change", "compiled_flop_s"),
+        *(
+            "change",
+            "image_change",
+            "verdict",
+            "break_even_calls",
+            "break_even_warm_calls",
+            "memory_change",
+            "compiled_flop_s",
+        ),
         *("median_change", "slower", "best_device", "version_change", "speedup:default", "speedup:keep"),
     )
 )

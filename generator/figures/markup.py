@@ -328,7 +328,7 @@ class Tables:
 
     def _sized_model(self, _name: str, _slug: str, row: Row) -> TableCell:
         """Show a model, with the size of its images below it."""
-        name, size = self._linked("model", row), self.words.coordinate("input_size", row)
+        name, size = _breakable(self._linked("model", row)), self.words.coordinate("input_size", row)
         return TableCell(_above(name, size), f"{row['model']} {len(row['input_size'])} {row['input_size']}")
 
     def _latency(self, name: str, value: float, row: Row) -> TableCell:
@@ -397,7 +397,7 @@ class Tables:
     def _best(self, name: str, label: int, _row: Row) -> TableCell:
         """Show the largest gain, with the model or device that has it, and the batch size if readers choose it."""
         best = self.results.by_label[label]
-        names = [self.words.fact(name.removeprefix("best_"), best)]
+        names = [_breakable(self.words.fact(name.removeprefix("best_"), best))]
         if best["workload"] == "latency":
             names.append(self.words.fact("batch_size", best))
         html = _above(self._change_of(best), self.words.facts(names))
@@ -600,6 +600,12 @@ _STATUS_SHOWN = {"latency", "judged_change"}  # in place of a figure
 def _classes(column: Column) -> str:
     """Return the classes of the heading of a column."""
     return " ".join(filter(None, ("number" * (column.alignment == "end"), "decisive" * column.is_decisive)))
+
+
+def _breakable(html: str) -> str:
+    """Return the name of a model with places to break, if it is a long one."""
+    long = "_" in html and len(Markup(html).striptags()) > NAME  # noqa: S704  # was markup before
+    return Markup(html.replace("_", Markup("_<wbr>"))) if long and "href" not in html else html  # noqa: S704
 
 
 def _above(html: str, below: str) -> Markup:

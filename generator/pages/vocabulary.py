@@ -410,7 +410,7 @@ class _Functions:
         return self._chart(page, "batches", partial(charts.batches, brief=brief), selection)
 
     def throughput_chart(self, page: str, *, family: str) -> str:
-        """Change of the time of a batch with the newest PyTorch of each device: of each model, or how many spread; ""
+        """Change of the time per image with the newest PyTorch of each device: of each model, or how many spread; ""
         where the table shows as much."""
         rows = tables.newest_version(comparisons(self._among(tables.throughput_rows, {"family": family})))
         count = len(rows[["model", "input_size"]].drop_duplicates())

@@ -27,13 +27,13 @@ def labels(chart: Chart) -> list[list[str]]:
 
 
 def test_each_gpu_has_a_panel_with_the_same_families(tmp_path: Path) -> None:
-    chart = charts(tmp_path, *CONV, *VIT, *family("conv", -0.61, -0.51, -0.51, -0.49, -0.41, **OTHER)).families()
+    chart = charts(tmp_path, *CONV, *VIT, *family("cnn", -0.61, -0.51, -0.51, -0.49, -0.41, **OTHER)).families()
     assert [panel.title for panel in chart.plot.panels] == ["RTX 4090", "RTX 5090"]
-    assert labels(chart) == [["all models", "conv"], ["all models", "conv", "vit"]]
-    _, conv, vit = chart.plot.panels[1].rows
-    assert [mark.text for row in (conv, vit) for mark in row.marks if mark] == ["−50.0%", "−10.0%"]
-    assert [mark.verdict for row in (conv, vit) for mark in row.marks if mark] == ["faster", "ambiguous"]
-    assert "RTX 5090 · conv: median −50.0%, half of them between −55.0% and −45.0%." in chart.alt
+    assert labels(chart) == [["all models", "cnn"], ["all models", "cnn", "vit"]]
+    _, cnn, vit = chart.plot.panels[1].rows
+    assert [mark.text for row in (cnn, vit) for mark in row.marks if mark] == ["−50.0%", "−10.0%"]
+    assert [mark.verdict for row in (cnn, vit) for mark in row.marks if mark] == ["faster", "ambiguous"]
+    assert "RTX 5090 · cnn: median −50.0%, half of them between −55.0% and −45.0%." in chart.alt
     for part in ("PyTorch 2.9.1", "autocast float16", "15 comparisons"):
         assert part.replace(" ", "\u00a0") in chart.caption
     assert b"<svg" in chart.light
@@ -60,14 +60,14 @@ def test_history_draws_eager_by_family_and_compiled_apart(tmp_path: Path) -> Non
 
 
 def test_data_types_have_a_panel_each(tmp_path: Path) -> None:
-    other = [throughput("conv0", None, 100.0, dtype="bfloat16", autocast=on) for on in (True, False)]
+    other = [throughput("cnn0", None, 100.0, dtype="bfloat16", autocast=on) for on in (True, False)]
     chart = charts(tmp_path, *CONV, *other).types()
     assert [panel.title for panel in chart.plot.panels] == ["autocast bfloat16", "bfloat16"]
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_no_texts_overlap(tmp_path: Path, language: str) -> None:
-    chart = charts(tmp_path, *CONV, *VIT, *family("conv", -0.61, 0.5, -0.51, -0.49, 0.4, **OTHER), language=language)
+    chart = charts(tmp_path, *CONV, *VIT, *family("cnn", -0.61, 0.5, -0.51, -0.49, 0.4, **OTHER), language=language)
     texts = compose(chart.families().plot).texts
     for number, first in enumerate(texts):
         for other in texts[number + 1 :]:

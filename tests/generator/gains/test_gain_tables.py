@@ -21,9 +21,9 @@ def made(folder: Path, *records: Record) -> tuple[Gains, Results]:
 
 
 def test_families_have_a_median_on_each_gpu(tmp_path: Path) -> None:
-    found = made(tmp_path, *VIT, *CONV, *family("conv", *[-0.3] * 5, **OTHER))
+    found = made(tmp_path, *VIT, *CONV, *family("cnn", *[-0.3] * 5, **OTHER))
     first, second = plain(gain_tables.families(*found))
-    assert (first["family"], second["family"]) == ("conv", "vit")
+    assert (first["family"], second["family"]) == ("cnn", "vit")
     assert first["change on RTX 4090"] == pytest.approx(-0.3)
     assert first["change on RTX 5090"] == pytest.approx(-0.5)
     assert (first["models"], second["change on RTX 4090"]) == (5, None)
@@ -42,7 +42,7 @@ def test_losses_begin_with_the_worst(tmp_path: Path) -> None:
 
 
 def test_gpus_stand_pair_by_pair(tmp_path: Path) -> None:
-    found, results = made(tmp_path, *CONV, *family("conv", -0.5, -0.45, -0.4, -0.35, -0.3, **OTHER))
+    found, results = made(tmp_path, *CONV, *family("cnn", -0.5, -0.45, -0.4, -0.35, -0.3, **OTHER))
     (line,) = plain(gain_tables.agreements(found))
     assert [results.by_label[label]["device"] for label in line["device_names"]] == ["rtx-4090", "rtx-5090"]
     assert (round(line["points"], 6), line["common"]) == (10, 5)
@@ -65,7 +65,7 @@ def test_versions_list_regressions_with_both_figures(tmp_path: Path) -> None:
 
 def test_data_types_stand_side_by_side(tmp_path: Path) -> None:
     others = [
-        throughput(f"conv{n}", None, 300.0, dtype="bfloat16", autocast=on) for n in range(5) for on in (True, False)
+        throughput(f"cnn{n}", None, 300.0, dtype="bfloat16", autocast=on) for n in range(5) for on in (True, False)
     ]
     found, _ = made(tmp_path, *CONV, *others)
     (line,) = plain(gain_tables.types(found))

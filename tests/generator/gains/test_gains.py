@@ -26,28 +26,28 @@ def test_a_box_holds_quartiles_and_outer_percentiles() -> None:
 
 def test_families_are_ordered_by_their_medians(tmp_path: Path) -> None:
     found = gains(tmp_path, *VIT, *CONV, *family("few", -0.9, -0.9, -0.9, -0.9)).every
-    assert {name: round(box.median, 6) for name, box in found.families.items()} == {"conv": -0.5, "vit": -0.1}
-    assert found.best_families == ("conv", "vit")
+    assert {name: round(box.median, 6) for name, box in found.families.items()} == {"cnn": -0.5, "vit": -0.1}
+    assert found.best_families == ("cnn", "vit")
     assert found.slower == 1
     assert found.losses["model"].tolist() == ["vit4"]
 
 
 def test_several_sizes_of_a_model_are_one_model(tmp_path: Path) -> None:
-    sizes = [throughput("conv0", 100.0, 200.0, input_size=(size, size)) for size in range(224, 229)]
+    sizes = [throughput("cnn0", 100.0, 200.0, input_size=(size, size)) for size in range(224, 229)]
     assert gains(tmp_path, *sizes).every.families == {}
 
 
 def test_doubts_toys_and_unequal_batches_enter_no_median(tmp_path: Path) -> None:
     doubted = [
-        throughput("conv5", 100.0, 900.0),  # nine times as fast
-        throughput("conv6", 100.0, 50.0, flags=(TOY,)),
-        throughput("conv7", 100.0, 50.0, compiled_batch_size=512),
+        throughput("cnn5", 100.0, 900.0),  # nine times as fast
+        throughput("cnn6", 100.0, 50.0, flags=(TOY,)),
+        throughput("cnn7", 100.0, 50.0, compiled_batch_size=512),
     ]
     found = gains(tmp_path, *CONV, *doubted).every
     assert (found.count, found.slower) == (5, 0)
     assert found.box.median == pytest.approx(-0.5)
     assert found.best == found.ranked.index[0]
-    assert found.ranked["model"].iloc[0] == "conv0"
+    assert found.ranked["model"].iloc[0] == "cnn0"
 
 
 def test_latency_is_another_question(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_without_throughput_there_are_no_gains(tmp_path: Path) -> None:
 
 
 def test_the_version_that_most_gpus_share_counts(tmp_path: Path) -> None:
-    newest = family("conv", -0.9, torch="2.10.0")
-    found = gains(tmp_path, *CONV, *family("conv", -0.3, -0.3, **OTHER), *newest)
+    newest = family("cnn", -0.9, torch="2.10.0")
+    found = gains(tmp_path, *CONV, *family("cnn", -0.3, -0.3, **OTHER), *newest)
     assert found.torch == "2.9.1"
     assert list(found.by_device) == ["rtx-4090", "rtx-5090"]
 
@@ -79,7 +79,7 @@ def test_intensity_falls_into_classes(tmp_path: Path) -> None:
 
 
 def test_gpus_are_compared_over_the_models_that_both_have(tmp_path: Path) -> None:
-    other = family("conv", -0.5, -0.45, -0.4, -0.35, 0.3, -0.9, **OTHER)
+    other = family("cnn", -0.5, -0.45, -0.4, -0.35, 0.3, -0.9, **OTHER)
     (found,) = gains(tmp_path, *CONV, *other).agreements
     assert (found.count, found.same_verdict) == (5, 0.8)
     assert found.difference == pytest.approx(0.1)
