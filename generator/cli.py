@@ -136,7 +136,7 @@ def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
     """Show what is translated, by page and language, and what to translate next."""
     import json
 
-    from generator.figures.badge import badge, share_colour
+    from generator.drawing.badge import badge, share_colour
     from generator.languages import coverage
     from generator.languages.language import LOCALES
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench import durable
 from bench.errors import AtlasError
-from generator.figures.fonts import is_covered
+from generator.drawing.fonts import is_covered
 from generator.languages import catalogs
 from generator.languages.glossary import load_glossary
 from generator.languages.language import (
@@ -69,8 +69,8 @@ def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
     else:
         yield (
             f"font: none for its script ({script_of(code)}) ships with the guide. Pages use those of the reader, and "
-            "charts cannot show it before generator/figures/fonts.py has a face for it (FACES), made with "
-            "`python -m generator.figures.make_fonts FOLDER`"
+            "charts cannot show it before generator/drawing/fonts.py has a face for it (FACES), made with "
+            "`python -m generator.drawing.make_fonts FOLDER`"
         )
     yield "next:"
     yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; what is missing appears in English"

@@ -99,7 +99,8 @@ DECISIVE = frozenset(
             "memory_change",
             "compiled_flop_s",
         ),
-        *("median_change", "slower", "best_device", "version_change", "speedup:default", "speedup:keep"),
+        *("compiled_flop_s", "median_change", "slower", "best_device", "version_change"),
+        *("speedup:default", "speedup:keep"),
     )
 )
 """Columns that hold the conclusion of a table: they follow the name of a row, and nobody has to scroll to them."""

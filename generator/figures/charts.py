@@ -19,9 +19,9 @@ from bench.records.record import Status
 from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
 from generator.data.selection import Row, comparisons, records, version_order
-from generator.figures import plot
-from generator.figures.canvas import DrawnOnce, Role
-from generator.figures.plot import Box, Mark, Panel, Plot, PlotRow
+from generator.drawing import plot
+from generator.drawing.canvas import DrawnOnce, Role
+from generator.drawing.plot import Box, Mark, Panel, Plot, PlotRow
 from generator.figures.tables import newest_version, trusted, version_changes, version_rows
 from generator.figures.words import DOUBT, Words, row_coordinate, varying
 from generator.languages.language import Language

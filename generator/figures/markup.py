@@ -29,9 +29,9 @@ from generator.data.lint import Anomaly, Kind
 from generator.data.load import Results
 from generator.data.registry import Column, Format, column
 from generator.data.selection import Row, Rows, plain, records
+from generator.drawing.curves import CurvesChart
 from generator.figures import causes
 from generator.figures.charts import Chart
-from generator.figures.curves import CurvesChart
 from generator.figures.sources import source_of
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN

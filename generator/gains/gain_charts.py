@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from generator.data.load import Results
-from generator.figures.canvas import Role
+from generator.drawing.canvas import Role
+from generator.drawing.plot import VERDICTS, Box, Mark, Panel, Plot, PlotRow
 from generator.figures.charts import Chart, boxes_explained, per_image, percent_ticks
-from generator.figures.plot import VERDICTS, Box, Mark, Panel, Plot, PlotRow
 from generator.figures.words import Words
 from generator.gains.gains import FEWEST, NAMED, Changes, Gains, History
 from generator.languages.language import Language

@@ -19,8 +19,8 @@ from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.load import Results
 from generator.data.registry import COORDINATES
 from generator.data.selection import grouped, version_order, where
+from generator.drawing.plot import Box
 from generator.figures.charts import judged
-from generator.figures.plot import Box
 from generator.figures.tables import is_trusted
 
 FEWEST = 5

@@ -38,9 +38,10 @@ from generator.data.load import Results
 from generator.data.names import slugify
 from generator.data.registry import COORDINATES
 from generator.data.selection import MODES, Row, Rows, comparisons, is_comparison, labels_by, where
-from generator.figures import badge, causes, charts, matrix, tables
+from generator.drawing import badge
+from generator.drawing.curves import CurvesChart
+from generator.figures import causes, charts, matrix, tables
 from generator.figures.charts import Chart
-from generator.figures.curves import CurvesChart
 from generator.figures.markup import Tables, figure, render, spoken, status_notes
 from generator.figures.plain_markdown import escaped
 from generator.figures.sources import OURS, SourceText, source_of

@@ -8,8 +8,8 @@ from statistics import mean
 from markupsafe import Markup
 
 from bench.records.walkthrough import ExplainedBreak, Score, Walkthrough
+from generator.drawing.curves import Curve, Curves, CurvesChart
 from generator.figures.charts import linear_ticks, log_ticks
-from generator.figures.curves import Curve, Curves, CurvesChart
 from generator.figures.markup import TableCell
 from generator.figures.words import Words
 from generator.pages import documents

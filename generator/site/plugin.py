@@ -39,7 +39,7 @@ from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError, unusable
 from generator.checks.rendered_checks import differences, outlines
-from generator.figures.link_preview import PageMetadata, card_uri, has_card, page_metadata
+from generator.drawing.link_preview import PageMetadata, card_uri, has_card, page_metadata
 from generator.languages.language import SOURCE, published_languages
 from generator.languages.typography import plain
 from generator.pages.guide import Edition, Guide, guide_of
@@ -355,7 +355,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         return page_metadata(page.file.src_uri, page.url, words, language, languages, self._root_url(config))
 
     def _card(self, page: Page, config: MkDocsConfig) -> File:
-        from generator.figures import cards  # takes a second to load, and is not needed while serving
+        from generator.drawing import cards  # takes a second to load, and is not needed while serving
 
         language, metadata = self._edition.language, self._metadata(page, config)
         rtl = language.direction == "rtl"

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from generator.figures.fonts import CHINESE, FONTS, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
+from generator.drawing.fonts import CHINESE, FONTS, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
 from generator.languages.language import LOCALES, SOURCE, Language, name_of, published_languages
 from generator.pages.site_file import SiteFile
 from generator.site.material import labels, labels_file

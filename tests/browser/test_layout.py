@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.kinds import FOLLOW, PREFIXES, arrived, enter, follow
 from browser.test_kinds import TOO_WIDE
-from generator.figures import canvas
+from generator.drawing import canvas
 
 pytestmark = pytest.mark.browser
 

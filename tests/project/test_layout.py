@@ -15,7 +15,7 @@ from conftest import ROOT
 
 ORDER: Mapping[str, Sequence[str]] = {
     "bench": (*("records", "plans", "statistics", "measuring", "running", "fleet", "exchange", "harness", "commands"),),
-    "generator": ("data", "languages", "figures", "gains", "pages", "checks", "site", "commands"),
+    "generator": ("data", "languages", "drawing", "figures", "gains", "pages", "checks", "site", "commands"),
     "perf": (),
 }
 """Packages in the order of the pipeline: each imports only those before it and itself."""
@@ -59,11 +59,11 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "bench/statistics/test_intervals.py": ("bench.statistics.cells", "bench.statistics.verdicts"),
     "bench/statistics/test_causes.py": ("bench.statistics.processes",),
     "generator/data/test_load.py": ("bench.records.strict", "generator.data.names"),
-    "generator/figures/test_plot.py": ("generator.figures.canvas",),
+    "generator/drawing/test_plot.py": ("generator.drawing.canvas",),
     "generator/figures/test_cause_sentences.py": ("generator.figures.words",),
-    "generator/figures/test_fonts.py": ("generator.figures.make_fonts",),
+    "generator/drawing/test_fonts.py": ("generator.drawing.make_fonts",),
     "generator/checks/test_checks.py": ("generator.languages.findings",),
-    "generator/languages/test_coverage.py": ("generator.figures.badge",),
+    "generator/languages/test_coverage.py": ("generator.drawing.badge",),
     "generator/pages/test_pages.py": (
         *("generator.languages.front_matter", "generator.languages.page_source", "generator.pages.site_file"),
     ),
@@ -72,7 +72,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         *("generator.figures.markup", "generator.pages.documents", "generator.pages.downloads"),
         "generator.pages.translators",
     ),
-    "generator/pages/test_walkthrough_page.py": ("generator.figures.curves",),
+    "generator/pages/test_walkthrough_page.py": ("generator.drawing.curves",),
     "generator/site/test_on_demand.py": (
         *("generator.pages.guide", "generator.site.mkdocs_files", "generator.site.watching"),
     ),

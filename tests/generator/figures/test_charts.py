@@ -16,8 +16,9 @@ from throughput_records import family, throughput
 from bench.records.record import TOY, Measurement, Status, Variant
 from generator.cache import Cache
 from generator.data.load import load
-from generator.figures import canvas, charts, plot
-from generator.figures.plot import Mark, PlotRow
+from generator.drawing import canvas, plot
+from generator.drawing.plot import Mark, PlotRow
+from generator.figures import charts
 from generator.figures.words import DOUBT
 from generator.languages.language import Language, load_language
 

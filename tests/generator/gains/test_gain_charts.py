@@ -10,8 +10,8 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import Record
 from generator.data.load import load
+from generator.drawing.plot import compose
 from generator.figures.charts import Chart
-from generator.figures.plot import compose
 from generator.gains.gain_charts import GainCharts
 from generator.gains.gains import Gains
 from generator.languages.language import load_language

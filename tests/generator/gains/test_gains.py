@@ -10,7 +10,7 @@ from throughput_records import CONV, NEW, OLD, OTHER, VIT, family, throughput
 
 from bench.records.record import TOY, Record
 from generator.data.load import load
-from generator.figures.plot import Box
+from generator.drawing.plot import Box
 from generator.gains.gains import Gains
 
 

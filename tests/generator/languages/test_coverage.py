@@ -9,7 +9,7 @@ import pytest
 from guide_figures import copy_of_guide
 
 from bench.errors import AtlasError
-from generator.figures.badge import GOOD, MIDDLING, badge, share_colour
+from generator.drawing.badge import GOOD, MIDDLING, badge, share_colour
 from generator.languages import catalogs
 from generator.languages.coverage import (
     INTERFACE,

@@ -20,7 +20,8 @@ from unpacking import unpacked
 from bench.statistics.verdicts import NOISE, SAME
 from generator.data.load import Results, load
 from generator.data.selection import Row, records
-from generator.figures import charts, matrix, plot, tables
+from generator.drawing import plot
+from generator.figures import charts, matrix, tables
 from generator.figures.markup import TONES, Tables
 from generator.figures.matrix import MatrixTables
 from generator.figures.words import DOUBT, Words

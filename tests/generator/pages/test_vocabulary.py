@@ -23,7 +23,8 @@ from bench.errors import AtlasError
 from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
-from generator.figures import badge, matrix
+from generator.drawing import badge
+from generator.figures import matrix
 from generator.figures.markup import unbroken
 from generator.figures.words import Words
 from generator.languages.language import load_language

@@ -14,8 +14,8 @@ from conftest import LANGUAGES
 from bench.errors import AtlasError
 from bench.records.walkthrough import Walkthrough, newest
 from generator.data.load import Results, load
-from generator.figures import curves
-from generator.figures.canvas import DARK, LIGHT, Canvas
+from generator.drawing import curves
+from generator.drawing.canvas import DARK, LIGHT, Canvas
 from generator.figures.words import Words
 from generator.languages.language import load_language
 from generator.languages.page_source import read_pages

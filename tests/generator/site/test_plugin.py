@@ -276,7 +276,7 @@ def test_a_missing_font_ends_a_build_with_its_place_and_a_remedy(project: Path) 
     output = done.stdout + done.stderr
     assert done.returncode != 0
     assert "latin-bold.ttf" in output
-    assert "python -m generator.figures.make_fonts" in output
+    assert "python -m generator.drawing.make_fonts" in output
     assert "Traceback" not in output
 
 

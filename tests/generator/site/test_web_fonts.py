@@ -9,8 +9,8 @@ import pytest
 from fontTools.pens.boundsPen import BoundsPen
 from fontTools.ttLib import TTFont
 
-from generator.figures import fonts
-from generator.figures.make_fonts import GRID
+from generator.drawing import fonts
+from generator.drawing.make_fonts import GRID
 from generator.languages.language import load_language
 from generator.pages.site_file import SiteFile
 from generator.site.web_fonts import STYLESHEET, _ranges, web_fonts

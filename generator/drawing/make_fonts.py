@@ -2,7 +2,7 @@
 
 Takes a folder with the full fonts and writes the files below ``generator/fonts``. The same sources give the same files.
 
-    python -m generator.figures.make_fonts /usr/share/fonts
+    python -m generator.drawing.make_fonts /usr/share/fonts
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fontTools.ttLib import TTFont, newTable
 from fontTools.ttLib.scaleUpem import scale_upem
 
 from bench.errors import AtlasError
-from generator.figures.fonts import ARABIC, CHINESE, FACES, FONTS, JAPANESE, LATIN, NAMES, WEIGHTS, Face, Weight, saved
+from generator.drawing.fonts import ARABIC, CHINESE, FACES, FONTS, JAPANESE, LATIN, NAMES, WEIGHTS, Face, Weight, saved
 
 # Noto Sans lacks minus, arrows and inequality signs. The Noto fonts for symbols have them, on the same design grid.
 GRAFTS = {
@@ -157,7 +157,7 @@ def _graft(font: TTFont, donor: TTFont, symbols: str) -> None:
     if scale != 1:
         raise AtlasError(
             "the fonts have different design grids",
-            where="generator/figures/make_fonts.py",
+            where="generator/drawing/make_fonts.py",
             remedy="graft from another",
         )
     glyphs, names = donor.getGlyphSet(), donor.getBestCmap()

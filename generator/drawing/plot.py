@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.statistics.verdicts import Verdict
-from generator.figures.canvas import LABEL, SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
+from generator.drawing.canvas import LABEL, SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
 
 SHAPES = ("o", "s", "D", "^", "v")
 VERDICTS: Mapping[Verdict, Role] = {"faster": "gain", "slower": "loss"}

@@ -25,8 +25,8 @@ import numpy as np
 
 from bench.errors import AtlasError
 from generator.cache import Cache
-from generator.figures import fonts, svg
-from generator.figures.svg import UNITS, Drawing, Letter, Segment, Text, outline
+from generator.drawing import fonts, svg
+from generator.drawing.svg import UNITS, Drawing, Letter, Segment, Text, outline
 from generator.languages import typography
 from generator.languages.typography import LEFT_TO_RIGHT_MARK, RIGHT_TO_LEFT_MARK
 
@@ -278,7 +278,7 @@ def check_glyphs(texts: Iterable[str]) -> None:
         raise AtlasError(
             f"no font of the charts has {names}",
             where="generator/fonts",
-            remedy="use other words, or widen the character sets in generator/figures/make_fonts.py, and run that",
+            remedy="use other words, or widen the character sets in generator/drawing/make_fonts.py, and run that",
         )
 
 

@@ -197,6 +197,6 @@ def _shipped(face: Face, weight: Weight) -> Path:
             "a font of the atlas is missing",
             where=str(path),
             remedy="restore it from the repository, "
-            "or run `python -m generator.figures.make_fonts FOLDER` with the full fonts",
+            "or run `python -m generator.drawing.make_fonts FOLDER` with the full fonts",
         )
     return path

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from bench.errors import AtlasError
-from generator.figures import cards
-from generator.figures.cards import HEIGHT, INK, WIDTH, Card, draw
-from generator.figures.link_preview import card_uri
+from generator.drawing import cards
+from generator.drawing.cards import HEIGHT, INK, WIDTH, Card, draw
+from generator.drawing.link_preview import card_uri
 from generator.languages import typography
 
 TITLES = {

@@ -1,6 +1,6 @@
 """Draws `Curves`, lines over steps whose words and numbers are all decided, as SVG.
 
-Colours, fonts and mirroring are those of `generator.figures.canvas`. Where two curves coincide, the wider one, which is
+Colours, fonts and mirroring are those of `generator.drawing.canvas`. Where two curves coincide, the wider one, which is
 drawn first, shows on both sides of the other.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
 
-from generator.figures.canvas import SMALL, WIDTH, Canvas, DrawnOnce, Role, check_glyphs, text_width
+from generator.drawing.canvas import SMALL, WIDTH, Canvas, DrawnOnce, Role, check_glyphs, text_width
 
 HEIGHT = 400
 """Height of every drawing in pixels."""

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.cache import Cache
-from generator.figures import fonts
-from generator.figures.canvas import check_glyphs
-from generator.figures.link_preview import CARD_SIZE
+from generator.drawing import fonts
+from generator.drawing.canvas import check_glyphs
+from generator.drawing.link_preview import CARD_SIZE
 from generator.languages import typography
 from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK, chinese_words
 

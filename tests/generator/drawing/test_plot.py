@@ -18,9 +18,9 @@ from matplotlib.transforms import Bbox
 
 from bench.errors import AtlasError
 from bench.statistics.verdicts import Verdict
-from generator.figures import canvas, fonts, plot
-from generator.figures.canvas import BACKGROUNDS, DARK, LIGHT, WIDTH
-from generator.figures.plot import Box, Mark, Panel, Plot, PlotRow
+from generator.drawing import canvas, fonts, plot
+from generator.drawing.canvas import BACKGROUNDS, DARK, LIGHT, WIDTH
+from generator.drawing.plot import Box, Mark, Panel, Plot, PlotRow
 
 LEGEND: tuple[tuple[str, canvas.Role], ...] = (("eager", "eager"), ("compiled", "compiled"))
 
@@ -170,7 +170,7 @@ def test_right_to_left_is_the_mirror_image() -> None:
 
 def test_same_plot_same_bytes_in_another_process() -> None:
     code = (
-        "import sys; sys.path[:0] = ['tests', 'tests/generator/figures']; "
+        "import sys; sys.path[:0] = ['tests', 'tests/generator/drawing']; "
         "import test_plot as test; sys.stdout.buffer.write(test.plot.draw(test.change()))"
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
@@ -220,7 +220,7 @@ def test_palettes_do_not_collide() -> None:
 def test_missing_glyph_names_characters_and_remedy() -> None:
     with pytest.raises(AtlasError, match=r"ก \(U\+0E01\), 😀 \(U\+1F600\)") as raised:
         plot.draw(bars(axis="ก 😀"))
-    assert "generator/figures/make_fonts.py" in raised.value.remedy
+    assert "generator/drawing/make_fonts.py" in raised.value.remedy
 
 
 NUMERALS = st.text("0123456789.,%−+×", min_size=2, max_size=9)

@@ -10,7 +10,7 @@ from fontTools.ttLib import TTFont
 
 from bench.errors import AtlasError
 from generator.cache import Cache
-from generator.figures import fonts, make_fonts
+from generator.drawing import fonts, make_fonts
 
 SENTENCES = {
     "en": "Latency falls from 9.325 ms to 7.584 ms (−18.7%): 1.23× ≤ 2×, “fast” → naïve façade… Ŧẽšţ",
@@ -85,4 +85,4 @@ def test_missing_shipped_font_says_how_to_restore_it(tmp_path: Path, monkeypatch
     monkeypatch.setattr(fonts, "FONTS", tmp_path)
     with pytest.raises(AtlasError, match="missing") as raised:
         fonts._shipped(fonts.LATIN, "regular")
-    assert "python -m generator.figures.make_fonts" in raised.value.remedy
+    assert "python -m generator.drawing.make_fonts" in raised.value.remedy

@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import pytest
 from conftest import LANGUAGES, BuiltSite
 
-from generator.figures.link_preview import DEFAULT, open_graph_locale, page_metadata
+from generator.drawing.link_preview import DEFAULT, open_graph_locale, page_metadata
 from generator.languages.language import load_language
 
 PREFIXES = {code: load_language(code).prefix for code in LANGUAGES}

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from generator.figures.svg import Drawing, Letter, Segment, Text, outline
+from generator.drawing.svg import Drawing, Letter, Segment, Text, outline
 
 
 def test_upper_layers_come_last_and_letters_once() -> None:
