@@ -24,8 +24,8 @@ PINNED = Path("requirements/torch.txt")
 def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str]:
     """Yield a line for each finding, the gravest first, then the runs to measure again."""
     words = Words(load_language("en"), html=False)
-    for finding in results.problems:
-        yield f"{words.fault(finding.kind)}: {words.finding(finding, results.by_label)}"
+    for group in results.problem_groups:
+        yield f"{words.fault(group[0].kind)}: {words.told(group, results.by_label)}"
     for finding in stale(results.newest, today, pinned_torch(root)):
         run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {figures['days']} days old, with torch {figures['torch']}. Measure again."

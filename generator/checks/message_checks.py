@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 
 from generator.languages import blocks
-from generator.languages.blocks import CODE, EXPRESSION
+from generator.languages.blocks import CODE, EXPRESSION, STATEMENT
 from generator.languages.findings import Violation
 from generator.languages.glossary import Glossary, glossary_violations
 from generator.languages.injection import ISOLATES, injections
@@ -223,7 +223,7 @@ _FULL_WIDTH = "、。，；：？！（）「」『』"
 @lru_cache(maxsize=8)
 def _prose(text: str) -> str:
     """Return the visible text: without markup, and with one sign for each piece of code and each value."""
-    text = EXPRESSION.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, text))
+    text = EXPRESSION.sub(_VALUE_SIGN, CODE.sub(_CODE_SIGN, STATEMENT.sub("", text)))
     return _MARKUP.sub("", _BUTTON.sub(_VALUE_SIGN, NAMED.sub(_VALUE_SIGN, text)))
 
 

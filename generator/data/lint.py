@@ -122,6 +122,16 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
     return tuple(sorted(kept, key=lambda each: (KINDS.index(each.kind), each.rows)))
 
 
+def gathered(anomalies: Iterable[Anomaly], most: int) -> list[tuple[Anomaly, ...]]:
+    """Return each anomaly by itself, and together those of a kind that has more than `most`: nobody reads a thousand
+    sentences that say the same."""
+    by_kind: dict[Kind, list[Anomaly]] = {}
+    for each in anomalies:
+        by_kind.setdefault(each.kind, []).append(each)
+    groups = ([tuple(several)] if len(several) > most else [(one,) for one in several] for several in by_kind.values())
+    return [group for several in groups for group in several]
+
+
 def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:
     """Yield what does not fit together within a row, whatever other rows say."""
     for rule in (_unequal_batches, _toys, _implausible, _impossible, _unstable, _disturbed, _without_interval):

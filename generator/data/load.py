@@ -20,7 +20,7 @@ from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
-from generator.data.lint import Anomaly, doubted, lint, lint_alone
+from generator.data.lint import Anomaly, doubted, gathered, lint, lint_alone
 from generator.data.selection import Records, Row
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 HISTORY = 20_000
 """Rows up to which pages have those of former runs beside the newest. With more, they have of each cell the newest run,
 and the newest with the other `malloc`."""
+
+
+MOST_LISTED = 20
+"""Problems of a kind that are listed one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +84,11 @@ class Results:
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in the newest rows."""
         return lint(self.rows[self.rows["newest"]])
+
+    @cached_property
+    def problem_groups(self) -> Sequence[tuple[Anomaly, ...]]:
+        """The problems as a list shows them, gathered by kind where there are more than `MOST_LISTED`."""
+        return gathered(self.problems, MOST_LISTED)
 
     @cached_property
     def doubts(self) -> Mapping[int, Sequence[Anomaly]]:

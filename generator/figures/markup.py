@@ -25,7 +25,7 @@ from bench.records.record import Status
 from bench.statistics.digits import decimals
 from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
-from generator.data.lint import Anomaly, Kind
+from generator.data.lint import gathered
 from generator.data.load import Results
 from generator.data.registry import Column, Format, column
 from generator.data.selection import Row, Rows, plain, records
@@ -542,10 +542,10 @@ class Tables:
         return TableCell(Markup("{}<br>{}").format(name, link))
 
     def _anomaly_kind(self, _name: str, position: int, _row: Row) -> TableCell:
-        return TableCell(escape(self.words.fault(self.results.problems[position].kind)))
+        return TableCell(escape(self.words.fault(self.results.problem_groups[position][0].kind)))
 
     def _anomaly(self, _name: str, position: int, _row: Row) -> TableCell:
-        return TableCell(self.words.finding(self.results.problems[position], self.results.by_label), classes="prose")
+        return TableCell(self.words.told(self.results.problem_groups[position], self.results.by_label), classes="prose")
 
     def _property(self, name: str, value: Any) -> str:
         if value in {None, "", "{}", ()}:
@@ -563,14 +563,8 @@ class Tables:
 
     def _doubted(self, rows: Rows) -> list[str]:
         """Return a note on each doubt, or one for all of a kind where these are many."""
-        by_kind: dict[Kind, list[Anomaly]] = {}
-        for row in rows:
-            for anomaly in self.results.doubts.get(row["row"], ()):
-                by_kind.setdefault(anomaly.kind, []).append(anomaly)
-        notes = []
-        for kind, anomalies in by_kind.items():
-            told = [self.words.finding(anomaly, self.results.by_label) for anomaly in anomalies[:MOST_NOTES]]
-            notes += told if len(anomalies) <= MOST_NOTES else [self.words.findings(kind, len(anomalies))]
+        anomalies = [anomaly for row in rows for anomaly in self.results.doubts.get(row["row"], ())]
+        notes = (self.words.told(group, self.results.by_label) for group in gathered(anomalies, MOST_NOTES))
         return [Markup('<span class="doubt">{}</span> {}').format(DOUBT, note) for note in notes]
 
 

@@ -6,8 +6,9 @@ source speaks through the note of its importer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from generator.data.selection import Row
 from generator.languages.language import Language
@@ -28,6 +29,12 @@ class SourceText:
     setup: str  # weights, inputs and data type
     unknown: str
 
+    def told(self, workload: str = "") -> Iterator[str]:
+        """Yield the texts about the figures of one workload, or of both."""
+        latency, throughput = workload != "throughput", workload != "latency"
+        yield from filter(None, (self.protocol, latency * self.latency, throughput * self.throughput))
+        yield from filter(None, (self.setup, self.unknown))
+
 
 def source_key(row: Row) -> str:
     """Return the key of the source of a row."""
@@ -42,6 +49,7 @@ def source_of(row: Row, language: Language) -> SourceText:
     return known.get(key) or SourceText(key, title, row["source_note"] or "", "", "", "", "")
 
 
+@lru_cache(maxsize=64)
 def sources(language: Language) -> Mapping[str, SourceText]:
     """Return the sources that have texts, ours first."""
     gettext = language.gettext

@@ -11,7 +11,7 @@ tells lines apart comes next, then the figures behind the conclusion, and source
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -414,10 +414,10 @@ def runs(cells: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def problems(anomalies: Collection[Anomaly]) -> pd.DataFrame:
-    """One line per anomaly of the data lint; both columns hold its position in `anomalies`."""
-    positions = range(len(anomalies))
-    return pd.DataFrame({"fault": positions, "finding": positions}, index=[anomaly.rows[0] for anomaly in anomalies])
+def problems(groups: Collection[Sequence[Anomaly]]) -> pd.DataFrame:
+    """One line per group of anomalies of the data lint; both columns hold its position in `groups`."""
+    positions = range(len(groups))
+    return pd.DataFrame({"fault": positions, "finding": positions}, index=[first.rows[0] for first, *_ in groups])
 
 
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────

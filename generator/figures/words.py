@@ -19,7 +19,7 @@ from generator.data.digits import digits
 from generator.data.lint import Anomaly, Kind
 from generator.data.registry import CHANGE, IMAGES, ON, RATE, VERSION, HeadingText, column
 from generator.data.selection import Row, Rows
-from generator.figures.sources import source_of
+from generator.figures.sources import source_key, source_of
 from generator.languages import typography
 from generator.languages.language import UNKNOWN, Language, Untranslated
 
@@ -313,11 +313,12 @@ class Words:
         """Return when the rows, all of one origin, were measured, or the sources that published them."""
         gettext = self.language.gettext
         if rows[0]["origin"] == "published":
-            dates: dict[str, str] = {}
-            for row in rows:
-                name = str(self.phrase(source_of(row, self.language).name))
-                dates[name] = max(dates.get(name, ""), row["source_date"])
-            return self.facts(self.noted(name, self.date(date)) for name, date in dates.items())
+            of_source = {(source_key(row), row["source_title"]): row for row in rows}
+            newest = {key: max(row["source_date"] for row in rows if source_key(row) == key) for key, _ in of_source}
+            return self.facts(
+                self.noted(self.phrase(source_of(row, self.language).name), self.date(newest[key]))
+                for (key, _), row in of_source.items()
+            )
         moments = [row["measured_at"] for row in rows if row["measured_at"]]
         return self.say(gettext("measured on %(date)s"), date=self.language.date(max(moments))) if moments else ""
 
@@ -414,8 +415,12 @@ class Words:
             "complaint": gettext("Disturbed measurement"),
         }[kind]
 
-    def findings(self, kind: Kind, count: int) -> str:
-        """Describe so many anomalies of a kind, without their figures."""
+    def told(self, group: Sequence[Anomaly], rows: Rows) -> str:
+        """Describe one anomaly with its figures, or several of a kind without. `rows` are all rows by label."""
+        first, *others = group
+        return self._findings(first.kind, len(group)) if others else self.finding(first, rows)
+
+    def _findings(self, kind: Kind, count: int) -> str:
         gettext = self.language.gettext
         message = self.language.ngettext("%(fault)s, %(count)s row.", "%(fault)s, %(count)s rows.", count)
         counted = self.say(message, fault=self.fault(kind), count=self.language.number(count))

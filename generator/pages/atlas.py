@@ -76,6 +76,7 @@ class Section:
     """The cells under one heading of a device page: one PyTorch version, mode, data type and source."""
 
     slug: str
+    title: str  # plain text: what its cells have in common
     torch: str
     compile_mode: str
     dtype: str
@@ -132,6 +133,8 @@ _CHOICES = (
 
 _SECTION = ("origin", "workload", "torch", "compile_mode", "dtype")
 """What the cells of a `Section` have in common."""
+
+_VERSION_AND_MODE = ("torch", "compile_mode")
 
 Choose = Callable[[pd.DataFrame], pd.DataFrame]
 """A function that returns some of the cells, such as those that know the cost of compiling."""
@@ -404,10 +407,14 @@ class Device(_Known):
     def _section(
         self, group: pd.DataFrame, slug: str, origin: str, workload: Workload, torch: str, compile_mode: str, dtype: str
     ) -> Section:
-        weights = [self.atlas.words.weights(each) for each in sorted(_distinct(group, "weights"))]
+        words = self.atlas.words
+        weights = [words.weights(each) for each in sorted(_distinct(group, "weights"))]
+        version, mode = (words.fact(name, {"torch": torch, "compile_mode": compile_mode}) for name in _VERSION_AND_MODE)
+        of_throughput = [words.value(dtype), words.workload(workload)] if workload == "throughput" else []
         newest = group["measured_at"].max()
         return Section(
             slug,
+            title=words.facts([version, mode, *of_throughput]),
             torch=torch,
             compile_mode=compile_mode,
             dtype=dtype,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
-from datetime import datetime
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from io import StringIO
@@ -19,6 +19,7 @@ import pandas as pd
 
 from bench.records.tabular import FORMULA
 from generator.data.load import Results
+from generator.data.selection import plain
 
 
 @lru_cache(maxsize=2)
@@ -30,7 +31,7 @@ def as_csv(results: Results) -> str:
     content = StringIO()
     writer = csv.writer(content, lineterminator="\n")
     writer.writerow(results.table.columns)
-    columns = (map(_no_formula, json_values(column)) for _, column in results.table.items())
+    columns = (map(_no_formula, values) for values in _columns(results))
     writer.writerows(zip(*columns, strict=True))
     return content.getvalue()
 
@@ -38,8 +39,8 @@ def as_csv(results: Results) -> str:
 @lru_cache(maxsize=2)
 def as_json(results: Results) -> str:
     """Return the same as a list of objects, one per line: unknown is null, and never is the text "inf"."""
-    names, columns = results.table.columns, (json_values(column) for _, column in results.table.items())
-    rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+    names = results.table.columns
+    rows = (dict(zip(names, values, strict=True)) for values in zip(*_columns(results), strict=True))
     return (b"[\n" + b",\n".join(map(msgspec.json.encode, rows)) + b"\n]\n").decode()
 
 
@@ -58,16 +59,20 @@ def bibtex(results: Results, address: str) -> str:
     return f"@misc{{compile-atlas,\n{''.join(lines)}}}"
 
 
+@lru_cache(maxsize=1)
+def _columns(results: Results) -> Sequence[Sequence[Any]]:
+    """Return the values of all columns: both files have the same."""
+    return [json_values(column) for _, column in results.table.items()]
+
+
 def json_values(column: pd.Series) -> list[Any]:
     """Return the values of a column as JSON has them: None for unknown, "inf" for infinity, dates in ISO 8601."""
-    values = column.to_numpy(object, na_value=None).tolist()  # type: ignore[call-overload]  # the stubs lack None
-    return [_json_value(value) for value in values]
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    return value.isoformat() if isinstance(value, datetime) else value
+    values = plain(column)
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        return [value and value.isoformat() for value in values]
+    if column.dtype.kind == "f":
+        return ["inf" if value == math.inf else value for value in values]
+    return values
 
 
 _MARKED = FORMULA | {"'"}

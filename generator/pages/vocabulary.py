@@ -131,7 +131,13 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         number = round(n, min(0, n.digits)) if isinstance(n, RowFigure) else n
         return str(words.say(_counted(language, noun, number), count=language.number(number, 0)))
 
+    def told(source: SourceText, workload: str) -> str:
+        """Return what a source says of its figures of one workload, after its name."""
+        text = words.sentences(map(words.phrase, source.told(workload)))
+        return str(words.say(language.gettext("%(name)s: %(text)s"), name=words.phrase(source.name), text=text))
+
     return {
+        "told": told,
         "ms": lambda x, digits=None: shown(language.milliseconds(x, _digits(x, digits, 3))),
         "seconds": lambda x, digits=None: shown(language.seconds(x, _digits(x, digits, 1))),
         "gb": lambda x, digits=2: shown(language.gigabytes(x, digits)),
@@ -377,19 +383,18 @@ class _Functions:
         found = (source_of(row, self.language) for row in self._rows(rows))
         texts = {each.key: each for each in sorted(found, key=lambda each: each.key != OURS)}
         item = Markup("<dt>{}</dt>\n<dd>{}</dd>\n")
-        items = (item.format(self.words.phrase(each.name), self._told(each)) for each in texts.values())
+        items = (
+            item.format(self.words.phrase(each.name), self.words.sentences(map(self.words.phrase, each.told())))
+            for each in texts.values()
+        )
         return str(Markup('<dl class="sources">\n{}</dl>').format(Markup().join(items)))
-
-    def _told(self, source: SourceText) -> str:
-        sentences = (source.protocol, source.latency, source.throughput, source.setup, source.unknown)
-        return self.words.sentences(self.words.phrase(each) for each in sentences if each)
 
     def problems_table(self, page: str) -> str:
         """What the data lint found."""
-        anomalies = self.atlas.results.problems
-        if not anomalies:
+        groups = self.atlas.results.problem_groups
+        if not groups:
             return self._paragraph(self.language.gettext("The lint finds nothing that does not fit together."))
-        return self._table(page, tables.problems(anomalies), self.language.gettext("Findings of the data lint"))
+        return self._table(page, tables.problems(groups), self.language.gettext("Findings of the data lint"))
 
     def status_legend(self, _page: str, **selection: Any) -> str:
         """What the statuses of the selected cells mean."""

@@ -345,4 +345,4 @@ def test_who_brought_a_run_is_told_where_they_said_so(tmp_path: Path) -> None:
 
 
 def test_problems_have_a_line_each(results: Results) -> None:
-    assert len(tables.problems(results.problems)) == len(results.problems) == 8
+    assert len(tables.problems(results.problem_groups)) == len(results.problems) == 8
