@@ -604,6 +604,16 @@ class Atlas(_Known):
         """Every device, accelerators first."""
         return tuple(self.device.values())
 
+    @cached_property
+    def machines(self) -> tuple[Device, ...]:
+        """CPUs that only this project has measured: its test machines, unless they are the reader's own."""
+        own = self.results.own_devices
+        return tuple(
+            each
+            for each in self.devices
+            if each.type == "cpu" and each.origins == ("measured",) and each.slug not in own
+        )
+
     @property
     def models(self) -> tuple[Model, ...]:
         """Every model with a page of its own, by task."""

@@ -279,9 +279,12 @@ class _Functions:
         }[workload]
         return self._table(page, tables.summary(self._select({"workload": workload})), caption)
 
-    def devices_table(self, page: str) -> str:
-        """What was measured on each device."""
-        return self._table(page, tables.devices(self.atlas.cells), self.language.gettext("All devices"))
+    def devices_table(self, page: str, *, machines: bool = False) -> str:
+        """What was measured on each device, or on each test machine of this project."""
+        gettext, own = self.language.gettext, {device.slug for device in self.atlas.machines}
+        cells = self.atlas.cells
+        caption = gettext("Test machines") if machines else gettext("All devices")
+        return self._table(page, tables.devices(where(cells, cells["device"].isin(own) == machines)), caption)
 
     def models_table(self, page: str, **selection: Any) -> str:
         """All models with a page of their own, or the selected ones, with their largest gain."""
