@@ -150,10 +150,19 @@ class Words:
         """Return the name of a device, with the number of cores of a CPU."""
         cores = row["cores"]
         if row["device_type"] != "cpu" or cores is None:
-            return self.value(row["device_name"])
+            return self._whole(row["device_name"])
         message = self.language.ngettext("%(name)s, %(count)s core", "%(name)s, %(count)s cores", cores)
         text = typography.counted(self.say(message, name=row["device_name"], count=self.language.number(cores)))
         return Markup(text) if self.html else text  # noqa: S704  # escaped
+
+    def _whole(self, name: str) -> str:
+        """Return the name of a device, which does not break at a hyphen: "Max-Q" is one word."""
+        if not self.html or "-" not in name:
+            return self.value(name)
+        parts = (Markup('<span class="whole">{}</span>').format(each) if "-" in each else each for each in name.split())
+        html = Markup(" ").join(parts)
+        is_rtl = self.language.direction == "rtl"
+        return Markup(self.language.isolate(html)) if is_rtl else html  # noqa: S704  # escaped
 
     def machine(self, row: Row, own_devices: Collection[str] = ()) -> str:
         """Say whose machine a device is, where it is not a product that readers choose among; else ""."""
@@ -232,7 +241,7 @@ class Words:
         if name.startswith(ON):
             device, *facts = name.removeprefix(ON).splitlines()
             html = Markup("{}<br><small>{}</small>") if self.html else "{} · {}"
-            return html.format(self.value(device), self.facts(map(self.value, facts)))
+            return html.format(self._whole(device), self.facts(map(self.value, facts)))
         return self.title(column(name).heading)
 
     def bounds(self, low: float, high: float) -> str:
