@@ -67,6 +67,8 @@ export const start = async (root, data, loadDetails) => {
   }
   const each = make => Object.fromEntries(texts.filters.map(column => [column, make(column)]))
   const ranks = each(rank)
+  // Today's PyTorch comes first, and what the lint doubts last.
+  rows.sort((one, other) => one.doubtful - other.doubtful || ranks.torch(other) - ranks.torch(one))
   const named = (column, row) => name(column, row[column])
   const coordinate = id => ({ id, heading: headings[id], number: id === "batch_size", show: row => isolated(named(id, row)), rank: ranks[id] })
   const dot = document.body.dir === "rtl" ? " \u200f· " : " · "
