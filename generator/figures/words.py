@@ -427,12 +427,13 @@ class Words:
     def told(self, group: Sequence[Anomaly], rows: Rows) -> str:
         """Describe one anomaly with its figures, or several of a kind without. `rows` are all rows by label."""
         first, *others = group
-        return self._findings(first.kind, len(group)) if others else self.finding(first, rows)
+        if not others:
+            return self.finding(first, rows)
+        message = self.language.ngettext("%(count)s row", "%(count)s rows", len(group))
+        return self.facts([self.say(message, count=self.language.number(len(group))), self._explained(first.kind)])
 
-    def _findings(self, kind: Kind, count: int) -> str:
+    def _explained(self, kind: Kind) -> str:
         gettext = self.language.gettext
-        message = self.language.ngettext("%(fault)s, %(count)s row.", "%(fault)s, %(count)s rows.", count)
-        counted = self.say(message, fault=self.fault(kind), count=self.language.number(count))
         explained: Mapping[Kind, str] = {
             "unequal_batches": gettext(
                 "The source measured eager and compiled with different batch sizes, so their ratio is not the effect "
@@ -447,7 +448,7 @@ class Words:
             "version_jump": gettext("The eager latency is far from that with another version of PyTorch."),
             "implausible": gettext("The speedup is more than compiling usually explains."),
         }
-        return self.sentences([counted, self.phrase(explained.get(kind, ""))])
+        return self.phrase(explained.get(kind) or self.fault(kind))
 
     def finding(self, anomaly: Anomaly, rows: Rows) -> str:
         """Describe an anomaly with its figures. `rows` are all rows by label."""
