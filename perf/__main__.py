@@ -36,7 +36,7 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> li
 @click.option(
     "--pages",
     callback=_numbers,
-    default="80,800,4000",
+    default="100,800,4000",
     show_default=True,
     help="Numbers of pages, in all languages together.",
 )

@@ -17,8 +17,8 @@ import msgspec
 from bench.errors import AtlasError
 from bench.records.build_times import BUILD_TIMES
 from bench.records.record import Record, Variant
-from bench.records.run_file import encode, read, run_files
-from generator.data.names import family_slug
+from bench.records.run_file import COMPRESSED, SUFFIX, encode, read, run_files
+from generator.data.names import device_label, family_slug
 from generator.languages.language import published_languages
 from generator.languages.page_source import EACH_PAGE, NO_PAGES
 from generator.pages.atlas import FEW
@@ -38,7 +38,8 @@ def grow(project: Path, folder: Path, pages: int) -> Path:
 
     Raises `AtlasError` if the authored pages alone are more.
     """
-    records = [record for path in run_files(project / "bench" / "results") for record in read(path)]
+    files = (path for path in run_files(project / "bench" / "results") if path.suffix != COMPRESSED)
+    records = [record for path in files for record in read(path)]  # a large import would be a family a page
     entities = _entities(project / "docs", pages, len({family_slug(record.cell.model) for record in records}))
     copy(project, folder)
     write(grown(records, entities), folder / "bench" / "results")
@@ -52,7 +53,9 @@ def copy(project: Path, folder: Path) -> Path:
     for name in PARTS:
         source = project / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.jsonl", BUILD_TIMES.name))
+            shutil.copytree(
+                source, folder / name, ignore=shutil.ignore_patterns(f"*{SUFFIX}", f"*{COMPRESSED}", BUILD_TIMES.name)
+            )
         else:
             shutil.copy(source, folder)
     for name in ("bench", "generator"):  # compiling them is no part of a build
@@ -81,7 +84,7 @@ def grown(records: Sequence[Record], entities: int) -> Iterator[Record]:
     """Yield records of `entities` devices and models together: the given ones first, then copies with other names."""
     by_pair: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record.origin != "published"):  # authored pages quote these
-        by_pair[record.cell.model, record.environment.device_name].append(record)
+        by_pair[record.cell.model, device_label(record.cell.device, record.environment.device_name)].append(record)
     models, devices = (_by_partners(by_pair, position) for position in (0, 1))
     number = _devices(entities)
     others = entities - number
@@ -120,7 +123,7 @@ def _copied(record: Record, model: int, device: int) -> Record:
 
 
 def _numbered(name: str, number: int) -> str:
-    return f"{name} v{number + 1}" if number else name
+    return f"{name} #{number + 1}" if number else name  # which no label leaves out
 
 
 def _slower(variant: Variant, factor: float) -> Variant:

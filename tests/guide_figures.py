@@ -98,7 +98,7 @@ def proper_names() -> set[str]:
     """What no language translates: names of the glossary and of the records. Pseudo-locales keep months and "and"."""
     columns = (
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
-        *("compile_mode", "source_title", "source_licence"),
+        *("compile_mode", "dtype", "family", "source_title", "source_licence"),
     )
     results = load()
     found = {row[column] for row in results.by_label for column in columns}

@@ -157,12 +157,7 @@ class Words:
 
     def _whole(self, name: str) -> str:
         """Return the name of a device, which does not break at a hyphen: "Max-Q" is one word."""
-        if not self.html or "-" not in name:
-            return self.value(name)
-        parts = (Markup('<span class="whole">{}</span>').format(each) if "-" in each else each for each in name.split())
-        html = Markup(" ").join(parts)
-        is_rtl = self.language.direction == "rtl"
-        return Markup(self.language.isolate(html)) if is_rtl else html  # noqa: S704  # escaped
+        return self.value(name.replace("-", "-\u2060") if self.html else name)
 
     def machine(self, row: Row, own_devices: Collection[str] = ()) -> str:
         """Say whose machine a device is, where it is not a product that readers choose among; else ""."""

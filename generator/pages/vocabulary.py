@@ -581,8 +581,8 @@ class _Functions:
         headline = self.language.gettext(
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
-        cells = cells.sort_values("workload", kind="stable")  # latencies first
-        table = self._limited(page, decision.lines(cells), cells, headline, {})
+        latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
+        table = self._limited(page, decision.lines(latencies), latencies, headline, {})
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
         return f"{decision.form(self.atlas, addresses)}\n{every}"

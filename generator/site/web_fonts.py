@@ -25,7 +25,7 @@ STYLESHEET = "fonts/fonts.css"
 
 CSS_WEIGHTS: dict[Weight, int] = {"regular": 400, "bold": 700}
 
-_BASIC = frozenset((*map(chr, range(0x20, 0x7F)), *"\u00a0·×±µ²–—‘’“”…−≤≥≈→¶†©"))
+_BASIC = frozenset((*map(chr, range(0x20, 0x7F)), *"\u00a0\u2060·×÷±µ²–—‘’“”…−≤≥≈→¶†©"))
 """Characters of names, code and figures on any page."""
 
 _LATIN = frozenset((*map(chr, range(0xA0, 0x180)), *"←↑↓↔●▲■◆")) - _BASIC
@@ -36,6 +36,7 @@ _BOLD = tuple(
     for pattern in (
         r"\n(?:\#|!!!|\?\?\?|===|title:)(.*)",  # headings, titles of notes, tabs and of the page
         r"\n(.*)\n\|?[ :]*---",  # the header of a Markdown table
+        r"\n\|([^|\n]*)\|",  # the first cell of its rows
         r"\*(\*?[^*\n]+\*?)\*",  # emphasis: bold where a script has no italics
         r"\[([^]\n]+)\]\([^)\n]*\)\{[^}\n]*md-button",
         r"<(?:th|strong|b|em|label|summary)\b[^>]*>(.*?)</(?:th|strong|b|em|label|summary)>",
@@ -62,6 +63,9 @@ _IN_SLICES = (CHINESE, JAPANESE)
 
 OFTEN = 1 / 8
 """A character on at least this share of the pages belongs to the first slice; it is that of the device pages."""
+
+CHARTS = 2
+"""Charts from which a page has a slice of its own: with these pictures, it waits for no characters of other pages."""
 
 WORTH_A_REQUEST = 5
 """Number of characters: a smaller slice of one page is not worth a file of its own."""
@@ -144,6 +148,7 @@ class _Words:
 
     everywhere: frozenset[str]  # around every page, and on the many pages of devices and models
     by_page: tuple[frozenset[str], ...]
+    with_charts: tuple[frozenset[str], ...]  # of the pages that have `CHARTS`
     elsewhere: frozenset[str]  # in messages that appear only in some browsers
 
 
@@ -151,7 +156,7 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
     bold = weight == "bold"
     frame = [
         "" if bold else labels_file(labels(language.code)).read_text("utf-8"),
-        _label(language.code, "toc"),
+        *(_label(language.code, key) for key in ("nav", "toc")),
         *(title for page in pages.values() for title in _TITLE.findall(page)),
         *(name_of(code) for code in published_languages()),
         *(language.gettext(name) for name in _NAME.findall((ROOT / "mkdocs.yml").read_text("utf-8"))),
@@ -159,9 +164,10 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
     ]
     messages = (form for forms in language.messages.values() for form in forms)
     texts = [_bold(page) if bold else _letters(page) for page in pages.values()]
+    with_charts = (text for page, text in zip(pages.values(), texts, strict=True) if page.count("<figure") >= CHARTS)
     many = (text for uri, text in zip(pages, texts, strict=True) if "/" in uri)  # those of devices and models
     everywhere = frozenset("".join(frame)).union(*many)
-    return _Words(everywhere, tuple(texts), frozenset("" if bold else "".join(messages)))
+    return _Words(everywhere, tuple(texts), tuple(with_charts), frozenset("" if bold else "".join(messages)))
 
 
 def _letters(text: str) -> frozenset[str]:
@@ -175,7 +181,7 @@ def _bold(page: str) -> frozenset[str]:
 
 
 def _label(code: str, key: str) -> str:
-    """Return one of the theme's labels. Only the title of the list of sections is bold."""
+    """Return one of the theme's labels. Of these, the titles of the lists of pages and sections are bold."""
     match = re.search(rf'"{key}": "(.*)"', labels_file(labels(code)).read_text("utf-8"))
     return match[1] if match else ""
 
@@ -188,7 +194,7 @@ def _frame_messages() -> tuple[str, ...]:
 
 
 def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
-    """Yield slices of the characters: a page needs the first, often the second, and few others."""
+    """Yield slices of the characters: a page needs the first, those of a page with charts its own, and others more."""
     pages = Counter(character for page in words.by_page for character in page)
     every = words.everywhere.union(words.elsewhere, pages)
     if face is LATIN:
@@ -202,7 +208,13 @@ def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
     alone = [frozenset(letter for letter in page - often if pages[letter] == 1) for page in words.by_page]
     own = [characters for characters in alone if len(characters) >= WORTH_A_REQUEST]
     rest = words.elsewhere - often - pages.keys()
-    yield from (often, every.difference(often, rest, *own), *own, rest)
+    yield often
+    shared = every.difference(often, rest, *own)
+    for page in words.with_charts:
+        if part := shared & page:
+            yield part
+            shared -= part
+    yield from (shared, *own, rest)
 
 
 def _ranges(characters: Iterable[str]) -> str:

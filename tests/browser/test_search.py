@@ -94,7 +94,7 @@ GRAPH_BREAKS, BREAK_EVEN = "troubleshooting/#graph-breaks", "when-not/#break-eve
 RECOMPILATIONS, CACHES = "troubleshooting/#recompilations", "troubleshooting/#caches"
 OUT_OF_MEMORY, CUDA_GRAPHS = "when-not/#out-of-memory", "modes/#cuda-graphs"
 DETECTION, SEGMENTATION = "compile/#object-detection", "compile/#image-segmentation"
-DATA_TYPE, BATCH_SIZE, SHAPES = "modes/#data-type", "modes/#batch-size", "modes/#dynamic-shapes"
+DATA_TYPE, BATCH_SIZE, SHAPES = "data-types/", "modes/#batch-size", "modes/#dynamic-shapes"
 INTERVALS = "methodology/#intervals"
 
 CODE = {".item()": GRAPH_BREAKS, "reduce-overhead": "modes/", "mark_dynamic": SHAPES}

@@ -104,7 +104,7 @@ def test_a_page_has_as_much_on_it_however_many_there_are() -> None:
     )
 
 
-@pytest.mark.parametrize("pages", [80, 800])  # with 800 pages, models have pages of families too
+@pytest.mark.parametrize("pages", [100, 800])  # with 800 pages, models have pages of families too
 def test_there_are_as_many_pages_as_were_asked_for(pages: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compileall, "compile_dir", lambda *_, **__: True)
     project = content.grow(ROOT, tmp_path / "grown", pages)

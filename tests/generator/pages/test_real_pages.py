@@ -30,9 +30,16 @@ def structure(page: str) -> dict[str, list[str]]:
         "list items": re.findall(r"^ *(?:-|\d+\.) ", page, re.MULTILINE),
         "code": code,
         "inline code": sorted(re.findall(r"`[^`\n]+`", page)),
-        "links": sorted(re.findall(r"\]\(([^()]*)\)", page) + re.findall(r"href=\"([^\"]*)\"", page)),
+        "links": sorted(
+            map(_in_language, re.findall(r"\]\(([^()]*)\)", page) + re.findall(r"href=\"([^\"]*)\"", page))
+        ),
         "sorted by": re.findall(r"data-sort=\"([^\"]*)\"", page),
     }
+
+
+def _in_language(link: str) -> str:
+    """Return a link as it is in English: data files are at the root, which is one folder further up elsewhere."""
+    return re.sub(r"^(?:\.\./)+(?=data/(?!#|$))", "../", link)
 
 
 def prose(page: str) -> str:

@@ -52,7 +52,7 @@ def test_what_leads_out_is_refused(expression: str, atlas: Atlas, tmp_path: Path
         ("atlas.device.values() | map(attribute='slug') | first", "h200"),
         ("atlas.latest.year", "2026"),
         ("'-' * 3", "---"),
-        ("atlas.rows | length * 2", "2"),
+        ("atlas.latency.rows | length * 2", "2"),
         ("'a {}'.format(1)", "a 1"),
     ],
 )
