@@ -88,8 +88,12 @@ class _Cell(NamedTuple):
     is_number: bool
 
 
-_PLAIN_CELL = re.compile(r'<td(?: class="([^"<>]*)")?(?: data-sort="[^"<>]*")?>([^<]*)</td>')
-"""A cell without markup, as nearly all are."""
+_PLAIN_CELL = re.compile(
+    r'<td(?: class="([^"<>]*)")?(?: data-sort="[^"<>]*")?>([^<]*(?:<(?:br|/?small|/?bdi(?: dir="ltr")?)>[^<]*)*)</td>'
+)
+"""A cell without other markup than lines and sizes, as nearly all are."""
+
+_SIZE = re.compile('</?(?:small|bdi)(?: dir="ltr")?>')
 
 
 def _with_plain_cells(html: str) -> tuple[str, dict[str, _Cell]]:
@@ -99,7 +103,8 @@ def _with_plain_cells(html: str) -> tuple[str, dict[str, _Cell]]:
 
     def named(match: re.Match[str]) -> str:
         name = f"cell {len(cells)}"
-        cells[name] = _Cell(" ".join(escaped(unescape(match[2])).split()), "number" in (match[1] or ""))
+        text = _SIZE.sub("", match[2].replace("<br>", " · "))
+        cells[name] = _Cell(" ".join(escaped(unescape(text)).split()), "number" in (match[1] or ""))
         return f"<?{name}>"
 
     return _PLAIN_CELL.sub(named, html), cells
