@@ -87,7 +87,7 @@ class Records(Sequence[Row]):
     """The rows as `records` returns them, by position. A row is made when it is first asked for: a page shows few."""
 
     def __init__(self, cells: pd.DataFrame) -> None:
-        self._names = ("row", *cells.columns)
+        self._names = ("row", *cells.columns.tolist())
         self._columns = [cells.index.tolist(), *_plain_columns(cells)]
         self._known: dict[int, Row] = {}
 

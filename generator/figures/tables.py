@@ -284,8 +284,8 @@ def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
     rows = where(cells, cells["workload"] == "throughput")
     number = numbered(rows, _COLUMN)
     rows = where(rows, number.isin(number[rows["eager_images_s"].notna()]))
-    keys = pd.DataFrame({"model": rows["model"], "digits": rows["input_size"].str.len(), "size": rows["input_size"]})
-    return rows.loc[keys.sort_values([*keys], kind="stable").index]
+    keys = zip(*(rows[name].tolist() for name in ("model", "input_size")), rows.index.tolist(), strict=True)
+    return rows.loc[[label for *_, label in sorted(keys, key=lambda key: (key[0], len(key[1]), key[1]))]]
 
 
 # ── Freed memory ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -342,8 +342,12 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
 
 def newest_version(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the newest version of PyTorch on each device."""
-    order = cells["torch"].map(version_order)
-    return cells[order == order.groupby(cells["device"]).transform("max")]
+    known = [*zip(cells["device"].tolist(), map(version_order, cells["torch"].tolist()), strict=True)]
+    newest: dict[str, Any] = {}
+    for device, version in known:
+        newest[device] = max(newest.get(device, version), version)
+    is_newest = [version == newest[device] for device, version in known]
+    return where(cells, pd.Series(is_newest, cells.index, dtype=bool))
 
 
 def devices(cells: pd.DataFrame) -> pd.DataFrame:
