@@ -547,6 +547,11 @@ class Atlas(_Known):
         self.words = Words(language, html=False)
         self.row_of = cache(self._row_of)  # many pages show the same rows
 
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """All cells."""
+        return page_cells(self.results)
+
     def _row_of(self, label: int) -> Row:
         return Row(self, self.results.by_label[label])
 
