@@ -7,7 +7,7 @@ Takes a DataFrame with one row per cell and a `Language`. Bars need a zero, so l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -15,14 +15,14 @@ from typing import Any
 
 import pandas as pd
 
-from bench.records.record import Status
+from bench.records.record import COMPARABLE, Status
 from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
-from generator.data.selection import Row, comparisons, records, version_order
+from generator.data.selection import Row, records, version_order
 from generator.drawing import plot
 from generator.drawing.canvas import DrawnOnce, Role
 from generator.drawing.plot import Box, Mark, Panel, Plot, PlotRow
-from generator.figures.tables import newest_version, trusted, version_changes, version_rows
+from generator.figures.tables import newest_version, version_changes, version_rows
 from generator.figures.words import DOUBT, Words, row_coordinate, varying
 from generator.languages.language import Language
 
@@ -327,7 +327,6 @@ class _Selection:
     """The cells of a chart in one language. The values of the column `apart`, if any, share a line."""
 
     def __init__(self, cells: pd.DataFrame, language: Language, *, apart: str = "") -> None:
-        self.cells = cells
         self.rows = records(cells)  # each becomes a mark
         self.language = language
         self.apart = apart
@@ -336,20 +335,12 @@ class _Selection:
     @cached_property
     def compared(self) -> list[Row]:
         """The rows in which eager and compiled can be compared."""
-        return self._labelled(comparisons(self.cells))
+        return [row for row in self.rows if row["change"] is not None and row["status"] in COMPARABLE]
 
     @cached_property
     def trusted(self) -> list[Row]:
         """Those of them that nothing doubts: these are averaged and ranked."""
-        return self._labelled(trusted(self.cells))
-
-    @cached_property
-    def _by_label(self) -> Mapping[int, Row]:
-        return {row["row"]: row for row in self.rows}
-
-    def _labelled(self, cells: pd.DataFrame) -> list[Row]:
-        """Return the rows with the labels of these cells, in their order."""
-        return [self._by_label[label] for label in cells.index.tolist()]
+        return [row for row in self.compared if not _is_doubtful(row)]
 
     @cached_property
     def columns(self) -> list[str]:

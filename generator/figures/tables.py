@@ -21,7 +21,6 @@ from generator.data.registry import COORDINATES, ON, VERSION, column
 from generator.data.selection import (
     Groups,
     comparisons,
-    grouped,
     is_comparison,
     labels_by,
     mode_order,
@@ -255,27 +254,38 @@ _COLUMN = ("device", "torch", "compile_mode", "dtype")
 def throughput(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per model and size of its images, with a column of labels of rows for each device and version of
     PyTorch, the newest version first."""
-    known = throughput_rows(cells)
+    known = throughput_rows(cells[[*_COLUMN, "device_name", "model", "input_size", "workload", "eager_images_s"]])
     number = numbered(known, ("model", "input_size"))
-    first = known[~number.duplicated()]
-    runs = [*grouped(known.sort_index(), *_COLUMN)]  # devices in the order of the results
-    seldom = [at for at in (2, 3) if not is_same(key[at] for key, _ in runs)]  # mode and data type
-    columns: dict[str, Any] = {}
-    for key, group in sorted(runs, key=lambda run: version_order(run[0][1]), reverse=True):
-        name = "\n".join((f"{ON}{group['device_name'].iloc[0]}", f"PyTorch {key[1]}", *(key[at] for at in seldom)))
-        by_line = dict(zip(number[group.index].tolist(), group.index.tolist(), strict=True))
-        columns[name] = pd.array([by_line.get(line) for line in range(len(first))], dtype="Int64")
-    place = first["model"].where(~first["model"].duplicated(), "")
+    rows = zip(
+        known.index.tolist(),
+        number.tolist(),
+        *(known[name].tolist() for name in (*_COLUMN, "device_name")),
+        strict=True,
+    )
+    runs: dict[tuple[str, ...], dict[int, int]] = {}
+    names: dict[str, str] = {}
+    for label, line, *key, name in sorted(rows):  # devices in the order of the results
+        runs.setdefault(tuple(key), {})[line] = label
+        names.setdefault(key[0], name)
+    seldom = [at for at in (2, 3) if not is_same(key[at] for key in runs)]  # mode and data type
+    first = known["model"][~number.duplicated()]
+    columns = {
+        "\n".join((f"{ON}{names[key[0]]}", f"PyTorch {key[1]}", *(key[at] for at in seldom))): pd.array(
+            [by_line.get(line) for line in range(len(first))], dtype="Int64"
+        )
+        for key, by_line in sorted(runs.items(), key=lambda run: version_order(run[0][1]), reverse=True)
+    }
+    place = first.where(~first.duplicated(), "")
     return pd.DataFrame({"sized_model": place, **columns}, first.index)
 
 
 def throughput_rows(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows about throughput, by model and size, of the runs that have eager figures at all."""
     rows = where(cells, cells["workload"] == "throughput")
-    has_eager = rows["eager_images_s"].notna().groupby(numbered(rows, _COLUMN)).transform("any")
-    rows = where(rows, has_eager)
-    keys = pd.DataFrame({"model": rows["model"], "digits": rows["input_size"].str.len(), "size": rows["input_size"]})
-    return rows.loc[keys.sort_values([*keys], kind="stable").index]
+    number = numbered(rows, _COLUMN)
+    rows = where(rows, number.isin(number[rows["eager_images_s"].notna()]))
+    keys = zip(*(rows[name].tolist() for name in ("model", "input_size")), rows.index.tolist(), strict=True)
+    return rows.loc[[label for *_, label in sorted(keys, key=lambda key: (key[0], len(key[1]), key[1]))]]
 
 
 # ── Freed memory ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -332,8 +342,12 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
 
 def newest_version(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the newest version of PyTorch on each device."""
-    order = cells["torch"].map(version_order)
-    return cells[order == order.groupby(cells["device"]).transform("max")]
+    known = [*zip(cells["device"].tolist(), map(version_order, cells["torch"].tolist()), strict=True)]
+    newest: dict[str, Any] = {}
+    for device, version in known:
+        newest[device] = max(newest.get(device, version), version)
+    is_newest = [version == newest[device] for device, version in known]
+    return where(cells, pd.Series(is_newest, cells.index, dtype=bool))
 
 
 def devices(cells: pd.DataFrame) -> pd.DataFrame:
@@ -421,12 +435,6 @@ def problems(groups: Collection[Sequence[Anomaly]]) -> pd.DataFrame:
 
 
 # ── Parts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def median_change(cells: pd.DataFrame) -> float | None:
-    """Return the median change of the latency over the trusted comparisons among `cells`, None without any."""
-    changes = trusted(cells)["change"]
-    return None if changes.empty else float(changes.median())
 
 
 def batch_pairs(cells: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

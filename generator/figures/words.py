@@ -317,8 +317,11 @@ class Words:
         """Return when the rows, all of one origin, were measured, or the sources that published them."""
         gettext = self.language.gettext
         if rows[0]["origin"] == "published":
-            of_source = {(source_key(row), row["source_title"]): row for row in rows}
-            newest = {key: max(row["source_date"] for row in rows if source_key(row) == key) for key, _ in of_source}
+            of_source, newest = {}, dict[str, str]()
+            for row in rows:
+                key = source_key(row)
+                of_source[key, row["source_title"]] = row
+                newest[key] = max(newest.get(key, ""), row["source_date"])
             return self.facts(
                 self.noted(self.phrase(source_of(row, self.language).name), self.date(newest[key]))
                 for (key, _), row in of_source.items()

@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import cache, cached_property, lru_cache
 from itertools import filterfalse
 from operator import attrgetter
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -21,10 +22,12 @@ import pandas as pd
 from bench.exchange.importers import huggingface_2023
 from bench.plans.models import MODELS
 from bench.records.record import UNEQUAL_BATCHES, Workload
+from bench.statistics.verdicts import Verdict
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import slugify
 from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, plain, version_order, where
+from generator.drawing.plot import Box
 from generator.figures import tables
 from generator.figures.sources import SourceText, source_of
 from generator.figures.words import Words
@@ -142,7 +145,7 @@ Choose = Callable[[pd.DataFrame], pd.DataFrame]
 
 @lru_cache(maxsize=2)
 def page_cells(results: Results) -> pd.DataFrame:
-    """Return the newest rows with texts and whole numbers as Python objects, which pandas keeps in one block.
+    """Return the newest rows with texts, whole numbers and names as Python objects, which pandas keeps in one block.
 
     Pages take a few rows thousands of times: each time 0.3 ms, and 1.7 ms from a block for each column.
     """
@@ -150,7 +153,8 @@ def page_cells(results: Results) -> pd.DataFrame:
     names = newest.select_dtypes(["str"]).columns
     texts = {name: pd.Series(plain(newest[name]), newest.index, dtype="object") for name in names}
     numbers = newest.select_dtypes(["Int64"]).columns
-    return newest.astype(dict.fromkeys(numbers, "object")).assign(**texts).copy()
+    cells = newest.astype(dict.fromkeys(numbers, "object")).assign(**texts).copy()
+    return cells.set_axis(cells.columns.astype("object"), axis="columns")
 
 
 @lru_cache(maxsize=64)
@@ -164,18 +168,13 @@ def chosen(results: Results, choose: Choose) -> Sequence[int]:
 
 
 @lru_cache(maxsize=2)
-def _changes(results: Results) -> pd.DataFrame:
-    """Return the columns that rank comparisons."""
-    return page_cells(results)[["change", "change_low", "change_high", "status", "verdict"]]
-
-
-@lru_cache(maxsize=2)
 def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     return tables.malloc_pairs(results.table)
 
 
 def prepare(results: Results) -> None:
     """Choose the rows of all tables at once: the processes that build a language each then have them already."""
+    results.by_label, results.doubts  # noqa: B018  # cached
     for choose in (*_CHOICES, tables.trusted, tables.slower_rows):
         chosen(results, choose)
 
@@ -238,16 +237,6 @@ class _Known:
         return list(dict.fromkeys(values[label] for label in self.labels))
 
 
-@dataclass(frozen=True)
-class Spread:
-    """How the changes of some comparisons spread: half of them lie between `lower` and `upper`, the quartiles."""
-
-    lower: float
-    median: float
-    upper: float
-    count: int
-
-
 @dataclass(frozen=True, eq=False)
 class Comparisons(_Known):
     """Comparisons of one workload: rows in which both variants have a latency, and nothing doubts it.
@@ -259,10 +248,6 @@ class Comparisons(_Known):
     labels: list[int]
 
     @cached_property
-    def _changes(self) -> pd.DataFrame:
-        return _changes(self.atlas.results).loc[self.labels]
-
-    @cached_property
     def rows(self) -> tuple[Row, ...]:
         """The comparisons."""
         return self.rows_of(self.labels)
@@ -270,21 +255,23 @@ class Comparisons(_Known):
     @cached_property
     def by_device(self) -> tuple[Comparisons, ...]:
         """Those of each device with each version of PyTorch, the newest first: what may be averaged."""
-        known = self.atlas.cells.loc[self.labels, ["device", "torch", "origin"]]
-        groups = [(torch, group.index.tolist()) for (_, torch, _), group in grouped(known, *known.columns)]
-        newest_first = sorted(groups, key=lambda each: version_order(each[0]), reverse=True)
+        column = self.atlas.results.by_label.column
+        device, torch, origin = column("device"), column("torch"), column("origin")
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for label in self.labels:
+            groups.setdefault((torch[label], device[label], origin[label]), []).append(label)
+        newest_first = sorted(groups.items(), key=lambda group: version_order(group[0][0]), reverse=True)
         return tuple(Comparisons(self.atlas, labels) for _, labels in newest_first)
 
     @cached_property
     def faster(self) -> tuple[Row, ...]:
         """Those in which the compiled model is faster."""
-        return self.rows_of(self._changes.index[self._changes["verdict"] == "faster"].tolist())
+        return self.rows_of(self._judged("faster"))
 
     @cached_property
     def slower(self) -> tuple[Row, ...]:
         """Those in which the compiled model is slower, the largest loss first."""
-        slower = self._changes.loc[self.among(tables.slower_rows), "change"]
-        return self.rows_of(slower.sort_values(ascending=False, kind="stable").index.tolist())
+        return self.rows_of(sorted(self._judged("slower"), key=self._change, reverse=True))
 
     @cached_property
     def slower_families(self) -> tuple[str, ...]:
@@ -294,26 +281,30 @@ class Comparisons(_Known):
     @cached_property
     def median_change(self) -> float | None:
         """Median change of the latency."""
-        return tables.median_change(self._changes)
+        return median(map(self._change, self.labels)) if self.labels else None
 
     @cached_property
-    def spread(self) -> Spread | None:
+    def spread(self) -> Box | None:
         """Quartiles of the change of the latency; None without a comparison."""
-        changes = self._changes["change"]
-        if changes.empty:
-            return None
-        lower, middle, upper = (float(each) for each in changes.quantile([0.25, 0.5, 0.75]))
-        return Spread(lower, middle, upper, len(changes))
+        return Box.of(map(self._change, self.labels)) if self.labels else None
 
     @cached_property
     def best(self) -> Row | None:
         """The largest gain; None where nothing is clearly faster."""
-        return self.atlas.row(tables.best_row(self._changes))
+        return self.atlas.row(min(self._judged("faster"), key=self._change, default=None))
 
     @cached_property
     def worst(self) -> Row | None:
         """Of those that are slower, or else of all, the largest loss or smallest gain."""
-        return self.atlas.row(tables.worst_row(self._changes))
+        return self.atlas.row(max(self._judged("slower") or self.labels, key=self._change, default=None))
+
+    def _change(self, label: int) -> float:
+        return float(self.atlas.results.by_label.column("change")[label])
+
+    def _judged(self, verdict: Verdict) -> list[int]:
+        """Return the labels of the comparisons with a verdict."""
+        verdicts = self.atlas.results.by_label.column("verdict")
+        return [label for label in self.labels if verdicts[label] == verdict]
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -555,6 +546,11 @@ class Atlas(_Known):
         self.language = language
         self.words = Words(language, html=False)
         self.row_of = cache(self._row_of)  # many pages show the same rows
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """All cells."""
+        return page_cells(self.results)
 
     def _row_of(self, label: int) -> Row:
         return Row(self, self.results.by_label[label])

@@ -122,7 +122,7 @@ class Guide:
 
         folder = self.root / "bench" / "results"
         own = self.own_runs()
-        results = self._keep("results", (mark(folder), own), lambda: _prepared(load(folder, own_runs=own)))
+        results = self._keep("results", (mark(folder), own), lambda: load(folder, own_runs=own))
         languages = tuple(self._language(code) for code in self._codes)
         templates = mark(self.root / "generator" / "templates")
         self._sources = results, templates, self.address, mark(self._docs, "*.md"), mark(self._locales)
@@ -161,15 +161,6 @@ class Guide:
             known = self._made[name] = (sources, make())
         made: Made = known[1]
         return made
-
-
-def _prepared(results: Results) -> Results:
-    """Compute what every language shows, and import what they need, before there is a process for each."""
-    from generator.pages import atlas, vocabulary  # noqa: F401
-
-    results.by_label, results.doubts  # noqa: B018  # cached
-    atlas.prepare(results)
-    return results
 
 
 def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:

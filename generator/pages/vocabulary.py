@@ -111,6 +111,11 @@ def gains_of(results: Results) -> Gains:
     return Gains(results)
 
 
+def prepare(results: Results) -> None:
+    """Compute these before there is a process for each language."""
+    gains_of(results).prepare()
+
+
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -155,7 +155,6 @@ def test_rows_without_figures_have_no_best(tmp_path: Path) -> None:
     rows = rows_of(tmp_path, measured(status=Status.CRASH, reason="x"))
     assert tables.best_row(rows) is None
     assert tables.worst_row(rows) is None
-    assert tables.median_change(rows) is None
     (line,) = plain(tables.summary(rows))
     assert (line["comparisons"], line["median_change"], line["best_model"]) == (0, None, None)
 
