@@ -74,6 +74,9 @@ MOST_LINES = 400
 FEWEST_LINES, MOST_MODELS = 5, 30
 """Models of a family for a chart: fewer need none, and of more only the distribution can be read."""
 
+MOST_FOLDED = 120
+"""Lines of the table of "Should I compile?", which only readers without scripts see: the others have the form."""
+
 MOST_BARS = 120
 """Rows of a chart. More are shown as a distribution."""
 
@@ -587,7 +590,7 @@ class _Functions:
             "The newest record of every cell: latency, time to ready, and the calls that pay for it"
         )
         latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
-        table = self._limited(page, decision.lines(latencies), latencies, headline, {})
+        table = self._limited(page, decision.lines(latencies), latencies, headline, {}, most=MOST_FOLDED)
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
         every = folded.format(self.language.gettext("All records as a table"), Markup(table))  # noqa: S704  # ours
         return f"{decision.form(self.atlas, addresses)}\n{every}"
@@ -839,19 +842,20 @@ class _Functions:
         selection: Mapping[str, Any],
         *,
         brief: bool = False,
+        most: int = MOST_LINES,
     ) -> str:
         """Return a table of the first lines, which says so where there are more."""
-        first = lines.iloc[:MOST_LINES]
+        first = lines.iloc[:most]
         about = cells if len(first) == len(lines) else cells[cells.index.isin(first.index)]
         table = self._tables(page).rows(first, self._rows(about), headline, brief=brief)
-        return table + self._rest(page, len(lines), selection)
+        return table + self._rest(page, len(lines), selection, most)
 
-    def _rest(self, page: str, count: int, selection: Mapping[str, Any]) -> str:
+    def _rest(self, page: str, count: int, selection: Mapping[str, Any], most: int = MOST_LINES) -> str:
         """Say what a table leaves out; "" where it has all its lines."""
-        if count <= MOST_LINES:
+        if count <= most:
             return ""
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
-        numbers = {"shown": self.language.number(MOST_LINES), "count": self.language.number(count)}
+        numbers = {"shown": self.language.number(most), "count": self.language.number(count)}
         address, label = self._in_explorer(page, selection)
         rest = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
         return f"\n{rest.format(self.words.say(message, **numbers), address, label)}"

@@ -64,8 +64,8 @@ _IN_SLICES = (CHINESE, JAPANESE)
 OFTEN = 1 / 8
 """A character on at least this share of the pages belongs to the first slice; it is that of the device pages."""
 
-CHARTS = 2
-"""Charts from which a page has a slice of its own: with these pictures, it waits for no characters of other pages."""
+HOME = "index.md"
+"""The page that most readers see first: it waits for no characters that only other pages have."""
 
 WORTH_A_REQUEST = 5
 """Number of characters: a smaller slice of one page is not worth a file of its own."""
@@ -148,7 +148,7 @@ class _Words:
 
     everywhere: frozenset[str]  # around every page, and on the many pages of devices and models
     by_page: tuple[frozenset[str], ...]
-    with_charts: tuple[frozenset[str], ...]  # of the pages that have `CHARTS`
+    first: tuple[frozenset[str], ...]  # of pages that weigh much without them: the first one, and those with charts
     elsewhere: frozenset[str]  # in messages that appear only in some browsers
 
 
@@ -164,10 +164,13 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
     ]
     messages = (form for forms in language.messages.values() for form in forms)
     texts = [_bold(page) if bold else _letters(page) for page in pages.values()]
-    with_charts = (text for page, text in zip(pages.values(), texts, strict=True) if page.count("<figure") >= CHARTS)
+    home, charts = (
+        frozenset().union(*(text for (uri, page), text in zip(pages.items(), texts, strict=True) if is_one(uri, page)))
+        for is_one in (lambda uri, _: uri == HOME, lambda _, page: "<figure" in page)
+    )
     many = (text for uri, text in zip(pages, texts, strict=True) if "/" in uri)  # those of devices and models
     everywhere = frozenset("".join(frame)).union(*many)
-    return _Words(everywhere, tuple(texts), tuple(with_charts), frozenset("" if bold else "".join(messages)))
+    return _Words(everywhere, tuple(texts), (home, charts), frozenset("" if bold else "".join(messages)))
 
 
 def _letters(text: str) -> frozenset[str]:
@@ -194,7 +197,7 @@ def _frame_messages() -> tuple[str, ...]:
 
 
 def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
-    """Yield slices of the characters: a page needs the first, those of a page with charts its own, and others more."""
+    """Yield slices of the characters: a page needs the first, one with charts another, and others some more."""
     pages = Counter(character for page in words.by_page for character in page)
     every = words.everywhere.union(words.elsewhere, pages)
     if face is LATIN:
@@ -210,8 +213,8 @@ def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
     rest = words.elsewhere - often - pages.keys()
     yield often
     shared = every.difference(often, rest, *own)
-    for page in words.with_charts:
-        if part := shared & page:
+    for characters in words.first:
+        if part := shared & characters:
             yield part
             shared -= part
     yield from (shared, *own, rest)
