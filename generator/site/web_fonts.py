@@ -67,6 +67,9 @@ OFTEN = 1 / 8
 HOME = "index.md"
 """The page that most readers see first: it waits for no characters that only other pages have."""
 
+_HEAVY = ("<figure", "data-decision")
+"""Marks of pages that weigh much without their characters: those with charts, and with the form's scripts."""
+
 WORTH_A_REQUEST = 5
 """Number of characters: a smaller slice of one page is not worth a file of its own."""
 
@@ -148,7 +151,7 @@ class _Words:
 
     everywhere: frozenset[str]  # around every page, and on the many pages of devices and models
     by_page: tuple[frozenset[str], ...]
-    first: tuple[frozenset[str], ...]  # of pages that weigh much without them: the first one, and those with charts
+    first: tuple[frozenset[str], ...]  # of pages that weigh much without them: the first one, and the `_HEAVY` ones
     elsewhere: frozenset[str]  # in messages that appear only in some browsers
 
 
@@ -166,7 +169,7 @@ def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Wor
     texts = [_bold(page) if bold else _letters(page) for page in pages.values()]
     home, charts = (
         frozenset().union(*(text for (uri, page), text in zip(pages.items(), texts, strict=True) if is_one(uri, page)))
-        for is_one in (lambda uri, _: uri == HOME, lambda _, page: "<figure" in page)
+        for is_one in (lambda uri, _: uri == HOME, lambda _, page: any(mark in page for mark in _HEAVY))
     )
     many = (text for uri, text in zip(pages, texts, strict=True) if "/" in uri)  # those of devices and models
     everywhere = frozenset("".join(frame)).union(*many)
