@@ -130,7 +130,8 @@ def shown(cells: pd.DataFrame, decisive: Iterable[str], *columns: str) -> pd.Dat
     """A line per row: its name, the conclusion, the other coordinates that tell the rows apart, and `columns`; the
     source comes last."""
     name, *others = _coordinates(cells)
-    return cells[sorted((name, *decisive, *others, *columns), key=lambda each: each == "origin" != name)]
+    names = dict.fromkeys((name, *decisive, *others, *columns))
+    return cells[sorted(names, key=lambda each: each == "origin" != name)]
 
 
 def _coordinates(cells: pd.DataFrame) -> list[str]:
@@ -351,14 +352,15 @@ def newest_version(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def devices(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per device, with what there is about it."""
+    """One line per device, with what there is about it, and of which kind it is where there are several."""
     groups = Groups(cells, "device")
+    kinds = {"kind": groups.first["device_type"]} if groups.first["device_type"].nunique() > 1 else {}
     return _lines(
         groups,
         device=groups.first["device"],
         models=groups.distinct("model"),
         comparisons=groups.sum(is_trusted(cells)),
-        kind=groups.first["device_type"],
+        **kinds,
         modes=groups.values("compile_mode"),
         batch_sizes=groups.values("batch_size"),
         torch=groups.values("torch"),
