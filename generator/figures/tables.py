@@ -354,7 +354,7 @@ def newest_version(cells: pd.DataFrame) -> pd.DataFrame:
 def devices(cells: pd.DataFrame) -> pd.DataFrame:
     """One line per device, with what there is about it, and of which kind it is where there are several."""
     groups = Groups(cells, "device")
-    kinds = {"kind": groups.first["device_type"]} if groups.first["device_type"].nunique() > 1 else {}
+    kinds = {} if is_same(groups.first["device_type"]) else {"kind": groups.first["device_type"]}
     return _lines(
         groups,
         device=groups.first["device"],
