@@ -701,3 +701,11 @@ def test_history_of_a_device(tmp_path: Path) -> None:
     assert "compiled, doubtful" in unequal
     with pytest.raises(AtlasError, match="no device with several versions"):
         pages.render("{{ history_chart(device='a100') }}")
+
+
+def test_a_family_of_doubtful_models_alone_has_no_chart(tmp_path: Path) -> None:
+    toys = [throughput(f"test_{name}", 100.0, 200.0, flags=("toy-model",)) for name in "abcdef"]
+    pages = Pages(load(write(tmp_path, [*family("vit", *[-0.1] * 6), *toys])))
+    assert "<figure" in pages.render("{{ throughput_chart(family='vit') }}")
+    assert pages.render("{{ throughput_chart(family='test') }}") == ""
+    assert "test_a" in pages.render("{{ throughput_table(family='test') }}")
