@@ -273,7 +273,7 @@ class Words:
             case "batch_size" | "threads":
                 return "" if row[column] is None else self.value(self.language.number(row[column]))
             case _:
-                return self.value(str(row[column]))
+                return self.value(str(row[column])) if row[column] else UNKNOWN
 
     def fact(self, column: str, row: Row) -> str:  # noqa: PLR0911  # one return a kind of value
         """Return the value of a coordinate that stands alone, such as in a caption: "batch size 4"."""
