@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -75,4 +76,11 @@ def read(path: Path, kind: type[D], schema: int, command: str) -> D:
 
 def newest(folder: Path, read: Callable[[Path], D]) -> D | None:
     """Return the newest document in a folder, by `taken_at`, or None. Raises what `read` raises."""
-    return max(map(read, sorted(folder.glob("*.json"))), key=lambda document: document.taken_at, default=None)
+    found = (_read_once(read, path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.json")))
+    return max(found, key=lambda document: document.taken_at, default=None)
+
+
+@lru_cache(maxsize=256)
+def _read_once(read: Callable[[Path], D], path: Path, _modified_ns: int) -> D:
+    """Return a document, which a preview needs again after each change of a record."""
+    return read(path)
