@@ -48,6 +48,11 @@ def is_comparison(cells: pd.DataFrame) -> pd.Series:
     return cells["change"].notna() & cells["status"].isin(COMPARABLE)
 
 
+def is_compared(row: Row) -> bool:
+    """Return the same for one row of plain values."""
+    return row["change"] is not None and row["status"] in COMPARABLE
+
+
 def grouped(cells: pd.DataFrame, *columns: str) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
     """Yield the values of `columns` with the rows that share them, in the order in which the values first occur."""
     yield from grouping(cells, *columns)

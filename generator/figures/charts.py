@@ -15,10 +15,10 @@ from typing import Any
 
 import pandas as pd
 
-from bench.records.record import COMPARABLE, Status
+from bench.records.record import Status
 from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
-from generator.data.selection import Row, records, version_order
+from generator.data.selection import Row, is_compared, records, version_order
 from generator.drawing import plot
 from generator.drawing.canvas import DrawnOnce, Role
 from generator.drawing.plot import Box, Mark, Panel, Plot, PlotRow
@@ -159,7 +159,7 @@ def devices(cells: pd.DataFrame, language: Language) -> Chart:
         "dots",
         panels=[Panel(tuple(rows))],
         legend=tuple(zip(series.values(), plot.STEPS, strict=False)),
-        axis=gettext("change in the time per image (less is better)"),
+        axis=per_image(language),
         ticks=_change_ticks(selection.rows, selection.words),
         shapes=True,
     )
@@ -335,7 +335,7 @@ class _Selection:
     @cached_property
     def compared(self) -> list[Row]:
         """The rows in which eager and compiled can be compared."""
-        return [row for row in self.rows if row["change"] is not None and row["status"] in COMPARABLE]
+        return list(filter(is_compared, self.rows))
 
     @cached_property
     def trusted(self) -> list[Row]:

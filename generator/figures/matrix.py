@@ -16,11 +16,10 @@ import pandas as pd
 from markupsafe import Markup, escape
 from packaging.version import Version
 
-from bench.records.record import COMPARABLE
 from bench.statistics.verdicts import Verdict
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.selection import MODES, Row, mode_order, records, version_order
+from generator.data.selection import MODES, Row, is_compared, mode_order, records, version_order
 from generator.figures.markup import Line, Link, Table, TableCell, render
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
@@ -103,21 +102,16 @@ def limited(found: Sequence[Matrix]) -> list[Matrix]:
 def _precedence(row: Row) -> tuple[object, ...]:
     """Order the rows that compete for a place: measured ones win, then stable releases, then the newest."""
     is_plain = row["dtype"] == "float32", row["dynamic"] == "auto"
-    return row["origin"] == "measured", is_stable(row["torch"]), version_order(row["torch"]), *is_plain
+    return row["origin"] == "measured", *release_order(row["torch"]), *is_plain
 
 
-def is_stable(version: str) -> bool:
-    """Return whether a version of PyTorch is a release, and no preview of one."""
-    _, parsed = version_order(version)
-    return isinstance(parsed, Version) and not parsed.is_prerelease
+def release_order(version: str) -> tuple[bool, tuple[bool, Version | str]]:
+    """Return a sort key that orders versions of PyTorch, the oldest first, with previews before all releases."""
+    _, parsed = known = version_order(version)
+    return isinstance(parsed, Version) and not parsed.is_prerelease, known
 
 
 # ── Colours ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def is_compared(row: Row) -> bool:
-    """Return whether a cell shows a speedup; else it shows a status."""
-    return row["speedup"] is not None and row["status"] in COMPARABLE
 
 
 def tone(verdict: Verdict, speedup: float) -> str:

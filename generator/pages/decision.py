@@ -8,23 +8,23 @@ latency of a batch or for throughput first, because no answer is about both.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
-from bench.records.record import Status
+from bench.records.record import Status, Workload
 from generator.data.digits import digits
 from generator.data.load import Results
-from generator.data.selection import Row, Rows, records, version_order
+from generator.data.selection import Row, Rows, records
 from generator.figures import matrix, tables
 from generator.figures.markup import render
 from generator.figures.sources import source_key, source_of
 from generator.figures.tables import shown
 from generator.figures.words import Words
 from generator.pages.atlas import Atlas, auto_class
+from generator.pages.downloads import compact, rounded
 
 SNIPPET = """\
 import torch
@@ -57,14 +57,8 @@ with torch.inference_mode()%(autocast)s:
 CALLS = 1000
 """The number of calls with which the form starts."""
 
-QUESTIONS = ("latency", "throughput")
-"""What a benchmark asks, in the order in which the form offers it."""
-
 FAMILIAR = "resnet50"
 """A model that most readers know: where it has an answer, the form starts with it."""
-
-DIGITS = 7
-"""Significant digits of a figure in the data: more than the form shows."""
 
 PRINTED = 2
 """Decimals of images per second, as sources print them."""
@@ -121,7 +115,7 @@ def _as_json(results: Results, cells: pd.DataFrame) -> str:
         "columns": {"model": [at[row["model"]] for row in rows], **_columns(results, rows)},
         "figures": {name: [*map(_packed, _figure(rows, name))] for name in _FIGURES},
     }
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return compact(content)
 
 
 def _columns(results: Results, rows: Rows) -> dict[str, Any]:
@@ -131,7 +125,7 @@ def _columns(results: Results, rows: Rows) -> dict[str, Any]:
     those of the matrix beside it in mode ``default``.
     """
     leading = frozenset(matrix.leading(results).values())
-    newest = sorted({row["torch"] for row in rows}, key=_release_order, reverse=True)
+    newest = sorted({row["torch"] for row in rows}, key=matrix.release_order, reverse=True)
     doubts = {row["row"]: results.doubts[row["row"]][0].kind for row in rows if row["row"] in results.doubts}
     columns = {
         **{name: [row[name] for row in rows] for name in _PLAIN},
@@ -143,25 +137,15 @@ def _columns(results: Results, rows: Rows) -> dict[str, Any]:
     return {name: _packed(values) for name, values in columns.items()}
 
 
-def _release_order(version: str) -> tuple[object, ...]:
-    return matrix.is_stable(version), version_order(version)
-
-
 def _figure(rows: Rows, name: str) -> Iterable[list[Any]]:
     """Yield the values of a figure, those of the ends of its interval, and its decimals."""
     for column in (name, *_FIGURES[name]):
-        yield [_rounded(row[column]) for row in rows]
+        yield [rounded(row[column]) for row in rows]
     yield [None if row[name] is None else _digits(row, name) for row in rows]
 
 
 def _digits(row: Row, name: str) -> int:
     return PRINTED if name.endswith("_images_s") and row["origin"] == "published" else digits(row, name)
-
-
-def _rounded(value: float | None) -> float | str | None:
-    if value is None or math.isfinite(value):
-        return None if value is None else float(f"{value:.{DIGITS}g}")
-    return "inf"
 
 
 def _packed(values: Sequence[Any]) -> Any:
@@ -199,7 +183,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
     has the short one. Such a form holds the rows of its first case, and reads a file when it is used.
     """
     words, cells = Words(atlas.language, html=False), atlas.results.newest
-    questions = [each for each in QUESTIONS if (cells["workload"] == each).any()]
+    questions = [each for each in get_args(Workload) if (cells["workload"] == each).any()]
     of_question = cells[cells["workload"] == questions[0]]
     answered = set(tables.trusted(of_question)["device"]) or set(of_question["device"])
     first_device = next(device.slug for device in atlas.devices if device.slug in answered)

@@ -7,6 +7,7 @@ Takes `Results` and returns text: the same results give the same bytes.
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -73,6 +74,23 @@ def json_values(column: pd.Series) -> list[Any]:
     if column.dtype.kind == "f":
         return ["inf" if value == math.inf else value for value in values]
     return values
+
+
+DIGITS = 7
+"""Significant digits of a figure for a script: as many as the published latencies have, more than any measurement, and
+more than pages show."""
+
+
+def rounded(value: Any) -> Any:
+    """Return a figure with `DIGITS`, the text "inf" for infinity, and anything else unchanged."""
+    if not isinstance(value, float):
+        return value
+    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else "inf"
+
+
+def compact(value: Any) -> str:
+    """Return a value as JSON that takes as little room as it can: scripts read it, and nobody else."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 _MARKED = FORMULA | {"'"}

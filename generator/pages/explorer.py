@@ -28,7 +28,7 @@ from generator.figures.tables import cause_rows
 from generator.figures.words import Words
 from generator.languages.language import Language
 from generator.pages.atlas import Atlas
-from generator.pages.downloads import json_values
+from generator.pages.downloads import compact, json_values, rounded
 
 QUESTION = "workload"
 """The column by which the records are divided: latency and throughput are never in one ranking."""
@@ -47,9 +47,6 @@ COMPARED = ("device", "torch", "compile_mode", "dtype")
 
 ROUNDED = ("eager_ms", "compiled_ms", "speedup", "compile_cold_s", "break_even_calls", "compile_warm_s")
 """Figures that are shown with the digits that their intervals support."""
-
-DIGITS = 7
-"""Significant digits of a figure: as many as the published latencies have, and more than any measurement."""
 
 SPARSE = 0.5
 """The share of rows that have a figure, below which a column names them."""
@@ -75,7 +72,7 @@ def as_json(results: Results, link: Link) -> str:
     models = results.table.drop_duplicates("model").sort_values("model")
     named = zip(models["model"], models["model_label"], models["checkpoint"], strict=True)
     told = {model: (label, link("model", model), checkpoint) for model, label, checkpoint in named}
-    return _dumped({"count": len(results.table), "columns": columns, "models": told})
+    return compact({"count": len(results.table), "columns": columns, "models": told})
 
 
 @lru_cache(maxsize=2)
@@ -83,7 +80,7 @@ def details_as_json(results: Results) -> str:
     """Return the columns that `as_json` leaves out, and the names of all in their order. Those in which nothing is
     known are missing."""
     columns = {name: column for name, column in _columns(results).items() if not _is_first(name)}
-    return _dumped({"columns": columns, "names": [name for name in _columns(results) if name != "digits"]})
+    return compact({"columns": columns, "names": [name for name in _columns(results) if name != "digits"]})
 
 
 def _is_first(name: str) -> bool:
@@ -123,12 +120,12 @@ def rounds_as_json(results: Results, device: str) -> str:
         for label, variants in rounds.items()
         if variants
     }
-    return json.dumps(rows, separators=(",", ":")) + "\n"
+    return compact(rows)
 
 
 def _thinned(rounds_ms: Sequence[float]) -> list[float]:
     step = max(1, math.ceil(len(rounds_ms) / ROUNDS))
-    return [_rounded(ms) for ms in rounds_ms[::step]]
+    return [rounded(ms) for ms in rounds_ms[::step]]
 
 
 def _packed(column: pd.Series) -> Any:
@@ -136,7 +133,7 @@ def _packed(column: pd.Series) -> Any:
     if column.name in FILTERS or COLUMNS[str(column.name)].type in {str, bool}:
         return _coded(column)
     known = column.notna().to_numpy()
-    values = [_rounded(value) for value in json_values(column if known.mean() > SPARSE else column[known])]
+    values = [rounded(value) for value in json_values(column if known.mean() > SPARSE else column[known])]
     return values if len(values) == len(column) else {"rows": np.flatnonzero(known).tolist(), "of": values}
 
 
@@ -145,15 +142,6 @@ def _coded(column: pd.Series) -> Mapping[str, Any]:
     at, values = pd.factorize(column)
     of = [None if value == "" else value for value in values.tolist()]
     return {"of": of, "at": at.tolist()} if len(of) > 1 else {"of": of}
-
-
-def _rounded(value: Any) -> Any:
-    """Return a figure with `DIGITS`, and anything else unchanged."""
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 # ── HTML ────────────────────────────────────────────────────────────────────────────────────────────────────────────
