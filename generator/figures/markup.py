@@ -23,7 +23,7 @@ from markupsafe import Markup, escape
 
 from bench.records.record import Status
 from bench.statistics.digits import decimals
-from bench.statistics.verdicts import Verdict, judge_change
+from bench.statistics.verdicts import Verdict, judge_change, time_change
 from generator.data.digits import digits
 from generator.data.lint import gathered
 from generator.data.load import Results
@@ -379,7 +379,7 @@ class Tables:
 
     def _rate_change(self, _name: str, value: float, _row: Row) -> TableCell:
         """Show a change of a throughput without an interval: more is better."""
-        tone = TONES.get(judge_change(1 / (1 + value) - 1), "")
+        tone = TONES.get(judge_change(time_change(value)), "")
         return TableCell(self._percent(value), _sort(value), f"number{tone}")
 
     def _bounds(self, _name: str, value: tuple[float, float], _row: Row) -> TableCell:
@@ -470,9 +470,8 @@ class Tables:
         """Show the compiled latency with one version of torch, with the eager one below it."""
         row = self.results.by_label[label]
         compiled = self._number(row["compiled_ms"], digits(row, "compiled_ms"))
-        if row["verdict"] == "doubtful":  # before the digits in every language, so that these stay in line
-            marked = Markup('<span class="doubt">{}</span> {}').format(DOUBT, compiled)
-            compiled = Markup(self.words.language.isolate(marked))  # noqa: S704  # was markup before
+        if row["verdict"] == "doubtful":
+            compiled = self._doubtful(compiled)
         html = self._above_eager(compiled, self._number(row["eager_ms"], digits(row, "eager_ms")))
         return TableCell(html, repr(row["compiled_ms"]), "number")
 
@@ -481,12 +480,15 @@ class Tables:
         row = self.results.by_label[label]
         change = UNKNOWN if row["change"] is None else self._change_of(row)
         if row["verdict"] == "doubtful":
-            marked = Markup('<span class="doubt">{}</span> {}').format(DOUBT, change)
-            change = Markup(self.words.language.isolate(marked))  # noqa: S704  # was markup before
+            change = self._doubtful(change)
         rates = map(self.words.rate, (row["eager_images_s"], row["compiled_images_s"]))
         below = [self.words.value(" → ".join(rates)), self.words.fact("batch_size", row)]
         sort = "" if row["change"] is None else _sort(row["change"])
         return TableCell(_above(change, self.words.lines(below)), sort, f"number{TONES.get(row['verdict'], '')}")
+
+    def _doubtful(self, figure: str) -> Markup:
+        """Mark a figure, before its digits in every language, so that these stay in line."""
+        return Markup(self.words.language.isolate(_marked(figure)))  # noqa: S704  # was markup before
 
     def _version_change(self, name: str, changes: Mapping[str, float], row: Row) -> TableCell:
         """Show the change from the oldest to the newest version: compiled, and eager below it."""
@@ -565,7 +567,7 @@ class Tables:
         """Return a note on each doubt, or one for all of a kind where these are many."""
         anomalies = [anomaly for row in rows for anomaly in self.results.doubts.get(row["row"], ())]
         notes = (self.words.told(group, self.results.by_label) for group in gathered(anomalies, MOST_NOTES))
-        return [Markup('<span class="doubt">{}</span> {}').format(DOUBT, note) for note in notes]
+        return list(map(_marked, notes))
 
 
 def status_notes(rows: Rows, words: Words) -> list[str]:
@@ -600,6 +602,11 @@ def _breakable(html: str) -> str:
     """Return the name of a model with places to break, if it is a long one."""
     long = "_" in html and len(Markup(html).striptags()) > NAME  # noqa: S704  # was markup before
     return Markup(html.replace("_", Markup("_<wbr>"))) if long and "href" not in html else html  # noqa: S704
+
+
+def _marked(html: str) -> Markup:
+    """Put the mark of doubt before a figure or a note."""
+    return Markup('<span class="doubt">{}</span> {}').format(DOUBT, html)
 
 
 def _above(html: str, below: str) -> Markup:

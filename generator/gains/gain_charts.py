@@ -25,7 +25,7 @@ class GainCharts:
     def families(self) -> Chart:
         """Draw the change in the time per image by family: the same best and worst families on each GPU."""
         gettext, every = self.language.gettext, self.gains.every
-        named = [*every.best_families, *every.worst_families[::-1]]
+        named = self._named(every)
         panels = [
             self._panel(self._device(changes), changes, self._by_family(changes, named))
             for changes in self.gains.by_device.values()

@@ -1,7 +1,7 @@
 """What decides the gain: the same models compared by family, arithmetic intensity, GPU, version and data type.
 
-Takes `Results`; returns `Gains`. Only throughput counts here, and only
-what nothing doubts: no toy, no doubted row and no pair of unequal batches enters a median.
+Takes `Results`; returns `Gains`. Only throughput counts here, and only what nothing doubts: no toy, no doubted row and
+no pair of unequal batches enters a median.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import combinations, pairwise
 import pandas as pd
 
 from bench.statistics.processes import VARIANTS, VariantName
-from bench.statistics.verdicts import Verdict, judge_change
+from bench.statistics.verdicts import Verdict, judge_change, time_change
 from generator.data.load import Results
 from generator.data.registry import COORDINATES
 from generator.data.selection import grouped, version_order, where
@@ -128,7 +128,7 @@ class Changes:
 
     def as_time(self, change: float) -> float:
         """Return the change of the time that goes with a change."""
-        return change if self.less_is_better else 1 / (1 + change) - 1
+        return change if self.less_is_better else time_change(change)
 
     def _rank(self, change: float) -> float:
         return change if self.less_is_better else -change
