@@ -259,7 +259,7 @@ def _made(database: Database, ids: Sequence[int]) -> tuple[pd.DataFrame, list[Ma
     lines = [dict(zip(columns, values, strict=True)) for values in found.fetchall()]
     describe, measured = _description(database), cache(measurements)
     rows = [describe(list(group)) for _, group in groupby(lines, key=itemgetter("id"))]
-    several = [[each for each in _measured(row["lines"], measured) if each is not None] for row in rows]
+    several = [list(_measured(row["lines"], measured)) for row in rows]
     processes = Processes([one for each in several for one in each])
     sizes = np.array([len(each) for each in several], np.int64)
     figures = _pooled(processes, sizes, np.array([row["batch_size"] for row in rows], np.float64))
@@ -272,10 +272,12 @@ def _made(database: Database, ids: Sequence[int]) -> tuple[pd.DataFrame, list[Ma
 
 def _measured(
     lines: Iterable[Mapping[str, Any]], of_file: Callable[[str, Stamp], Sequence[Measurement | None]]
-) -> Iterator[Measurement | None]:
-    """Yield what the processes of one cell measured."""
+) -> Iterator[Measurement]:
+    """Yield what the processes of one cell measured, without those that measured nothing."""
     for line in lines:
-        yield of_file(line["path"], (line["size"], line["modified_ns"]))[line["line"]]
+        measurement = of_file(line["path"], (line["size"], line["modified_ns"]))[line["line"]]
+        if measurement is not None:
+            yield measurement
 
 
 def _reproducing(command: str | None, malloc: str) -> str | None:

@@ -14,7 +14,6 @@ from datetime import datetime
 from functools import cache, cached_property, lru_cache
 from itertools import filterfalse
 from operator import attrgetter
-from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -231,6 +230,16 @@ class _Known:
         compared = self.among(tables.trusted)
         return Comparisons(self.atlas, [label for label in compared if workloads[label] == workload])
 
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """Models of these cells."""
+        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
+
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """Devices of these cells."""
+        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
+
     def _distinct(self, column: str) -> list[Any]:
         """Return the values of a column, in the order in which they first occur."""
         values = self.atlas.results.by_label.column(column)
@@ -280,8 +289,8 @@ class Comparisons(_Known):
 
     @cached_property
     def median_change(self) -> float | None:
-        """Median change of the latency."""
-        return median(map(self._change, self.labels)) if self.labels else None
+        """Median change of the latency; None without a comparison."""
+        return self.spread.median if self.spread else None
 
     @cached_property
     def spread(self) -> Box | None:
@@ -305,16 +314,6 @@ class Comparisons(_Known):
         """Return the labels of the comparisons with a verdict."""
         verdicts = self.atlas.results.by_label.column("verdict")
         return [label for label in self.labels if verdicts[label] == verdict]
-
-    @cached_property
-    def models(self) -> tuple[Model, ...]:
-        """Models with comparisons."""
-        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
-
-    @cached_property
-    def devices(self) -> tuple[Device, ...]:
-        """Devices with comparisons."""
-        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,11 +350,6 @@ class Device(_Known):
         default, keep = self.atlas.malloc_pairs
         is_own = (keep["device"] == self.slug).to_numpy()
         return default[is_own], keep[is_own]
-
-    @cached_property
-    def models(self) -> tuple[Model, ...]:
-        """Models with rows on this device."""
-        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
@@ -435,11 +429,6 @@ class Model(_Known):
     task_name: str
 
     @cached_property
-    def devices(self) -> tuple[Device, ...]:
-        """Devices with rows of this model."""
-        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
-
-    @cached_property
     def family_slug(self) -> str:
         """The slug of its family."""
         return str(self.atlas.results.by_label[self.labels[0]]["family"])
@@ -509,19 +498,9 @@ class Family(_Known):
     label: str
 
     @cached_property
-    def models(self) -> tuple[Model, ...]:
-        """Its models."""
-        return tuple(self.atlas.model[slug] for slug in self._distinct("model"))
-
-    @cached_property
     def own_pages(self) -> tuple[Model, ...]:
         """Those of its models that have a page of their own."""
         return tuple(model for model in self.models if model.has_page)
-
-    @cached_property
-    def devices(self) -> tuple[Device, ...]:
-        """Devices with rows of this family."""
-        return tuple(self.atlas.device[slug] for slug in self._distinct("device"))
 
     @cached_property
     def throughput_rows(self) -> tuple[Row, ...]:
@@ -595,7 +574,7 @@ class Atlas(_Known):
         task_name = self.words.task(row["task"])
         return Model(self, labels, slug, row["model_label"], row["checkpoint"], row["task"], task_name)
 
-    @property
+    @cached_property
     def devices(self) -> tuple[Device, ...]:
         """Every device, accelerators first."""
         return tuple(self.device.values())
@@ -610,7 +589,7 @@ class Atlas(_Known):
             if each.type == "cpu" and each.origins == ("measured",) and each.slug not in own
         )
 
-    @property
+    @cached_property
     def models(self) -> tuple[Model, ...]:
         """Every model with a page of its own, by task."""
         return tuple(model for model in self.model.values() if model.has_page)

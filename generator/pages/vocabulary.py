@@ -141,7 +141,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
 
     def told(source: SourceText, workload: str) -> str:
         """Return what a source says of its figures of one workload, after its name."""
-        text = words.sentences(map(words.phrase, source.told(workload)))
+        text = _measures(source, words, workload)
         return str(words.say(language.gettext("%(name)s: %(text)s"), name=words.phrase(source.name), text=text))
 
     return {
@@ -394,10 +394,7 @@ class _Functions:
         found = (source_of(row, self.language) for row in self._rows(rows))
         texts = {each.key: each for each in sorted(found, key=lambda each: each.key != OURS)}
         item = Markup("<dt>{}</dt>\n<dd>{}</dd>\n")
-        items = (
-            item.format(self.words.phrase(each.name), self.words.sentences(map(self.words.phrase, each.told())))
-            for each in texts.values()
-        )
+        items = (item.format(self.words.phrase(each.name), _measures(each, self.words)) for each in texts.values())
         return str(Markup('<dl class="sources">\n{}</dl>').format(Markup().join(items)))
 
     def problems_table(self, page: str) -> str:
@@ -932,6 +929,11 @@ def _known(kind: str, name: str, known: Any) -> str:
     names = sorted(str(each) for each in known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names[:8]
     raise AtlasError(f"there is no {kind} {name!r}", remedy=f"did you mean {', '.join(near)}?" if near else "")
+
+
+def _measures(source: SourceText, words: Words, workload: str = "") -> str:
+    """Return what a source says of its figures, of one workload or of both."""
+    return words.sentences(map(words.phrase, source.told(workload)))
 
 
 def _decision(results: Results, device: str) -> str:
