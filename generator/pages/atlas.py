@@ -431,7 +431,7 @@ class Model(_Known):
     @cached_property
     def family_slug(self) -> str:
         """The slug of its family."""
-        return str(self.atlas.results.by_label[self.labels[0]]["family"])
+        return str(self.atlas.results.by_label.column("family")[self.labels[0]])
 
     @cached_property
     def family(self) -> Family | None:
@@ -570,9 +570,10 @@ class Atlas(_Known):
         return Device(self, labels, slug, self.words.device(row), row["device_name"], row["device_type"], row["cores"])
 
     def _model(self, slug: str, labels: list[int]) -> Model:
-        row = self.results.by_label[labels[0]]
-        task_name = self.words.task(row["task"])
-        return Model(self, labels, slug, row["model_label"], row["checkpoint"], row["task"], task_name)
+        label, checkpoint, task = (
+            self.results.by_label.column(name)[labels[0]] for name in ("model_label", "checkpoint", "task")
+        )
+        return Model(self, labels, slug, label, checkpoint, task, self.words.task(task))
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
