@@ -16,9 +16,10 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.records.build_times import BUILD_TIMES
+from bench.records.families import family_slug
 from bench.records.record import Record, Variant
 from bench.records.run_file import COMPRESSED, SUFFIX, encode, read, run_files
-from generator.data.names import device_label, family_slug
+from generator.data.names import device_label
 from generator.languages.language import published_languages
 from generator.languages.page_source import EACH_PAGE, NO_PAGES
 from generator.pages.atlas import FEW

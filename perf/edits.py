@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from bench.errors import AtlasError
+from bench.records.families import slugify
 from bench.records.record import Measurement, Record, Status, Variant
 from bench.records.run_file import encode, read, run_files
-from generator.data.names import slugify
 from generator.languages.language import SOURCE, catalog_path, published_languages, translated_languages
 from perf.served import Edit
 

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from bench.records.families import slugify
+
 _NOISE = re.compile(
     r"\((?:R|TM|C)\)|\b(?:NVIDIA|Tesla|GeForce|CPU|Processor|Workstation Edition|\d+-Core)\b|[®™@]", re.IGNORECASE
 )
 
 # Names of pages that are there anyway, and names that Windows keeps for itself.
 _RESERVED = {"index", "each", "con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
-_MAX_SLUG = 80
 
 
 def short_name(device_name: str) -> str:
@@ -43,24 +44,6 @@ def device_label(device_type: str, device_name: str) -> str:
     if device_type != "cpu":
         return name
     return " ".join(_MODEL_NUMBER.sub(" ", name).split()) or name
-
-
-def slugify(text: str) -> str:
-    """Return `text` in lower-case ASCII letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_MAX_SLUG].rstrip("-")
-
-
-_VARIANT = r"(?:tf|legacy|eca|ese|dm|gc|bat)_"
-"""Begins the names of variants of another family's models: where their weights come from, or what was added."""
-
-_FAMILY = re.compile(rf"(?:{_VARIANT})?([^\W\d_]+?(?:\d[^\W\d_]{{3,}})?)(?=v?\d|[\W_]|$)")
-
-
-def family_slug(label: str) -> str:
-    """Return the slug of the family of a model: ``vit`` for vit_base_patch16, ``mobilenet`` for mobilenetv3_small,
-    ``res2net`` for res2net50, ``efficientnet`` for tf_efficientnet_b0."""
-    beginning = _FAMILY.match(label.lower())
-    return slugify(beginning[1] if beginning else label) or "others"
 
 
 def device_slug(device_type: str, device_name: str, cores: float | None) -> str:

@@ -22,13 +22,14 @@ import numpy as np
 
 from bench.errors import AtlasError
 from bench.records import record
+from bench.records.families import family_slug, slugify
 from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Source, Status
 from bench.statistics.causes import explain
 from bench.statistics.cells import by_size
 from bench.statistics.processes import VARIANTS, Processes
 from bench.statistics.ragged import Array, Indices
 from generator.data.archive import Database, Stamp, measurements
-from generator.data.names import device_slug, distinct_labels, family_slug, short_name, slugify, slugs
+from generator.data.names import device_slug, distinct_labels, short_name, slugs
 from generator.data.registry import COLUMNS
 from generator.data.selection import ORDERS
 

@@ -11,10 +11,11 @@ import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, rounds, telling, write
 
 from bench.errors import AtlasError
+from bench.records.families import family_slug, slugify
 from bench.records.record import Measurement, Status, Variant
 from generator.data import selection
 from generator.data.load import Results, load
-from generator.data.names import device_label, family_slug, short_name, slugify
+from generator.data.names import device_label, short_name
 from generator.data.registry import COLUMNS
 from generator.data.selection import comparisons, version_order
 

@@ -15,9 +15,9 @@ from test_importers_timm import REAL
 
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
+from bench.records.families import family_slug
 from generator.data.lint import Kind
 from generator.data.load import Results, load
-from generator.data.names import family_slug
 from generator.figures.markup import MOST_NOTES
 from generator.figures.sources import sources
 from generator.languages.language import load_language
