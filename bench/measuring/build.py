@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,10 +66,14 @@ class Loaded:
 
 
 def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, device: torch.device) -> Loaded:
-    """Build the module and its batches on `device`. Raises whatever transformers raises, such as `OSError`."""
+    """Build the module and its batches on `device`. Raises whatever transformers raises, such as `OSError`.
+
+    On the meta device there are shapes and no numbers: a large model takes no memory and no time.
+    """
     spec = recipe.spec
     torch.manual_seed(SEED)
-    module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
+    with torch.device("meta") if device.type == "meta" else nullcontext():
+        module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
     module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
     inputs = (_inputs(recipe, module, _images(batch_size, first)) for first in range(batches))
     placed = ({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)

@@ -8,7 +8,6 @@ with a matrix product and a copy.
 from __future__ import annotations
 
 import ctypes
-import math
 import mmap
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,25 +15,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import flop_registry
 
+from bench.measuring.operations import OperationCounter
+from bench.records.operations import CONVOLUTIONS
 from bench.records.record import Peaks, Work
-
-aten = torch.ops.aten
-
-NO_TRAFFIC = {aten.empty, aten.empty_like, aten.empty_strided, aten.new_empty, aten.new_empty_strided}
-"""Operations that reserve memory without touching it."""
-
-VIEWS = {aten._unsafe_view, aten._reshape_alias}  # noqa: SLF001 - their names
-"""Views whose schema does not say so."""
-
-CONVOLUTIONS = {aten.convolution, aten._convolution, aten.cudnn_convolution}  # noqa: SLF001 - as above
-"""Operations with their own setting for TF32."""
-
-GATHERS = {aten.embedding, aten.index, aten.index_select, aten.gather}
-"""Operations that read no more of their first tensor than they write."""
 
 PEAK_S = 0.3
 """Seconds per peak, enough for the clock to settle and for several repetitions."""
@@ -55,66 +39,17 @@ FAULT_BYTES, FAULT_REPETITIONS = 32 * 2**20, 3
 """Fresh memory to touch: thousands of pages."""
 
 
-class _OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Adds up the work of all operations that run within its context."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.flop = 0
-        self.convolution_flop = 0
-        self.traffic_bytes = 0
-        self.streamed_bytes = 0
-
-    def __torch_dispatch__(
-        self, func: Any, _types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        output = func(*args, **(kwargs or {}))
-        packet = func.overloadpacket
-        formula = _formula(packet)
-        if formula:
-            flop = formula(*args, **(kwargs or {}), out_val=output)
-            self.flop += flop
-            self.convolution_flop += flop if packet in CONVOLUTIONS else 0
-        if not func.is_view and packet not in VIEWS | NO_TRAFFIC:
-            traffic = _traffic(packet, (args, kwargs), output)
-            self.traffic_bytes += traffic
-            self.streamed_bytes += 0 if formula else traffic
-        return output
-
-
-def _formula(packet: Any) -> Callable[..., int] | None:
-    """Return the FLOP formula of torch's counter. It lacks fused attention on a CPU, whose work equals that on CUDA."""
-    if packet not in flop_registry and "scaled_dot_product" in packet.__name__:
-        packet = aten._scaled_dot_product_flash_attention  # noqa: SLF001 - as above
-    formula: Callable[..., int] | None = flop_registry.get(packet)
-    return formula
-
-
-def _traffic(packet: Any, inputs: Any, output: Any) -> int:
-    read = [_bytes(leaf) for leaf in tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]
-    written = [_bytes(leaf) for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor)]
-    if packet in GATHERS:
-        read[0] = min(read[0], sum(written))
-    return sum(read) + sum(written)
-
-
-def _bytes(tensor: torch.Tensor) -> int:
-    """Return the bytes of distinct elements, counting an expanded dimension once."""
-    return tensor.element_size() * math.prod(
-        size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride
-    )
-
-
 def work(module: torch.nn.Module, inputs: Mapping[str, Any], compiled_traffic_bytes: float | None = None) -> Work:
     """Count the work of one eager call by running it. `compiled_traffic_bytes` comes from `inductor_traffic`."""
-    with torch.no_grad(), _OperationCounter() as counter:
+    with torch.no_grad(), OperationCounter() as counter:
         module(**inputs)
+    operations = counter.operations()
     return Work(
-        flop=float(counter.flop),
-        traffic_bytes=float(counter.traffic_bytes),
-        streamed_bytes=float(counter.streamed_bytes),
+        flop=float(operations.flop),
+        traffic_bytes=float(operations.bytes),
+        streamed_bytes=float(operations.fusible.bytes),
         compiled_traffic_bytes=compiled_traffic_bytes,
-        convolution_flop=float(counter.convolution_flop),
+        convolution_flop=float(sum(operations.of(kind).flop for kind in CONVOLUTIONS)),
     )
 
 

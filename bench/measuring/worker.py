@@ -18,7 +18,17 @@ from typing import BinaryIO
 import msgspec
 
 from bench.errors import AtlasError
-from bench.plans.messages import Answer, Message, Preflight, Refusal, Request, Send, TakeWalkthrough, WalkthroughTaken
+from bench.plans.messages import (
+    Answer,
+    CountOperations,
+    Message,
+    Preflight,
+    Refusal,
+    Request,
+    Send,
+    TakeWalkthrough,
+    WalkthroughTaken,
+)
 
 
 def main() -> None:
@@ -63,6 +73,10 @@ def _answer(request: Request, send: Send) -> Answer:
             from bench.measuring import dynamo_walkthrough  # noqa: PLC0415 - as above
 
             return WalkthroughTaken(walkthrough=dynamo_walkthrough.run(send))
+        if isinstance(request, CountOperations):
+            from bench.measuring import operations  # noqa: PLC0415 - as above
+
+            return operations.count(request, send)
         from bench.measuring.trial import run  # noqa: PLC0415 - as above
 
         return run(request, send)

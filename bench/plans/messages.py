@@ -13,6 +13,7 @@ import msgspec
 
 from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
+from bench.records.operations import Operations, Source
 from bench.records.record import Cell, Environment, Measurement, Status, Task
 from bench.records.walkthrough import Walkthrough
 
@@ -87,6 +88,13 @@ class TakeWalkthrough(_Message, frozen=True):
     """Request: record a walkthrough of TorchDynamo."""
 
 
+class CountOperations(_Message, frozen=True):
+    """Request: count the operations of models of timm at an image size, or of the model of a recipe."""
+
+    sources: tuple[Source, ...] = ()
+    recipe: Recipe | None = None
+
+
 class Machine(_Message, frozen=True):
     """Answer to a `Preflight`."""
 
@@ -117,6 +125,15 @@ class WalkthroughTaken(_Message, frozen=True):
     walkthrough: Walkthrough
 
 
+class OperationsCounted(_Message, frozen=True):
+    """Answer to `CountOperations`: the counts, the models that could not be built with the reason, and the versions of
+    the libraries."""
+
+    counted: tuple[tuple[Source, Operations], ...]
+    failures: dict[str, str] = {}
+    versions: dict[str, str] = {}
+
+
 class Refusal(_Message, frozen=True):
     """Answer to any request: an `AtlasError` for the parent to raise."""
 
@@ -125,8 +142,8 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Preflight | Job | TakeWalkthrough
-Answer = Machine | CellOutcome | WalkthroughTaken | Refusal
+Request = Preflight | Job | TakeWalkthrough | CountOperations
+Answer = Machine | CellOutcome | WalkthroughTaken | OperationsCounted | Refusal
 Message = Phase | Answer
 Send = Callable[[Message], None]
 """Sends a message to the parent."""

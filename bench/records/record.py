@@ -109,6 +109,9 @@ UNEQUAL_BATCHES = "arms-differ-in-batch-size"
 TOY = "toy-model"
 """Flag of an imported record of a model that exists for tests: it says nothing about models that people use."""
 
+TIMM = "timm/"
+"""What the checkpoints of timm begin with. Some exist as code alone, so timm makes them."""
+
 Workload = Literal["latency", "throughput"]
 """What a benchmark asks: how long a batch of a given size takes, or how many images a second the device can do with the
 batch that suits the model best. Figures of the two are never ranked or averaged together."""

@@ -20,6 +20,7 @@ from bench.errors import AtlasError
 from bench.exchange.source_files import NOT_INTERLEAVED, ONE_VARIANT, ImportOptions, SourceRow, csv_rows
 from bench.records.record import (
     SCHEMA,
+    TIMM,
     TOY,
     UNEQUAL_BATCHES,
     Cell,
@@ -191,7 +192,7 @@ def _record(
         reason=None if is_pair else ONE_VARIANT.format("compiled" if eager else "eager"),
         cell=Cell(
             model=row.text("model"),
-            checkpoint=f"timm/{row.text('model')}",
+            checkpoint=f"{TIMM}{row.text('model')}",
             task="image-classification",
             device="cpu" if setup.accelerator == "cpu" else "cuda",
             dtype=dtype,
