@@ -50,7 +50,12 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
     )
     what = run.add_argument_group("what to measure")
-    what.add_argument("--profile", default="quick", metavar="NAME", help=f"{', '.join(PROFILES)} (default: quick)")
+    what.add_argument("--profile", metavar="NAME", help=f"{', '.join(PROFILES)} (default: quick)")
+    what.add_argument(
+        "--most-informative",
+        action="store_true",
+        help="of the profile (default: full), the cells that tell most about others, as many as fit into --time-budget",
+    )
     what.add_argument("--model", nargs="+", action="extend", metavar="NAME", help="labels of the model table")
     what.add_argument("--checkpoint", metavar="ID_OR_DIR", help="any other checkpoint: a hub id or a local directory")
     what.add_argument("--task", metavar="TASK", help=f"task of the checkpoint: {', '.join(get_args(Task))}")

@@ -6,6 +6,7 @@ Takes the parsed options; returns what to measure and the run file to go on with
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import msgspec
 
 from bench.choices import pick
-from bench.commands import LARGEST_COUNT, MEASURED, count
+from bench.commands import LARGEST_COUNT, MEASURED, PUBLISHED, count
 from bench.errors import AtlasError
 from bench.plans.messages import Recipe, Weights
 from bench.plans.models import MODELS, find
 from bench.plans.profiles import PROFILES, Profile
-from bench.records.record import COMPILE_MODES, DTYPES, Task
+from bench.records.record import COMPILE_MODES, DTYPES, Cell, Task
 
 if TYPE_CHECKING:
     from bench.plans.duration import DurationEstimates
@@ -55,7 +56,8 @@ def profile_of(options: argparse.Namespace) -> Profile:
         changes["allow_busy"] = True
     if options.processes:
         changes["processes"] = count("--processes", options.processes, LARGEST_COUNT)
-    return msgspec.structs.replace(PROFILES[pick("profile", options.profile, PROFILES)], **changes)
+    name = options.profile or ("full" if options.most_informative else "quick")
+    return msgspec.structs.replace(PROFILES[pick("profile", name, PROFILES)], **changes)
 
 
 def recipes_of(options: argparse.Namespace) -> list[Recipe]:
@@ -66,7 +68,7 @@ def recipes_of(options: argparse.Namespace) -> list[Recipe]:
         for recipe in _table_recipes(profile_of(options).models)
     ]
     if options.checkpoint:
-        recipes.append(_checkpoint_recipe(options.checkpoint, options.task, weights or "pretrained"))
+        recipes.append(checkpoint_recipe(options.checkpoint, options.task, weights or "pretrained"))
     elif options.task:
         raise AtlasError("--task is for a checkpoint", where="--task", remedy="add --checkpoint, or leave --task out")
     return recipes
@@ -76,7 +78,7 @@ def _table_recipes(labels: Sequence[str]) -> list[Recipe]:
     return [Recipe(model=label, task=find(label).task) for label in labels]
 
 
-def _checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> Recipe:
+def checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> Recipe:
     if known := [spec for spec in MODELS if spec.checkpoint == checkpoint]:
         return Recipe(model=known[0].label, task=known[0].task, weights=weights)
     if not Path(checkpoint).is_dir() and not HUB_ID.fullmatch(checkpoint):
@@ -100,6 +102,9 @@ def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFi
 
     profile = profile_of(options)
     plan = make_plan(profile, recipes_of(options), machine.device)
+    pace = DurationEstimates.from_records(profile, earlier(machine, {options.out, MEASURED}))
+    if options.most_informative:
+        plan = _most_informative(plan, machine, options, pace)
     run_file = find_run(
         plan,
         machine,
@@ -108,7 +113,32 @@ def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFi
         fresh=options.fresh,
         reopen=options.retry_failed,
     )
-    return plan, run_file, DurationEstimates.from_records(profile, earlier(machine, {options.out, MEASURED}))
+    return plan, run_file, pace
+
+
+def _most_informative(plan: Plan, machine: Machine, options: argparse.Namespace, pace: DurationEstimates) -> Plan:
+    """Return the plan with those cells alone that tell most about others in the time. Raises `AtlasError`."""
+    from bench.estimates.informative import choose
+    from bench.records import estimates, run_file
+
+    where = "--most-informative"
+    if options.time_budget is None:
+        raise AtlasError("it is not given how much time there is", where=where, remedy="add --time-budget 30m")
+    known = estimates.newest()
+    if known is None:
+        raise AtlasError("there are no estimates to choose by", where=where, remedy=estimates.COMMAND)
+    folders = {MEASURED, PUBLISHED, options.out}
+    records = [record for folder in folders for path in run_file.run_files(folder) for record in run_file.read(path)]
+
+    def seconds(cell: Cell) -> float:
+        return pace.of(cell, is_first=True) + (plan.profile.processes - 1) * pace.of(cell, is_first=False)
+
+    chosen = choose(plan.planned, records, machine.environment, known, seconds, seconds_of(options.time_budget))
+    if not chosen:
+        shortest = min(seconds(each.cell) for each in plan.planned)
+        remedy = f"give {math.ceil(shortest / 60)}m or more; or everything is measured already"
+        raise AtlasError("nothing fits into the time", where="--time-budget", remedy=remedy)
+    return msgspec.structs.replace(plan, planned=tuple(chosen))
 
 
 def _is_ordinary(plan: Plan, machine: Machine) -> bool:

@@ -9,13 +9,15 @@ any other: it has a status and a reason, and no figures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.records.build_times import BuildTimes, newest as newest_build_times
+from bench.records.estimates import Estimates, newest as newest_estimates
 from bench.records.injected_faults import Faults, newest as newest_faults
+from bench.records.operations import OPERATIONS, Operations, Source, read as read_operations
 from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
@@ -50,6 +52,8 @@ class Results:
     repeatability: Repeatability | None = None  # likewise
     faults: Faults | None = None  # likewise
     build_times: BuildTimes | None = None  # likewise
+    estimates: Estimates | None = None  # likewise
+    operations: Mapping[Source, Operations] = field(default_factory=dict)  # of a forward pass of each model and image
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
 
     @cached_property
@@ -117,5 +121,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
         repeatability=newest_repeatability(results),
         faults=newest_faults(results),
         build_times=newest_build_times(results),
+        estimates=newest_estimates(results),
+        operations=read_operations(results / OPERATIONS.name),
         own_runs=own_runs,
     )
