@@ -20,11 +20,11 @@ import pandas as pd
 
 from bench.exchange.importers import huggingface_2023
 from bench.plans.models import MODELS
+from bench.records.families import slugify
 from bench.records.record import UNEQUAL_BATCHES, Workload
 from bench.statistics.verdicts import Verdict
 from generator.data.digits import RowFigure
 from generator.data.load import Results
-from generator.data.names import slugify
 from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, plain, version_order, where
 from generator.drawing.plot import Box
 from generator.figures import tables

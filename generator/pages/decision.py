@@ -14,10 +14,11 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from bench.records.record import Status, Workload
+from bench.records.record import TIMM, Status, Workload
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.selection import Row, Rows, records
+from generator.estimates.answers import Answer, answers
 from generator.figures import matrix, tables
 from generator.figures.markup import render
 from generator.figures.sources import source_key, source_of
@@ -38,9 +39,6 @@ with torch.inference_mode()%(autocast)s:
 """
 """The code that readers paste. `%(compile)s` is the line that compiles, with its newline, or nothing; `%(autocast)s` is
 the autocast of float32 weights, or nothing."""
-
-TIMM = "timm/"
-"""What the checkpoints of timm begin with. Some exist as code alone, so timm makes them."""
 
 TIMM_SNIPPET = """\
 import timm
@@ -95,18 +93,19 @@ def by_device(results: Results) -> Mapping[str, str]:
     return {str(device): _as_json(results, cells) for device, cells in results.newest.groupby("device", sort=False)}
 
 
-def _as_json(results: Results, cells: pd.DataFrame) -> str:
+def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = True) -> str:
     """Return rows by column; unknown is null, and never is the text "inf".
 
     A column is a list of one value if all rows share it, ``{"of": values, "at": positions}`` if it has texts, and else
     a list. A figure is such a column of values, of each end of its interval if it has one, and of the decimals with
     which it is shown. `models` has the slug, label, checkpoint and class of each model, and `first` the model with
-    which the form starts, for each question.
+    which the form starts, for each question. `estimates` has those of models that nobody has compared on the device.
     """
     names = [*_COLUMNS, *(end for ends in _FIGURES.values() for end in ends)]
     rows = records(cells[names].sort_values("model", kind="stable"))
-    slugs = list(dict.fromkeys(row["model"] for row in rows))
-    known = {row["model"]: row for row in rows}
+    estimated = answers(results).get(str(cells["device"].iloc[0]), ()) if with_estimates else ()
+    slugs = list(dict.fromkeys([*(row["model"] for row in rows), *(each.model for each in estimated)]))
+    known = {**_elsewhere(results, {each.model for each in estimated}), **{row["model"]: row for row in rows}}
     at = {slug: position for position, slug in enumerate(slugs)}
     content = {
         "count": len(rows),
@@ -114,8 +113,32 @@ def _as_json(results: Results, cells: pd.DataFrame) -> str:
         "first": {each: _first_model(cells[cells["workload"] == each]) for each in cells["workload"].unique()},
         "columns": {"model": [at[row["model"]] for row in rows], **_columns(results, rows)},
         "figures": {name: [*map(_packed, _figure(rows, name))] for name in _FIGURES},
+        "estimates": [_estimate(each, at[each.model], known[each.model]["task"]) for each in estimated],
     }
     return compact(content)
+
+
+def _elsewhere(results: Results, models: Iterable[str]) -> Mapping[str, Row]:
+    """Return a row of each model, whatever its device."""
+    newest = results.newest
+    firsts = newest[newest["model"].isin(list(models)) & ~newest["model"].duplicated()]
+    return {row["model"]: row for row in records(firsts[["model", "model_label", "checkpoint", "task"]])}
+
+
+def _estimate(answer: Answer, model: int, task: str) -> dict[str, Any]:
+    """Return an estimate as the script reads it: reaches are natural logarithms, errors shares."""
+    estimate, accuracy = answer.estimate, answer.estimate.accuracy
+    return {
+        "model": model,
+        "task": task,
+        "input_size": answer.input_size,
+        "speedup": rounded(estimate.speedup),
+        "evidence": estimate.evidence,
+        "reach": [accuracy.reach_50, accuracy.reach_90],
+        "error": accuracy.median_error,
+        "tried": accuracy.count,
+        "relatives": [[each.device, each.model, each.input_size, rounded(each.speedup)] for each in answer.relatives],
+    }
 
 
 def _columns(results: Results, rows: Rows) -> dict[str, Any]:
@@ -158,12 +181,13 @@ def _packed(values: Sequence[Any]) -> Any:
     return {"of": distinct, "at": [positions[value] for value in values]}
 
 
-def _model(row: Row) -> tuple[str, str, str, str]:
-    """Return slug, label and checkpoint of the model of a row, and its class in transformers, "" for one of timm."""
+def _model(row: Row) -> tuple[str, str, str, str, str]:
+    """Return slug, label and checkpoint of the model of a row, its class in transformers, "" for one of timm, and its
+    task."""
     checkpoint = row["checkpoint"]
     is_of_timm = checkpoint.startswith(TIMM)
     loaded = "" if is_of_timm else auto_class(checkpoint, row["task"])
-    return row["model"], row["model_label"], checkpoint.removeprefix(TIMM), loaded
+    return row["model"], row["model_label"], checkpoint.removeprefix(TIMM), loaded, row["task"]
 
 
 def _first_model(cells: pd.DataFrame) -> str:
@@ -193,7 +217,7 @@ def form(atlas: Atlas, addresses: Mapping[str, str], whole: str = "") -> str:
     return render(
         "decision.html.jinja",
         whole=whole,
-        rows=_as_json(atlas.results, rows) if whole else "",
+        rows=_as_json(atlas.results, rows, with_estimates=False) if whole else "",
         label=_labels(words),
         texts=json.dumps(_all_texts(atlas, words, whole), ensure_ascii=False),
         snippets=json.dumps({} if whole else {"transformers": SNIPPET, "timm": TIMM_SNIPPET}),
@@ -275,6 +299,10 @@ def texts(words: Words) -> dict[str, Any]:
     """Return the words of the script. Each outcome of recommend.js has a headline and a reason."""
     gettext = words.language.gettext
     too_close, no_mode = gettext("Too close to call"), gettext("Don't compile in this mode")
+    estimate = gettext(
+        "Nobody has compared %(model)s on %(device)s. Expect a speedup of about %(speedup)s: in 9 out of 10 cases like "
+        "this one, it lies between %(low)s and %(high)s, and in 5 out of 10 between %(near_low)s and %(near_high)s."
+    )
     return {
         "outcomes": {
             "compile": [
@@ -331,6 +359,9 @@ def texts(words: Words) -> dict[str, Any]:
                 gettext("The data lint doubts this record, so it supports no recommendation."),
             ],
             "unknown": [gettext("Unknown"), "%(status)s"],
+            "estimated-faster": [gettext("Estimate: compiling probably pays"), estimate],
+            "estimated-slower": [gettext("Estimate: compiling probably costs"), estimate],
+            "estimated-open": [gettext("Estimate: too close to call"), estimate],
             "not-measured": [
                 gettext("Not measured yet"),
                 gettext("There is no record of %(model)s on %(device)s for this question. Choose another model."),
@@ -352,6 +383,7 @@ def texts(words: Words) -> dict[str, Any]:
                 ),
             ],
         },
+        "estimate": estimate_texts(words),
         "nearest": gettext("Measured at batch size %(size)s, the nearest to your %(batch)s."),
         "statuses": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "figures": {
@@ -398,4 +430,26 @@ def texts(words: Words) -> dict[str, Any]:
         "copied": gettext("Copied"),
         "link": gettext("Link to this answer"),
         "failed": gettext("The records could not be loaded. The table below has them all."),
+    }
+
+
+def estimate_texts(words: Words) -> dict[str, Any]:
+    """Return the words for an estimate. Each kind of evidence has a sentence."""
+    gettext = words.language.gettext
+    return {
+        "mark": gettext("Estimated, not measured"),
+        "evidence": {
+            "other_size": gettext("This one rests on the same model at another image size on this device:"),
+            "other_device": gettext("This one rests on the same model on other devices:"),
+            "family": gettext(
+                "This one rests on what the model computes, and on what the records say of such work. The nearest "
+                "relatives on this device:"
+            ),
+            "features": gettext("This one rests on what the model computes, and on what the records say of such work."),
+        },
+        "error": gettext("Estimates of this kind were off by %(error)s in the median of %(tried)s records."),
+        "relative": gettext("%(model)s, %(size)s, on %(device)s: %(speedup)s"),
+        "measure": gettext("To replace the estimate by a record, measure it:"),
+        "thin": gettext("Too little is known for an estimate. Measure it instead:"),
+        "scale": gettext("Speedup on a logarithmic scale, from %(first)s to %(last)s"),
     }

@@ -29,17 +29,20 @@ from markupsafe import Markup, escape
 from bench.errors import AtlasError
 from bench.records import injected_faults as fault_documents
 from bench.records.build_times import BUILD_TIMES, COMMAND as TIME_BUILDS, BuildTimes, Figure
-from bench.records.record import Workload
+from bench.records.estimates import COMMAND as ESTIMATE, FOLDER as ESTIMATES, Estimates
+from bench.records.families import slugify
+from bench.records.record import RESULTS, Workload
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.data import schema
 from generator.data.digits import RowFigure
 from generator.data.load import Results
-from generator.data.names import slugify
+from generator.data.names import short_name
 from generator.data.registry import COORDINATES
 from generator.data.selection import MODES, Row, Rows, comparisons, is_comparison, labels_by, where
 from generator.drawing import badge
 from generator.drawing.curves import CurvesChart
+from generator.estimates import accuracy_tables, own_model
 from generator.figures import causes, charts, matrix, tables
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure, render, spoken, status_notes
@@ -58,6 +61,7 @@ from generator.pages.translators import translators
 
 FILES = f"{DATA}/v{schema.VERSION}"
 CELLS = f"{FILES}/compile-atlas"
+ESTIMATOR = "data/estimator.json"
 DECISIONS = f"{DATA}/should-i-compile"
 HELPER = "should-i-compile.md"
 EXPLORER = f"{DATA}/explorer.json"
@@ -87,6 +91,9 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
+_DOCUMENTS = ("walkthrough", "repeatability", "faults", "build_times", "estimates")
+"""Those of `Results` that pages name."""
+
 Emit = Callable[[SiteFile], object]
 Draw = Callable[[pd.DataFrame, Language], Chart]
 
@@ -97,11 +104,12 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
     `address` is that of the language, "" if the site does not know its own.
     """
     atlas = Atlas(results, language)
-    documents = {name: getattr(results, name) for name in ("walkthrough", "repeatability", "faults", "build_times")}
+    documents = {name: getattr(results, name) for name in _DOCUMENTS}
     return {
         "atlas": atlas,
         "gains": gains_of(results),
         **documents,
+        "estimated_devices": [*map(short_name, results.estimates.devices)] if results.estimates else [],
         **_filters(language),
         **_Functions(atlas, emit, address).names(),
         **translators(language),
@@ -237,6 +245,10 @@ class _Functions:
             *(
                 "explorer",
                 "decision_helper",
+                "own_model_form",
+                "estimate_ways_table",
+                "estimate_devices_table",
+                "estimate_families_table",
                 "speedup_matrix",
                 "walkthrough_graphs_table",
                 "walkthrough_breaks_table",
@@ -596,6 +608,34 @@ class _Functions:
         """Return the address of the records of each device, which go to `emit`. They are made when they are read."""
         made = partial(_decision, self.atlas.results)
         return {slug: self._shared(page, f"{DECISIONS}/{slug}.json", partial(made, slug)) for slug in self.atlas.device}
+
+    # Estimates
+
+    def own_model_form(self, page: str) -> str:
+        """A form that estimates the speedup of any model from what it computes; "" without estimates."""
+        estimates = self.atlas.results.estimates
+        if estimates is None:
+            return ""
+        address = self._named_by_content(page, ESTIMATOR, partial(own_model.as_json, estimates))
+        return own_model.form(estimates, address, decision.estimate_texts(self.words), self.words)
+
+    def estimate_ways_table(self, _page: str) -> str:
+        """How far off each way to estimate is."""
+        return accuracy_tables.ways(self._estimates, self.words)
+
+    def estimate_devices_table(self, _page: str) -> str:
+        """The same for each device."""
+        return accuracy_tables.by_device(self._estimates, self.words)
+
+    def estimate_families_table(self, _page: str) -> str:
+        """The same for each family that was left out."""
+        return accuracy_tables.by_family(self._estimates, self.words)
+
+    @property
+    def _estimates(self) -> Estimates:
+        if self.atlas.results.estimates is None:
+            raise AtlasError("there are no estimates yet", where=str(RESULTS / ESTIMATES), remedy=ESTIMATE)
+        return self.atlas.results.estimates
 
     # Explorer
 

@@ -22,6 +22,7 @@ KINDS = (
     "devices/a100/",
     "models/vit/",
     "methodology/",
+    "estimates/",
     "data/",
     "translations/",
     "glossary/",

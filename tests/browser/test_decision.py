@@ -85,6 +85,9 @@ CASES = [
     (row(status="eager_oom", **NO_FIGURES), 1, "cold", "eager-failed"),
     (row(status="skipped", **NO_FIGURES), 1, "cold", "unknown"),
     (None, 1, "cold", "not-measured"),
+    (row(estimate={"speedup": 1.5, "reach": [0.1, 0.2]}, **FAILED), 1, "cold", "estimated-faster"),
+    (row(estimate={"speedup": 0.7, "reach": [0.1, 0.2]}, **FAILED), 1, "cold", "estimated-slower"),
+    (row(estimate={"speedup": 1.1, "reach": [0.1, 0.2]}, **FAILED), 1, "cold", "estimated-open"),
 ]
 
 RECOMMEND = """async ([module, cases]) => {
@@ -104,7 +107,8 @@ NEAREST = """async ([module, sizes, wanted]) => {
 
 OF_FILES = """async ([module, files, calls]) => {
   const { recommend, unpacked } = await import(module)
-  const rows = files.flatMap(text => unpacked(JSON.parse(text)).rows)
+  const isRecord = row => row.origin !== "estimated"
+  const rows = files.flatMap(text => unpacked(JSON.parse(text)).rows).filter(isRecord)
   const hasInterval = row => row.speedup && row.speedup[1] !== null
   return rows.map(row => [row.status, row.verdict, hasInterval(row), recommend(row, calls, "cold")])
 }"""
@@ -119,13 +123,16 @@ def test_each_outcome(page: Page, hosted_site: str) -> None:
     assert set(outcomes) == set(texts["outcomes"]), "every outcome has words, and is tested"
 
 
+ESTIMATED = {"estimated-faster", "estimated-slower", "estimated-open"}
+"""What it answers where a record says nothing, and its relatives do."""
+
 OUTCOMES = {
     "faster": {"compile", "few-calls", "close-calls", "cost-unknown", "likely"},
     "slower": {"slower"},
     "same": {"close"},
     "ambiguous": {"close"},
-    "doubtful": {"doubtful"},
-    "unknown": {"unknown"},
+    "doubtful": {"doubtful", *ESTIMATED},
+    "unknown": {"unknown", *ESTIMATED},
 }
 """What the form may answer to a row with a verdict, unless the row has failed."""
 
@@ -473,6 +480,7 @@ def test_unequal_batches_give_no_recommendation_and_say_why(page: Page, hosted_s
     case = f"question=throughput&device=rtx-5090&model={unequal['model']}&size={unequal['input_size']}"
     page.goto(f"{hosted_site}{ADDRESS}#{case}")
     answer = page.locator(".decision-answer")
-    expect(answer).to_contain_text("No recommendation: the record is doubtful")
-    expect(answer).to_contain_text("Unequal batches")
-    assert figures(page)["Speedup"] == "unknown"
+    expect(answer).to_contain_text("Estimated, not measured")
+    records = page.locator(".decision-more table tbody tr")
+    expect(records).to_contain_text(["No recommendation: the record is doubtful"])
+    expect(records).to_contain_text([f"{unequal['eager_images_s'][0]:,.2f}"])

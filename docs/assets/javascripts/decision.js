@@ -91,7 +91,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
   const fail = () => answer.replaceChildren(p(texts.failed))
 
-  const start = ([{ recommend, ranked, nearest, unpacked, total_s }, { number }, { combobox }]) => {
+  const start = ([{ recommend, ranked, nearest, unpacked, total_s }, { number }, { combobox }, { estimate }]) => {
     const files = new Map()
     const load = ({ value, dataset }) => {
       const forget = error => {
@@ -125,9 +125,30 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const images = (x, digits) => say(texts.images_s, { value: number(x, digits) }).join("").replace(" ", "\u00a0")
     const outcome = row => recommend(row, Number(calls.value), cache.value)
     const words = row => (isThroughput() && texts.throughput[outcome(row)]) || texts.outcomes[outcome(row)]
-    const show = (headline, ...parts) => answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
+    const show = (headline, ...parts) => {
+      answer.classList.remove("estimated")
+      answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
+    }
+    const command = slug => {
+      const { auto_class, checkpoint, task } = records.models.get(slug)
+      return `python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`
+    }
+    // An answer that nobody has measured looks like none of a record.
+    const guess = row => {
+      const [headline, reason] = words(row)
+      const relative = ([slug, model, size, speedup]) => {
+        const at = new URLSearchParams({ question: question.value, device: slug, model, size })
+        const found = devices.find(option => option.value === slug)
+        const values = { model: isolated(names.get(model)), size: isolated(size), device: isolated(found.textContent), speedup: isolated(ratio(speedup, 2)) }
+        return element("a", { href: `#${at}` }, say(texts.estimate.relative, values))
+      }
+      const of = { model: isolated(names.get(row.model)), device: isolated(deviceName()) }
+      show(headline, ...estimate(row.estimate, reason, of, texts.estimate, row.estimate.relatives.map(relative), command(row.model)))
+      answer.classList.add("estimated")
+    }
 
     const single = row => {
+      if (row.estimate) return guess(row)
       const n = Number(calls.value)
       const { ready_s, calls: breakEven } = row[cache.value]
       const eager = row.eager_ms?.[0] ?? null
@@ -181,7 +202,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
 
     const tally = found => {
-      const firsts = [...Map.groupBy(found, row => row.model).values()].map(([best]) => best)
+      const firsts = [...Map.groupBy(found, row => row.model).values()].map(([best]) => best).filter(row => !row.estimate)
       const counts = Map.groupBy(firsts, outcome)
       show(
         names.get(model.value),
@@ -191,7 +212,9 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
     const missing = () => {
       const [headline, reason] = words()
-      show(headline, p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) })))
+      const known = !whole && records.models.has(model.value)
+      const measure = known ? [p(texts.estimate.thin), element("pre", { tabIndex: 0 }, element("code", {}, command(model.value)))] : []
+      show(headline, p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) })), ...measure)
     }
 
     const table = (found, isOne) => {
@@ -208,7 +231,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const figures = row => Object.fromEntries((isThroughput() ? ["eager_images_s", "compiled_images_s"] : ["eager_ms", "compiled_ms"]).map(name => [name, shown(row[name])]))
       const cells = row => ({
         ...(isOne ? {} : { model: choice(row) }),
-        recommendation: words(row)[0],
+        recommendation: words({ ...row, estimate: undefined })[0],
         ...(isThroughput() ? { batch: number(row.batch_size, 0) } : { break_even: exact(row[cache.value].calls, count) }),
         compile_mode: inARow(variant(row)),
         ...figures(row),
@@ -261,7 +284,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       offerModels(slugs.map(slug => [slug, names.get(slug)]), names.get(model.value))
     }
     const offerSizes = rows => {
-      const sizes = [...new Set(rows.map(row => row.batch_size))].sort((a, b) => a - b)
+      const sizes = [...new Set(rows.map(row => row.batch_size))].filter(Boolean).sort((a, b) => a - b)
       batch.list.replaceChildren(...sizes.map(value => element("option", { value })))
     }
 
@@ -283,13 +306,14 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       }
       const at = nearest(known, Number(batch.value))
       const found = ranked(isThroughput() ? known : known.filter(row => row.batch_size === at), Number(calls.value), cache.value)
+      const measured = found.filter(row => row.origin !== "estimated")
       if (!found.length) missing()
       else if (isOne) single(found[0])
       else tally(found)
       if (whole) return (more.href = whole + address())
       more.replaceChildren(
-        ...(found.length && isOne && outcome(found[0]) !== "eager-failed" ? snippet(found[0]) : []),
-        ...(found[Number(isOne)] ? [table(found, isOne)] : []),
+        ...(found.length && isOne && !found[0].estimate && outcome(found[0]) !== "eager-failed" ? snippet(found[0]) : []),
+        ...(measured[Number(isOne && !found[0].estimate)] ? [table(measured, isOne)] : []),
         p(element("a", { href: address() }, texts.link)),
       )
     }
@@ -332,5 +356,5 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
   }
 
-  Promise.all(["recommend", "numbers", "combobox"].map(name => import(`./${name}.js`))).then(start).catch(fail)
+  Promise.all(["recommend", "numbers", "combobox", "estimate"].map(name => import(`./${name}.js`))).then(start).catch(fail)
 }

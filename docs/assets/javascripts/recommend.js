@@ -6,7 +6,7 @@ const OF_VERDICT = { slower: "slower", same: "close", ambiguous: "close", doubtf
 const FAILED = ["crash", "timeout", "fail_to_run"]
 
 // The rows of a file, and its models by slug. A figure is a list of its value, the ends of its interval and its decimals.
-export const unpacked = ({ count, models, first, columns, figures }) => {
+export const unpacked = ({ count, models, first, columns, figures, estimates }) => {
   const cell = (column, at) => (column.of ? column.of[column.at[at]] : column[column.length > 1 ? at : 0])
   const figure = (parts, at) => (cell(parts[0], at) === null ? null : parts.map(part => cell(part, at)))
   const each = (from, read, at) => Object.fromEntries(Object.entries(from).map(([name, column]) => [name, read(column, at)]))
@@ -16,8 +16,29 @@ export const unpacked = ({ count, models, first, columns, figures }) => {
     const plain = each(columns, cell, at)
     return { ...plain, ...others, ...costs, model: models[plain.model][0] }
   }
-  const described = models.map(([slug, label, checkpoint, auto_class]) => [slug, { label, checkpoint, auto_class }])
-  return { rows: Array.from({ length: count }, (_, at) => row(at)), models: new Map(described), first }
+  const described = models.map(([slug, label, checkpoint, auto_class, task]) => [slug, { label, checkpoint, auto_class, task }])
+  const rows = Array.from({ length: count }, (_, at) => row(at))
+  return { rows: [...rows, ...estimates.map(each => estimated(rows, { ...each, model: models[each.model][0] })).filter(Boolean)], models: new Map(described), first }
+}
+
+// An estimate stands with the newest row of its model and image size. Where there is no such row, it is one of its own.
+const estimated = (rows, estimate) => {
+  const { model, task, input_size } = estimate
+  const beside = rows.find(row => row.workload === "throughput" && row.age === 0 && row.model === model && row.input_size === input_size && !row.speedup && row.eager_images_s)
+  if (beside) return void (beside.estimate = estimate)
+  const none = { ready_s: null, calls: null }
+  return { origin: "estimated", workload: "throughput", leads: false, status: "pass", verdict: "unknown", age: 0, batch_size: 0, model, task, input_size, estimate, speedup: null, cold: none, warm: none }
+}
+
+// The ends of an interval around a speedup, whose reach is in natural logarithms.
+export const reaching = (speedup, reach) => [speedup / Math.exp(reach), speedup * Math.exp(reach)]
+
+export const SAME = 0.01 // nobody cares about less
+
+// What an estimate says: faster or slower where nine of ten cases are.
+export const judged = ({ speedup, reach }) => {
+  const [low, high] = reaching(speedup, reach[1])
+  return low > 1 + SAME ? "estimated-faster" : high < 1 / (1 + SAME) ? "estimated-slower" : "estimated-open"
 }
 
 // Seconds for `calls` calls, including the time to ready; null if unknown.
@@ -26,6 +47,7 @@ export const total_s = (latency_ms, calls, ready_s = 0) => (latency_ms === null 
 // `row` is undefined if there is no record; `cache` is cold or warm.
 export const recommend = (row, calls, cache) => {
   if (!row) return "not-measured"
+  if (row.estimate) return judged(row.estimate)
   if (row.status in OF_STATUS) return OF_STATUS[row.status]
   if (FAILED.includes(row.status)) return row.eager_ms ? "compiled-failed" : "unknown"
   if (row.verdict in OF_VERDICT) return OF_VERDICT[row.verdict]
@@ -42,7 +64,8 @@ export const recommend = (row, calls, cache) => {
 export const ranked = (rows, calls, cache) => {
   const total = row => total_s(row.compiled_ms?.[0] ?? null, calls, row[cache].ready_s?.[0] ?? 0) ?? Infinity
   const doubt = row => Number(row.verdict === "doubtful") + 2 * Number(row.verdict === "unknown")
-  return [...rows].sort((a, b) => a.origin.localeCompare(b.origin) || doubt(a) - doubt(b) || a.age - b.age || total(a) - total(b) || 0)
+  const guess = row => Number(row.origin === "estimated")
+  return [...rows].sort((a, b) => guess(a) - guess(b) || a.origin.localeCompare(b.origin) || doubt(a) - doubt(b) || a.age - b.age || total(a) - total(b) || 0)
 }
 
 // The measured batch size whose ratio to the wanted one is smallest: that itself where it was measured.

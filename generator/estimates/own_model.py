@@ -1,0 +1,83 @@
+"""My model is not here: a form that estimates the speedup of any model from what it computes.
+
+`as_json` returns what the script needs, below 50 KB: the trees, and how far off estimates from features alone are.
+`form` returns the form; docs/assets/javascripts/own-model.js answers in it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from bench.records.estimates import EstimateAccuracy, Estimates
+from bench.records.operations import ARITHMETIC, KINDS
+from generator.data.names import short_name
+from generator.figures.markup import render
+from generator.figures.words import Words
+
+
+def as_json(estimates: Estimates) -> str:
+    """Return the trees and the accuracy of each case as JSON."""
+    cases = [each for each in estimates.accuracy if (each.scheme, each.share) == ("features", None)]
+    content = {
+        **msgspec.structs.asdict(estimates.trees),
+        "kinds": KINDS,
+        "arithmetic": ARITHMETIC,
+        "cases": [_case(each) for each in cases],
+    }
+    return msgspec.json.encode(content).decode()
+
+
+def _case(accuracy: EstimateAccuracy) -> dict[str, Any]:
+    return {
+        "operations": accuracy.operations,
+        "eager": accuracy.eager,
+        "reach": (accuracy.reach_50, accuracy.reach_90),
+        "error": accuracy.median_error,
+        "tried": accuracy.count,
+    }
+
+
+def form(estimates: Estimates, address: str, texts: dict[str, Any], words: Words) -> str:
+    """Return the form. `address` is that of `as_json`, `texts` are the words of an estimate."""
+    gettext = words.language.gettext
+    return render(
+        "own_model.html.jinja",
+        address=address,
+        texts=json.dumps({**texts, **_texts(words)}, ensure_ascii=False),
+        devices=[(name, words.value(short_name(name))) for name in estimates.devices],
+        label={
+            "form": gettext("Your model"),
+            "device": gettext("Your device"),
+            "line": gettext("The line that describe prints"),
+            "flop": gettext("FLOP per image (G)"),
+            "activations": gettext("Activations per image (M)"),
+            "parameters": gettext("Parameters (M)"),
+            "eager": gettext("Eager throughput, if you know it (images/s)"),
+            "answer": gettext("The estimate"),
+        },
+    )
+
+
+def _texts(words: Words) -> dict[str, Any]:
+    gettext = words.language.gettext
+    return {
+        "reason": gettext(
+            "Expect a speedup of about %(speedup)s on %(device)s: in 9 out of 10 cases like this one, it lies between "
+            "%(low)s and %(high)s, and in 5 out of 10 between %(near_low)s and %(near_high)s."
+        ),
+        "headlines": {
+            "estimated-faster": gettext("Estimate: compiling probably pays"),
+            "estimated-slower": gettext("Estimate: compiling probably costs"),
+            "estimated-open": gettext("Estimate: too close to call"),
+        },
+        "coarse": gettext(
+            "FLOP, activations and parameters alone say little. Paste the line that describe prints: it counts every "
+            "operation, and narrows the interval."
+        ),
+        "waiting": gettext("Give FLOP, activations and parameters, or paste the line."),
+        "invalid": gettext("This is not a line that describe prints: copy all of it, with both braces."),
+        "failed": gettext("The estimate could not be loaded. Load the page again."),
+    }
