@@ -81,7 +81,7 @@ def newest(rows: pd.DataFrame) -> pd.DataFrame:
         device: group[["dtype", "compile_mode"]].value_counts().index[0] for device, group in compared.groupby("device")
     }
     setting = zip(rows["device"], zip(rows["dtype"], rows["compile_mode"], strict=True), strict=True)
-    return rows[[own == usual.get(device) for device, own in setting]]
+    return rows[np.array([own == usual.get(device) for device, own in setting], bool)]
 
 
 def _names(record: Record, counted: dict[Source, Operations]) -> tuple[Any, ...]:

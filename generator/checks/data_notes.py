@@ -12,8 +12,10 @@ from datetime import date
 from pathlib import Path
 
 from bench.errors import AtlasError
+from bench.records.estimates import COMMAND as ESTIMATE
 from generator.data.lint import stale
 from generator.data.load import Results
+from generator.estimates.answers import compared
 from generator.figures.words import Words
 from generator.languages.catalogs import ROOT
 from generator.languages.language import load_language
@@ -29,6 +31,10 @@ def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str
     for finding in stale(results.newest, today, pinned_torch(root)):
         run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {figures['days']} days old, with torch {figures['torch']}. Measure again."
+    if results.estimates:
+        fitted, now = results.estimates.comparisons, int(compared(results)["speedup"].notna().sum())
+        if fitted != now:
+            yield f"Old estimates: fitted to {fitted:,} comparisons, and there are {now:,}. Run {ESTIMATE}."
 
 
 def pinned_torch(root: Path = ROOT) -> str:

@@ -45,26 +45,18 @@ def answers(results: Results) -> Mapping[str, Sequence[Answer]]:
     """Return the answers by the slug of the device; none without an `Estimates` document."""
     if results.estimates is None:
         return {}
-    full_names = {short_name(name): name for name in results.estimates.devices}
-    table = results.table
-    of_them = (table["workload"] == "throughput") & table["processor"].isin(full_names)
-    rows = table[of_them & ~table["flags"].str.contains(TOY) & table["newest"]]
-    if rows.empty:
+    rows, known = _throughput(results), compared(results)
+    if known.empty:
         return {}
-    slugs = dict(zip(rows["processor"].map(full_names), rows["device"], strict=True))
+    slugs = dict(zip(rows["full_name"], rows["device"], strict=True))
     models = dict(zip(rows["checkpoint"], rows["model"], strict=True))
-    heights = _heights(rows)
-    sizes = dict(zip(heights, rows["input_size"], strict=True))
-    known = _comparisons(results, rows.assign(height=heights, full_name=rows["processor"].map(full_names)))
-    newest = comparisons.newest(known)
-    measured = {
-        (device, checkpoint, height): float(speedup)
-        for device, checkpoint, height, speedup in newest[["device", "checkpoint", "height", "speedup"]].to_numpy()
-    }
+    sizes = dict(zip(rows["height"], rows["input_size"], strict=True))
+    keys = known[["device", "checkpoint", "height"]].itertuples(index=False, name=None)
+    speedups = dict(zip(keys, known["speedup"].tolist(), strict=True))
     found: dict[str, list[Answer]] = {}
-    for each in estimate(results.estimates, newest):
+    for each in estimate(results.estimates, known):
         rests_on = tuple(
-            Relative(slugs[device], models[checkpoint], sizes[height], measured[device, checkpoint, height])
+            Relative(slugs[device], models[checkpoint], sizes[height], speedups[device, checkpoint, height])
             for device, checkpoint, height in each.relatives
         )
         answer = Answer(slugs[each.device], models[each.checkpoint], sizes[each.height], each, rests_on)
@@ -72,15 +64,12 @@ def answers(results: Results) -> Mapping[str, Sequence[Answer]]:
     return found
 
 
-def _heights(rows: pd.DataFrame) -> list[int]:
-    return [int(size.partition("×")[0] or 0) for size in rows["input_size"].tolist()]
-
-
-def _comparisons(results: Results, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the columns of `comparisons`."""
+@lru_cache(maxsize=2)
+def compared(results: Results) -> pd.DataFrame:
+    """Return the newest rows of the devices that have estimates, with the columns of `comparisons`."""
+    rows = _throughput(results)
     images = rows["batch_size"].to_numpy(float)
-    operations = _operations(results, zip(rows["checkpoint"], rows["height"], strict=True))
-    return pd.DataFrame(
+    made = pd.DataFrame(
         {
             "device": rows["full_name"],
             **{name: rows[name] for name in ("torch", "dtype", "compile_mode", "checkpoint")},
@@ -88,12 +77,24 @@ def _comparisons(results: Results, rows: pd.DataFrame) -> pd.DataFrame:
             "family": rows["family"],
             "height": rows["height"],
             "batch_size": rows["batch_size"].astype("int64"),
-            "operations": operations,
+            "operations": _operations(results, zip(rows["checkpoint"], rows["height"], strict=True)),
             **{name: rows[name].to_numpy(float) / images for name in comparisons.PER_IMAGE},
             "parameters": rows["parameters"],
             "speedup": rows["speedup"].astype("float64"),
         }
-    ).astype(comparisons.COLUMNS)
+    )
+    return comparisons.newest(made.astype(comparisons.COLUMNS))
+
+
+def _throughput(results: Results) -> pd.DataFrame:
+    """Return the rows of the table, with the full name of the device and the height of the image."""
+    assert results.estimates is not None
+    full_names = {short_name(name): name for name in results.estimates.devices}
+    table = results.table
+    chosen = (table["workload"] == "throughput") & table["newest"] & table["processor"].isin(full_names)
+    rows = table[chosen & ~table["flags"].str.contains(TOY)]
+    heights = [int(size.partition("×")[0] or 0) for size in rows["input_size"].tolist()]
+    return rows.assign(height=heights, full_name=rows["processor"].map(full_names))
 
 
 def _operations(results: Results, sources: Iterable[tuple[str, int]]) -> np.ndarray:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from conftest import LANGUAGES
 from estimates_data import accuracy, document
 from html_page import read
 
 from bench.records.estimates import EstimateAccuracy
+from bench.records.record import RESULTS
+from generator.checks.data_notes import data_notes
 from generator.data.load import load
 from generator.estimates import accuracy_tables
 from generator.estimates.answers import answers
@@ -64,3 +70,23 @@ def test_the_advisor_has_an_answer_for_each_model_without_a_comparison_and_for_n
     assert not {(each.device, each.model, each.input_size) for each in found} & known
     assert all((rests.device, rests.model, rests.input_size) in known for each in found for rests in each.relatives)
     assert all(0.3 < each.estimate.speedup < 25 for each in found)
+
+
+def test_without_records_of_throughput_there_are_no_answers(tmp_path: Path) -> None:
+    for name in ("estimates", "published/huggingface-2023.jsonl"):
+        source, target = RESULTS / name, tmp_path / "results" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    results = load(tmp_path / "results", tmp_path)
+    assert results.estimates is not None
+    assert answers(results) == {}
+
+
+def test_estimates_that_were_fitted_to_other_records_are_noted() -> None:
+    results = load()
+    assert results.estimates is not None
+    old = dataclasses.replace(results, estimates=msgspec.structs.replace(results.estimates, comparisons=7))
+    notes = {each: list(data_notes(each, date(2026, 11, 23))) for each in (results, old)}
+    told = [note for note in notes[old] if note not in notes[results]]
+    assert [note.partition(":")[0] for note in told] == ["Old estimates"]
+    assert "python -m bench estimate" in told[0]
