@@ -74,9 +74,8 @@ def _table(
         )
         for names, each in lines
     )
-    versions = [words.value(f"{name} {version}") for name, version in estimates.versions.items()]
     taken = words.say(gettext("fitted on %(date)s"), date=language.date(estimates.taken_at))
-    return Table(words.facts([words.say(headline), *versions[:1], taken]), tuple(columns), made).html()
+    return Table(words.facts([words.say(headline), taken]), tuple(columns), made).html()
 
 
 def _way(accuracy: EstimateAccuracy, words: Words) -> str:

@@ -42,23 +42,27 @@ def _case(accuracy: EstimateAccuracy) -> dict[str, Any]:
 
 def form(estimates: Estimates, address: str, texts: dict[str, Any], words: Words) -> str:
     """Return the form. `address` is that of `as_json`, `texts` are the words of an estimate."""
-    gettext = words.language.gettext
     return render(
         "own_model.html.jinja",
         address=address,
         texts=json.dumps({**texts, **_texts(words)}, ensure_ascii=False),
         devices=[(name, words.value(short_name(name))) for name in estimates.devices],
-        label={
-            "form": gettext("Your model"),
-            "device": gettext("Your device"),
-            "line": gettext("The line that describe prints"),
-            "flop": gettext("FLOP per image (G)"),
-            "activations": gettext("Activations per image (M)"),
-            "parameters": gettext("Parameters (M)"),
-            "eager": gettext("Eager throughput, if you know it (images/s)"),
-            "answer": gettext("The estimate"),
-        },
+        label={name: words.phrase(text) for name, text in _labels(words).items()},
     )
+
+
+def _labels(words: Words) -> dict[str, str]:
+    gettext = words.language.gettext
+    return {
+        "form": gettext("Your model"),
+        "device": gettext("Your device"),
+        "line": gettext("The line that describe prints"),
+        "flop": gettext("FLOP per image (G)"),
+        "activations": gettext("Activations per image (M)"),
+        "parameters": gettext("Parameters (M)"),
+        "eager": gettext("Eager throughput, if you know it (images/s)"),
+        "answer": gettext("The estimate"),
+    }
 
 
 def _texts(words: Words) -> dict[str, Any]:

@@ -240,8 +240,9 @@ def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     every = words.language.gettext("All models for %(task)s")
     tasks = {task: words.say(every, task=words.task(task)) for task in sorted(cells["task"].unique())}
     failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
+    estimates = {} if whole else {"estimate": estimate_texts(words)}  # the short form answers from records alone
     of_records = {"tasks": {} if whole else tasks, "sources": _sources(atlas, words), "doubts": doubts}
-    return {**texts(words), **failed, **of_records}
+    return {**texts(words), **estimates, **failed, **of_records}
 
 
 def _sources(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
@@ -383,7 +384,6 @@ def texts(words: Words) -> dict[str, Any]:
                 ),
             ],
         },
-        "estimate": estimate_texts(words),
         "nearest": gettext("Measured at batch size %(size)s, the nearest to your %(batch)s."),
         "statuses": {status.value: words.status_explained(status) for status in Status if status is not Status.PASS},
         "figures": {

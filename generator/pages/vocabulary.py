@@ -78,7 +78,7 @@ MOST_LINES = 400
 FEWEST_LINES, MOST_MODELS = 5, 30
 """Models of a family for a chart: fewer need none, and of more only the distribution can be read."""
 
-MOST_FOLDED = 120
+MOST_FOLDED = 90
 """Lines of the table of "Should I compile?", which only readers without scripts see: the others have the form."""
 
 MOST_BARS = 120

@@ -369,7 +369,7 @@ def _folder(code: str) -> str:
 
 def _corrected(file: File, config: MkDocsConfig) -> File:
     """Return the file; Material's script without what it does on our pages in vain, and our scripts and stylesheets
-    without their comments, which are up to a third of what a browser loads of them."""
+    without their comments and indentation, which are up to a third of what a browser loads of them."""
     if BUNDLE.fullmatch(file.src_uri):
         return File.generated(config, file.src_uri, content=mended(file.content_string))
     comments = _COMMENTS.get(Path(file.src_uri).suffix)
@@ -379,10 +379,10 @@ def _corrected(file: File, config: MkDocsConfig) -> File:
 
 
 _COMMENTS = {
-    ".css": re.compile(r"\s*/\*.*?\*/", re.DOTALL),
-    ".js": re.compile(r"^[ \t]*//.*\n", re.MULTILINE),
+    ".css": re.compile(r"\s*/\*.*?\*/|^[ \t]+", re.DOTALL | re.MULTILINE),
+    ".js": re.compile(r"^[ \t]*//.*\n|^[ \t]+", re.MULTILINE),
 }
-"""Comments of our own files, by their suffix. Vendored ones keep their licences."""
+"""Comments and indentation of our own files, by their suffix. Vendored ones keep their licences."""
 
 _HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)(?:<a class="headerlink"|</h[1-6]>)', re.DOTALL)
 

@@ -91,7 +91,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
   const fail = () => answer.replaceChildren(p(texts.failed))
 
-  const start = ([{ recommend, ranked, nearest, unpacked, total_s }, { number }, { combobox }, { estimate }]) => {
+  const start = ([{ recommend, ranked, nearest, unpacked, total_s }, { number }, { combobox }, { estimate } = {}]) => {
     const files = new Map()
     const load = ({ value, dataset }) => {
       const forget = error => {
@@ -129,24 +129,21 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       answer.classList.remove("estimated")
       answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
     }
-    const command = slug => {
+    const measuring = slug => {
       const { auto_class, checkpoint, task } = records.models.get(slug)
       return `python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`
     }
-    // An answer that nobody has measured looks like none of a record.
+    const command = slug => element("pre", { tabIndex: 0 }, element("code", {}, measuring(slug)))
     const guess = row => {
       const [headline, reason] = words(row)
-      const relative = ([slug, model, size, speedup]) => {
-        const at = new URLSearchParams({ question: question.value, device: slug, model, size })
-        const found = devices.find(option => option.value === slug)
-        const values = { model: isolated(names.get(model)), size: isolated(size), device: isolated(found.textContent), speedup: isolated(ratio(speedup, 2)) }
-        return element("a", { href: `#${at}` }, say(texts.estimate.relative, values))
-      }
       const of = { model: isolated(names.get(row.model)), device: isolated(deviceName()) }
+      const relative = ([slug, model, size, speedup]) => {
+        const address = `#${new URLSearchParams({ question: question.value, device: slug, model, size })}`
+        return [address, { model: names.get(model), size, device: devices.find(({ value }) => value === slug).textContent }, speedup]
+      }
       show(headline, ...estimate(row.estimate, reason, of, texts.estimate, row.estimate.relatives.map(relative), command(row.model)))
-      answer.classList.add("estimated")
+      answer.classList.add("estimated") // it looks like no record
     }
-
     const single = row => {
       if (row.estimate) return guess(row)
       const n = Number(calls.value)
@@ -213,7 +210,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const missing = () => {
       const [headline, reason] = words()
       const known = !whole && records.models.has(model.value)
-      const measure = known ? [p(texts.estimate.thin), element("pre", { tabIndex: 0 }, element("code", {}, command(model.value)))] : []
+      const measure = known ? [p(texts.estimate.thin), command(model.value)] : []
       show(headline, p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) })), ...measure)
     }
 
@@ -356,5 +353,5 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
   }
 
-  Promise.all(["recommend", "numbers", "combobox", "estimate"].map(name => import(`./${name}.js`))).then(start).catch(fail)
+  Promise.all(["recommend", "numbers", "combobox", ...(whole ? [] : ["estimate"])].map(name => import(`./${name}.js`))).then(start).catch(fail)
 }

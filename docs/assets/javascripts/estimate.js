@@ -63,6 +63,7 @@ const element = (name, attributes, ...children) => {
 }
 const say = (template, values) => template.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part))
 const isolated = text => element("bdi", { dir: "ltr" }, text)
+const named = text => element("bdi", { dir: "auto" }, text)
 
 const TICKS = [0.5, 1, 2, 4]
 const [FIRST, LAST] = [TICKS[0], TICKS.at(-1)] // of the scale
@@ -82,7 +83,13 @@ const scale = ([value, near, wide], texts) => {
   return element("div", { className: "estimate-scale", role: "img", ariaLabel: label }, ticks, point("even", 1), bar("wide", wide), bar("near", near), point("value", value))
 }
 
-// The parts of an answer: `of` has the values of its reason besides the figures, `relatives` are links.
+const link = ([href, names, speedup], texts) => {
+  const shown = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, named(text)]))
+  return element("a", { href }, say(texts.relative, { ...shown, speedup: isolated(ratio(speedup)) }))
+}
+
+// The parts of an answer. `of` has the values of its reason besides the figures. A relative is an address, its names and
+// its speedup; `command` is what measures the model.
 export const estimate = ({ speedup, reach, evidence, error, tried }, reason, of, texts, relatives, command) => {
   const [near, wide] = reach.map(each => reaching(speedup, each))
   const show = x => isolated(ratio(x))
@@ -94,7 +101,7 @@ export const estimate = ({ speedup, reach, evidence, error, tried }, reason, of,
     element("p", {}, say(reason, values)),
     scale([speedup, near, wide], texts),
     note(say(texts.error, off), " ", texts.evidence[evidence]),
-    ...(relatives.length ? [element("ul", {}, relatives.map(link => element("li", {}, link)))] : []),
-    ...(command ? [note(texts.measure), element("pre", { tabIndex: 0 }, element("code", {}, command))] : []),
+    ...(relatives.length ? [element("ul", {}, relatives.map(each => element("li", {}, link(each, texts))))] : []),
+    ...(command ? [note(texts.measure), command] : []),
   ]
 }

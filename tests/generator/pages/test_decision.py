@@ -21,7 +21,7 @@ from generator.pages import decision
 from generator.pages.atlas import Atlas
 
 SCRIPTS = Path("docs/assets/javascripts")
-MOST_BYTES = 28 * 1024
+MOST_BYTES = 29 * 1024
 MOST_BYTES_OF_A_DEVICE = 100_000
 
 
