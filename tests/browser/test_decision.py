@@ -6,9 +6,11 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+from atlas_data import measured, write
 from conftest import LANGUAGES, PREFIXES, THOROUGH
 from playwright.sync_api import Browser, Locator, Page, expect
 from unpacking import unpacked
@@ -484,3 +486,19 @@ def test_unequal_batches_give_no_recommendation_and_say_why(page: Page, hosted_s
     records = page.locator(".decision-more table tbody tr")
     expect(records).to_contain_text(["No recommendation: the record is doubtful"])
     expect(records).to_contain_text([f"{unequal['eager_images_s'][0]:,.2f}"])
+
+
+def test_where_too_little_is_known_the_answer_names_what_to_measure(
+    page: Page, hosted_site: str, tmp_path: Path
+) -> None:
+    alone = decision.by_device(load(write(tmp_path, [measured(model="A", checkpoint="a/a")])))
+    page.route("**/t4.json", lambda route: route.fulfill(body=next(iter(alone.values()))))
+    page.goto(f"{hosted_site}{ADDRESS}#question=latency&device=a100&model=detr&batch=1")
+    expect(page.locator(".decision-case")).to_contain_text("DETR · A100")
+    page.get_by_role("combobox", name="Device", exact=True).select_option("t4")
+    answer = page.locator(".decision-answer")
+    expect(answer).to_contain_text("Not measured yet")
+    expect(answer).to_contain_text("Too little is known for an estimate. Measure it instead:")
+    expect(answer.locator("pre")).to_have_text(
+        "python -m bench run --checkpoint facebook/detr-resnet-50 --task object-detection"
+    )

@@ -103,9 +103,10 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       return files.get(value)
     }
     let records = { rows: [], models: new Map() }
+    const known = new Map() // models of all devices that were chosen
     const use = found => {
       records = found
-      for (const [slug, { label }] of records.models) names.set(slug, label)
+      for (const [slug, model] of records.models) known.set(slug, model), names.set(slug, model.label)
       if (!names.has(model.value)) model.value = records.first[question.value]
       update()
     }
@@ -130,7 +131,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
     }
     const measuring = slug => {
-      const { auto_class, checkpoint, task } = records.models.get(slug)
+      const { auto_class, checkpoint, task } = known.get(slug)
       return `python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`
     }
     const command = slug => element("pre", { tabIndex: 0 }, element("code", {}, measuring(slug)))
@@ -209,8 +210,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
     const missing = () => {
       const [headline, reason] = words()
-      const known = !whole && records.models.has(model.value)
-      const measure = known ? [p(texts.estimate.thin), command(model.value)] : []
+      const measure = !whole && known.has(model.value) ? [p(texts.estimate.thin), command(model.value)] : []
       show(headline, p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) })), ...measure)
     }
 
@@ -292,17 +292,17 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       batch.parentElement.hidden = isThroughput()
       const isOne = !(model.value in texts.tasks)
       const mine = offered.filter(row => [row.model, row.task].includes(model.value))
-      const known = isOne ? ofSize(mine) : ofSize([]) && mine
-      offerSizes(known)
-      if (!whole) cache.parentElement.hidden = isThroughput() && !known.some(row => row.cold.ready_s ?? row.warm.ready_s)
+      const ofIt = isOne ? ofSize(mine) : ofSize([]) && mine
+      offerSizes(ofIt)
+      if (!whole) cache.parentElement.hidden = isThroughput() && !ofIt.some(row => row.cold.ready_s ?? row.warm.ready_s)
       const invalid = !calls.validity.valid ? calls : !isThroughput() && !batch.validity.valid ? batch : undefined
       for (const each of [calls, batch]) each.ariaInvalid = each === invalid
       if (invalid) {
         answer.replaceChildren(p(invalid === calls ? texts.invalid_calls : texts.invalid_batch))
         return whole || more.replaceChildren()
       }
-      const at = nearest(known, Number(batch.value))
-      const found = ranked(isThroughput() ? known : known.filter(row => row.batch_size === at), Number(calls.value), cache.value)
+      const at = nearest(ofIt, Number(batch.value))
+      const found = ranked(isThroughput() ? ofIt : ofIt.filter(row => row.batch_size === at), Number(calls.value), cache.value)
       const measured = found.filter(row => row.origin !== "estimated")
       if (!found.length) missing()
       else if (isOne) single(found[0])
@@ -310,7 +310,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       if (whole) return (more.href = whole + address())
       more.replaceChildren(
         ...(found.length && isOne && !found[0].estimate && outcome(found[0]) !== "eager-failed" ? snippet(found[0]) : []),
-        ...(measured[Number(isOne && !found[0].estimate)] ? [table(measured, isOne)] : []),
+        ...(measured[Number(isOne && !found[0]?.estimate)] ? [table(measured, isOne)] : []),
         p(element("a", { href: address() }, texts.link)),
       )
     }
