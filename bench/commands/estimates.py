@@ -75,7 +75,7 @@ def _operations(options: argparse.Namespace) -> int:
     sources = sorted({(name, (size, size)) for name, size in zip(rows["checkpoint"], rows["height"], strict=True)})
     counted = operations.count(LocalProcesses(), CountOperations(sources=tuple(sources)), _progress)
     if not counted.counted:
-        raise AtlasError("no model could be counted", remedy="\n".join([*counted.failures.values()][:1]))
+        raise AtlasError("no model could be counted", remedy=next(iter(counted.failures.values()), ""))
     for name, reason in counted.failures.items():
         print(f"left out: {name}: {reason}")
     versions = "_".join(f"{name}-{counted.versions[name].partition('+')[0]}" for name in ("timm", "torch"))

@@ -6,7 +6,6 @@ published benchmarks of throughput, with `COLUMNS`. A row without a speedup was 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ COLUMNS = {
     "dtype": "str",  # with "autocast" before it, where weights stay in float32
     "compile_mode": "str",
     "checkpoint": "str",
-    "model": "str",  # its label
     "family": "str",
     "height": "int64",  # of the image, in pixels
     "batch_size": "int64",
@@ -38,36 +36,26 @@ COLUMNS = {
     "speedup": "float64",
 }
 
-NAMES = 10
-"""How many of the columns, from the first, a record names; the others are figures."""
-
 PER_IMAGE = ("flop", "activations", "eager_ms")
-
-SETTING = ("device", "torch", "dtype", "compile_mode")
-"""What the rows share that may be compared with each other."""
 
 
 def read(results: Path = RESULTS) -> pd.DataFrame:
-    """Return the rows of all runs in the order of their files. Raises `AtlasError` for a line that is no record."""
+    """Return the rows of all runs in the order of their files, without toys. Raises `AtlasError` for a line that is no
+    record."""
     counted = read_operations(results / OPERATIONS.name)
     records = (record for path in run_file.run_files(results / "published") for record in run_file.read(path))
-    return table(records, counted)
-
-
-def table(records: Iterable[Record], counted: dict[Source, Operations]) -> pd.DataFrame:
-    """Return the rows of these records. Toys and other workloads are left out."""
     of_throughput = (each for each in records if each.profile in THROUGHPUT_PROFILES and TOY not in each.flags)
     known = [(each, each.measurement) for each in of_throughput if each.measurement]
     images = np.array([record.cell.batch_size for record, _ in known], np.float64)
     processes = Processes([measurement for _, measurement in known])
     figures = Cells(processes, np.arange(len(known))[:, None], images).figures()
     is_compared = np.array([record.status in COMPARABLE for record, _ in known], bool)
-    rows = pd.DataFrame([_names(record, counted) for record, _ in known], columns=list(COLUMNS)[:NAMES])
-    for name in PER_IMAGE:
-        rows[name] = figures[name] / images
-    rows["parameters"] = figures["parameters"]
-    rows["speedup"] = np.where(is_compared, figures["speedup"], np.nan)
-    return rows.astype(COLUMNS)
+    rows = pd.DataFrame([_named(record, counted) for record, _ in known], columns=list(COLUMNS))
+    return rows.assign(
+        **{name: figures[name] / images for name in PER_IMAGE},
+        parameters=figures["parameters"],
+        speedup=np.where(is_compared, figures["speedup"], np.nan),
+    ).astype(COLUMNS)
 
 
 def newest(rows: pd.DataFrame) -> pd.DataFrame:
@@ -84,18 +72,16 @@ def newest(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[np.array([own == usual.get(device) for device, own in setting], bool)]
 
 
-def _names(record: Record, counted: dict[Source, Operations]) -> tuple[Any, ...]:
-    cell, environment = record.cell, record.environment
-    size = cell.input_size or (0, 0)
-    return (
-        environment.device_name,
-        environment.torch,
-        f"autocast {cell.dtype}" if cell.autocast else cell.dtype,
-        cell.compile_mode,
-        cell.checkpoint,
-        cell.model,
-        family_slug(cell.model),
-        size[0],
-        cell.batch_size,
-        counted.get((cell.checkpoint, size)),
-    )
+def _named(record: Record, counted: dict[Source, Operations]) -> dict[str, Any]:
+    cell, size = record.cell, record.cell.input_size or (0, 0)
+    return {
+        "device": record.environment.device_name,
+        "torch": record.environment.torch,
+        "dtype": f"autocast {cell.dtype}" if cell.autocast else cell.dtype,
+        "compile_mode": cell.compile_mode,
+        "checkpoint": cell.checkpoint,
+        "family": family_slug(cell.model),
+        "height": size[0],
+        "batch_size": cell.batch_size,
+        "operations": counted.get((cell.checkpoint, size)),
+    }

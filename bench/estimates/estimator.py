@@ -7,7 +7,7 @@ every model and image size without a speedup on a device of the document, from t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +42,12 @@ def estimate(document: Estimates, rows: pd.DataFrame) -> Iterator[SpeedupEstimat
     counted, timed = (described[name].notna().tolist() for name in (features.OPERATIONS[0], features.EAGER[0]))
     by_size, by_device = relatives.other_size(known), relatives.other_device(known)
     members = relatives.family(known, asked)
+    tried = {each.scheme for each in document.accuracy}
     names = list(known[["device", "checkpoint", "height"]].itertuples(index=False, name=None))
     for at, (label, row) in enumerate(zip(asked.index.tolist(), asked.to_dict("records"), strict=True)):
         trees = Said(float(learned[at]), members[at])
         last: Evidence = "family" if row["family"] in document.families else "features"
-        evidence, said = _best(document, by_size[label], by_device[label]) or (last, trees)
+        evidence, said = _best(tried, by_size[label], by_device[label]) or (last, trees)
         if said is trees and not row["flop"] > 0:
             continue  # nothing is known of it
         case = {"operations": counted[at], "eager": timed[at]} if said is trees else {}
@@ -62,10 +63,9 @@ def estimate(document: Estimates, rows: pd.DataFrame) -> Iterator[SpeedupEstimat
         )
 
 
-def _best(document: Estimates, by_size: Said, by_device: Said) -> tuple[Evidence, Said] | None:
+def _best(tried: Collection[str], by_size: Said, by_device: Said) -> tuple[Evidence, Said] | None:
     """Return what the model's own records say, if such evidence has been tried."""
     own: tuple[tuple[Evidence, Said], ...] = (("other_size", by_size), ("other_device", by_device))
-    tried = {each.scheme for each in document.accuracy}
     return next((each for each in own if each[0] in tried and not math.isnan(each[1].log_speedup)), None)
 
 

@@ -10,7 +10,7 @@ conformal prediction, so they hold what they promise as long as new models are l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ import pandas as pd
 
 from bench.errors import AtlasError
 from bench.estimates import comparisons, features, relatives
+from bench.estimates.relatives import Said
 from bench.estimates.trees import exported
 from bench.machine import commit
-from bench.records.estimates import SCHEMA, EstimateAccuracy, Estimates, Share
+from bench.records.estimates import SCHEMA, EstimateAccuracy, Estimates, Scheme, Share
 from bench.records.record import RESULTS
 
 ENOUGH = 200
@@ -60,7 +61,7 @@ def fit(command: str, results: Path = RESULTS, tell: Callable[[str], object] = p
         raise AtlasError(f"no device has {ENOUGH} comparisons of throughput", where=str(results), remedy="import some")
     devices = tuple(sorted(compared["device"].unique()))
     tell(f"{len(compared):,} comparisons of {compared['checkpoint'].nunique():,} models on {len(devices)} devices")
-    first = compared.iloc[0]
+    first, known = compared.iloc[0], features.of(compared, devices)
     return Estimates(
         schema=SCHEMA,
         taken_at=datetime.now(UTC).replace(microsecond=0),
@@ -73,10 +74,10 @@ def fit(command: str, results: Path = RESULTS, tell: Callable[[str], object] = p
         comparisons=len(compared),
         models=int(compared["checkpoint"].nunique()),
         families=tuple(sorted(compared["family"].unique())),
-        trees=exported(_fitted(compared, devices), features.names(devices)),
+        trees=exported(_fitted(known, compared["speedup"]), features.names(devices)),
         accuracy=(
             *_of_relatives(compared),
-            *_of_trees(compared, devices, tell),
+            *_of_trees(compared, known, tell),
             *_of_versions(every),
             *_naive(compared),
         ),
@@ -98,36 +99,36 @@ def _versions() -> dict[str, str]:
 # ── Trees ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _fitted(rows: pd.DataFrame, devices: Sequence[str]) -> Any:
+def _fitted(known: pd.DataFrame, speedups: pd.Series) -> Any:
+    """Return a model that has learned the speedups from the features, in all `CASES`."""
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - an extra
     except ImportError:
         raise AtlasError("scikit-learn is not installed", remedy='pip install -e ".[estimate]"') from None
 
-    known = features.of(rows, devices)
     cases = [features.without(known, operations=operations, eager=eager) for operations, eager in CASES]
-    targets = np.tile(np.log(rows["speedup"].to_numpy(float)), len(CASES))
+    targets = np.tile(np.log(speedups.to_numpy(float)), len(CASES))
     return HistGradientBoostingRegressor(**TREES).fit(pd.concat(cases).to_numpy(float), targets)
 
 
-def _of_trees(rows: pd.DataFrame, devices: Sequence[str], tell: Callable[[str], object]) -> Iterator[EstimateAccuracy]:
+def _of_trees(rows: pd.DataFrame, known: pd.DataFrame, tell: Callable[[str], object]) -> Iterator[EstimateAccuracy]:
     """Leave out models, and then whole families."""
-    for scheme, column in (("family", "checkpoint"), ("features", "family")):
+    left_out: dict[Scheme, str] = {"family": "checkpoint", "features": "family"}
+    for scheme, column in left_out.items():
         tell(f"trying the trees without each {'model' if column == 'checkpoint' else column} …")
-        predicted = _predicted(rows, devices, rows[column])
+        predicted = _predicted(known, rows["speedup"], rows[column])
         for (operations, eager), values in predicted.items():
             case = {"operations": operations, "eager": eager}
             yield from _accuracies(scheme, rows, values, rows[column], **case)
 
 
-def _predicted(rows: pd.DataFrame, devices: Sequence[str], groups: pd.Series) -> dict[tuple[bool, bool], np.ndarray]:
+def _predicted(known: pd.DataFrame, speedups: pd.Series, groups: pd.Series) -> dict[tuple[bool, bool], np.ndarray]:
     """Return for each case what trees say of rows whose groups were left out when they learned."""
     from sklearn.model_selection import GroupKFold  # noqa: PLC0415 - an extra
 
-    found = {case: np.full(len(rows), np.nan) for case in CASES}
-    known = features.of(rows, devices)
-    for learned, tried in GroupKFold(FOLDS, shuffle=True, random_state=0).split(rows, groups=groups):
-        model = _fitted(rows.iloc[learned], devices)
+    found = {case: np.full(len(known), np.nan) for case in CASES}
+    for learned, tried in GroupKFold(FOLDS, shuffle=True, random_state=0).split(known, groups=groups):
+        model = _fitted(known.iloc[learned], speedups.iloc[learned])
         for operations, eager in CASES:
             case = features.without(known.iloc[tried], operations=operations, eager=eager)
             found[operations, eager][tried] = model.predict(case.to_numpy(float))
@@ -138,7 +139,7 @@ def _predicted(rows: pd.DataFrame, devices: Sequence[str], groups: pd.Series) ->
 
 
 def _of_relatives(rows: pd.DataFrame) -> Iterator[EstimateAccuracy]:
-    ways = {
+    ways: dict[Scheme, list[Said]] = {
         "other_size": relatives.other_size(rows),
         "other_device": relatives.other_device(rows),
         "device_left_out": relatives.other_device(rows, without_rows_of_it=True),
@@ -163,7 +164,8 @@ def _of_versions(every: pd.DataFrame) -> Iterator[EstimateAccuracy]:
 def _naive(rows: pd.DataFrame) -> Iterator[EstimateAccuracy]:
     logarithms = np.log(rows["speedup"])
     by_device = logarithms.groupby(rows["device"]).transform("median").to_numpy(float)
-    for scheme, values in (("median", by_device), ("family_median", np.array(relatives.family_median(rows)))):
+    ways: dict[Scheme, np.ndarray] = {"median": by_device, "family_median": np.array(relatives.family_median(rows))}
+    for scheme, values in ways.items():
         errors = _errors(rows, values)
         known = ~np.isnan(errors)
         yield EstimateAccuracy(scheme=scheme, **_sizes(rows[known], errors[known]))
@@ -173,7 +175,7 @@ def _naive(rows: pd.DataFrame) -> Iterator[EstimateAccuracy]:
 
 
 def _accuracies(
-    scheme: str, rows: pd.DataFrame, values: np.ndarray, groups: pd.Series, **case: bool
+    scheme: Scheme, rows: pd.DataFrame, values: np.ndarray, groups: pd.Series, **case: bool
 ) -> Iterator[EstimateAccuracy]:
     """Yield the accuracy over all rows that have an estimate; of each device, and of each big family.
 

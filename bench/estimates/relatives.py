@@ -75,13 +75,12 @@ def _distance(one: float, other: float) -> float:
 
 
 def family_median(rows: pd.DataFrame) -> list[float]:
-    """Return the median of the other models of the family on the device: the naive way."""
-    logarithms = np.log(rows["speedup"])
-    groups = logarithms.groupby([rows["device"], rows["family"]])
-    return [
-        float(groups.get_group(key).drop(label).median()) if label in logarithms.dropna().index else math.nan
-        for label, key in zip(rows.index, zip(rows["device"], rows["family"], strict=True), strict=True)
-    ]
+    """Return the median of the other rows of the family on the device: the naive way."""
+    found = pd.Series(math.nan, rows.index)
+    for _, group in np.log(rows["speedup"]).groupby([rows["device"], rows["family"]]):
+        for label in group.index if len(group) > 1 else ():
+            found[label] = np.median(group[group.index != label])
+    return found.tolist()
 
 
 def _by(rows: pd.DataFrame, *columns: str) -> Mapping[tuple[str, ...], dict[int, Said]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
@@ -29,11 +29,6 @@ Evidence = Literal["other_size", "other_device", "family", "features"]
 """What an estimate rests on, the best first: the same model at another image size on the device; the same model on
 other devices; what decides the gain, with models of its family among those that taught it; or without."""
 
-EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
-
-LEARNED: tuple[Evidence, ...] = ("family", "features")
-"""Evidence that comes from the trees."""
-
 Scheme = Literal[Evidence, "device_left_out", "next_version", "median", "family_median"]
 """How estimates were tried: as they are made from each evidence, without any row of the device, from the version of
 PyTorch before; and two naive ones, the median of all rows and the median of the family on the device."""
@@ -45,7 +40,7 @@ Share = Literal["device", "family"]
 class EstimateAccuracy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far off estimates were. Errors are shares of the true speedup: 0.05 is 5%."""
 
-    scheme: str  # one of Scheme
+    scheme: Scheme
     operations: bool = True  # whether the operations were counted
     eager: bool = True  # whether the eager latency was known
     share: Share | None = None  # None: all rows
@@ -90,7 +85,7 @@ class Estimates(msgspec.Struct, frozen=True, kw_only=True):
     trees: Trees
     accuracy: tuple[EstimateAccuracy, ...]
 
-    def of(self, scheme: str, *, operations: bool = True, eager: bool = True) -> EstimateAccuracy:
+    def of(self, scheme: Scheme, *, operations: bool = True, eager: bool = True) -> EstimateAccuracy:
         """Return how far off a way to estimate is, over all rows."""
         return next(
             each
@@ -98,7 +93,7 @@ class Estimates(msgspec.Struct, frozen=True, kw_only=True):
             if (each.scheme, each.operations, each.eager, each.share) == (scheme, operations, eager, None)
         )
 
-    def groups(self, scheme: str, share: Share) -> list[EstimateAccuracy]:
+    def groups(self, scheme: Scheme, share: Share) -> list[EstimateAccuracy]:
         """Return the same for each device or family."""
         return [each for each in self.accuracy if (each.scheme, each.share) == (scheme, share)]
 

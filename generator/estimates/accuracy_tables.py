@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bench.records.estimates import EstimateAccuracy, Estimates
+from bench.records.estimates import EstimateAccuracy, Estimates, Scheme
 from generator.data.names import short_name
 from generator.figures.markup import Line, Table, TableCell
 from generator.figures.words import Words
 
-_TRIED = ("other_size", "other_device", "family", "features", "device_left_out")
+_TRIED: tuple[Scheme, ...] = ("other_size", "other_device", "family", "features", "device_left_out")
 """Ways whose accuracy is shown for each device."""
 
 

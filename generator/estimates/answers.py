@@ -73,7 +73,6 @@ def compared(results: Results) -> pd.DataFrame:
         {
             "device": rows["full_name"],
             **{name: rows[name] for name in ("torch", "dtype", "compile_mode", "checkpoint")},
-            "model": rows["model_label"],
             "family": rows["family"],
             "height": rows["height"],
             "batch_size": rows["batch_size"].astype("int64"),
