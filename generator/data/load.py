@@ -9,7 +9,7 @@ any other: it has a status and a reason, and no figures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ class Results:
     faults: Faults | None = None  # likewise
     build_times: BuildTimes | None = None  # likewise
     estimates: Estimates | None = None  # likewise
-    operations: Mapping[Source, Operations] = field(default_factory=dict)  # of a forward pass of each model and image
+    folder: Path = RESULTS  # of all of it
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
 
     @cached_property
@@ -72,6 +72,12 @@ class Results:
     def own_devices(self) -> frozenset[str]:
         """Slugs of the devices on which the reader has measured."""
         return frozenset(self.rows.loc[self.rows["run"].isin(self.own_runs), "device"])
+
+    @cached_property
+    def operations(self) -> Mapping[Source, Operations]:
+        """What models do in a forward pass, by model and image size: for estimates alone, so read for the first of
+        them. Raises `AtlasError` for a broken file."""
+        return read_operations(self.folder / OPERATIONS.name)
 
     @cached_property
     def by_label(self) -> Records:
@@ -122,6 +128,6 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
         faults=newest_faults(results),
         build_times=newest_build_times(results),
         estimates=newest_estimates(results),
-        operations=read_operations(results / OPERATIONS.name),
+        folder=results,
         own_runs=own_runs,
     )

@@ -13,7 +13,9 @@ import msgspec
 
 from bench.records.estimates import EstimateAccuracy, Estimates
 from bench.records.operations import ARITHMETIC, KINDS
+from bench.statistics.verdicts import SAME
 from generator.data.names import short_name
+from generator.estimates import wording
 from generator.figures.markup import render
 from generator.figures.words import Words
 
@@ -25,6 +27,7 @@ def as_json(estimates: Estimates) -> str:
         **msgspec.structs.asdict(estimates.trees),
         "kinds": KINDS,
         "arithmetic": ARITHMETIC,
+        "same": SAME,
         "cases": [_case(each) for each in cases],
     }
     return msgspec.json.encode(content).decode()
@@ -40,12 +43,12 @@ def _case(accuracy: EstimateAccuracy) -> dict[str, Any]:
     }
 
 
-def form(estimates: Estimates, address: str, texts: dict[str, Any], words: Words) -> str:
-    """Return the form. `address` is that of `as_json`, `texts` are the words of an estimate."""
+def form(estimates: Estimates, address: str, words: Words) -> str:
+    """Return the form. `address` is that of `as_json`."""
     return render(
         "own_model.html.jinja",
         address=address,
-        texts=json.dumps({**texts, **_texts(words)}, ensure_ascii=False),
+        texts=json.dumps(_texts(words), ensure_ascii=False),
         devices=[(name, words.value(short_name(name))) for name in estimates.devices],
         label={name: words.phrase(text) for name, text in _labels(words).items()},
     )
@@ -68,15 +71,12 @@ def _labels(words: Words) -> dict[str, str]:
 def _texts(words: Words) -> dict[str, Any]:
     gettext = words.language.gettext
     return {
+        **wording.texts(words),
         "reason": gettext(
             "Expect a speedup of about %(speedup)s on %(device)s: in 9 out of 10 cases like this one, it lies between "
             "%(low)s and %(high)s, and in 5 out of 10 between %(near_low)s and %(near_high)s."
         ),
-        "headlines": {
-            "estimated-faster": gettext("Estimate: compiling probably pays"),
-            "estimated-slower": gettext("Estimate: compiling probably costs"),
-            "estimated-open": gettext("Estimate: too close to call"),
-        },
+        "headlines": wording.headlines(words),
         "coarse": gettext(
             "FLOP, activations and parameters alone say little. Paste the line that describe prints: it counts every "
             "operation, and narrows the interval."

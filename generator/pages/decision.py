@@ -15,9 +15,11 @@ from typing import Any, get_args
 import pandas as pd
 
 from bench.records.record import TIMM, Status, Workload
+from bench.statistics.verdicts import SAME
 from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.selection import Row, Rows, records
+from generator.estimates import wording
 from generator.estimates.answers import Answer, answers
 from generator.figures import matrix, tables
 from generator.figures.markup import render
@@ -99,7 +101,8 @@ def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = Tr
     A column is a list of one value if all rows share it, ``{"of": values, "at": positions}`` if it has texts, and else
     a list. A figure is such a column of values, of each end of its interval if it has one, and of the decimals with
     which it is shown. `models` has the slug, label, checkpoint and class of each model, and `first` the model with
-    which the form starts, for each question. `estimates` has those of models that nobody has compared on the device.
+    which the form starts, for each question. `estimates` has those of models that nobody has compared on the device,
+    and `same` the share below which nobody cares for a difference.
     """
     names = [*_COLUMNS, *(end for ends in _FIGURES.values() for end in ends)]
     rows = records(cells[names].sort_values("model", kind="stable"))
@@ -113,6 +116,7 @@ def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = Tr
         "first": {each: _first_model(cells[cells["workload"] == each]) for each in cells["workload"].unique()},
         "columns": {"model": [at[row["model"]] for row in rows], **_columns(results, rows)},
         "figures": {name: [*map(_packed, _figure(rows, name))] for name in _FIGURES},
+        "same": SAME,
         "estimates": [_estimate(each, at[each.model], known[each.model]["task"]) for each in estimated],
     }
     return compact(content)
@@ -240,7 +244,7 @@ def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     every = words.language.gettext("All models for %(task)s")
     tasks = {task: words.say(every, task=words.task(task)) for task in sorted(cells["task"].unique())}
     failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
-    estimates = {} if whole else {"estimate": estimate_texts(words)}  # the short form answers from records alone
+    estimates = {} if whole else {"estimate": wording.texts(words)}  # the short form answers from records alone
     of_records = {"tasks": {} if whole else tasks, "sources": _sources(atlas, words), "doubts": doubts}
     return {**texts(words), **estimates, **failed, **of_records}
 
@@ -360,9 +364,7 @@ def texts(words: Words) -> dict[str, Any]:
                 gettext("The data lint doubts this record, so it supports no recommendation."),
             ],
             "unknown": [gettext("Unknown"), "%(status)s"],
-            "estimated-faster": [gettext("Estimate: compiling probably pays"), estimate],
-            "estimated-slower": [gettext("Estimate: compiling probably costs"), estimate],
-            "estimated-open": [gettext("Estimate: too close to call"), estimate],
+            **{outcome: [headline, estimate] for outcome, headline in wording.headlines(words).items()},
             "not-measured": [
                 gettext("Not measured yet"),
                 gettext("There is no record of %(model)s on %(device)s for this question. Choose another model."),
@@ -430,26 +432,4 @@ def texts(words: Words) -> dict[str, Any]:
         "copied": gettext("Copied"),
         "link": gettext("Link to this answer"),
         "failed": gettext("The records could not be loaded. The table below has them all."),
-    }
-
-
-def estimate_texts(words: Words) -> dict[str, Any]:
-    """Return the words for an estimate. Each kind of evidence has a sentence."""
-    gettext = words.language.gettext
-    return {
-        "mark": gettext("Estimated, not measured"),
-        "evidence": {
-            "other_size": gettext("This one rests on the same model at another image size on this device:"),
-            "other_device": gettext("This one rests on the same model on other devices:"),
-            "family": gettext(
-                "This one rests on what the model computes, and on what the records say of such work. The nearest "
-                "relatives on this device:"
-            ),
-            "features": gettext("This one rests on what the model computes, and on what the records say of such work."),
-        },
-        "error": gettext("Estimates of this kind were off by %(error)s in the median of %(tried)s records."),
-        "relative": gettext("%(model)s, %(size)s, on %(device)s: %(speedup)s"),
-        "measure": gettext("To replace the estimate by a record, measure it:"),
-        "thin": gettext("Too little is known for an estimate. Measure it instead:"),
-        "scale": gettext("Speedup on a logarithmic scale, from %(first)s to %(last)s"),
     }

@@ -617,7 +617,7 @@ class _Functions:
         if estimates is None:
             return ""
         address = self._named_by_content(page, ESTIMATOR, partial(own_model.as_json, estimates))
-        return own_model.form(estimates, address, decision.estimate_texts(self.words), self.words)
+        return own_model.form(estimates, address, self.words)
 
     def estimate_ways_table(self, _page: str) -> str:
         """How far off each way to estimate is."""

@@ -15,6 +15,7 @@ from conftest import LANGUAGES, PREFIXES, THOROUGH
 from playwright.sync_api import Browser, Locator, Page, expect
 from unpacking import unpacked
 
+from bench.statistics.verdicts import SAME
 from browser.kinds import enter, switch
 from generator.data.load import load
 from generator.pages import decision
@@ -87,9 +88,9 @@ CASES = [
     (row(status="eager_oom", **NO_FIGURES), 1, "cold", "eager-failed"),
     (row(status="skipped", **NO_FIGURES), 1, "cold", "unknown"),
     (None, 1, "cold", "not-measured"),
-    (row(estimate={"speedup": 1.5, "reach": [0.1, 0.2]}, **FAILED), 1, "cold", "estimated-faster"),
-    (row(estimate={"speedup": 0.7, "reach": [0.1, 0.2]}, **FAILED), 1, "cold", "estimated-slower"),
-    (row(estimate={"speedup": 1.1, "reach": [0.1, 0.2]}, **FAILED), 1, "cold", "estimated-open"),
+    (row(estimate={"speedup": 1.5, "reach": [0.1, 0.2], "same": SAME}, **FAILED), 1, "cold", "estimated-faster"),
+    (row(estimate={"speedup": 0.7, "reach": [0.1, 0.2], "same": SAME}, **FAILED), 1, "cold", "estimated-slower"),
+    (row(estimate={"speedup": 1.1, "reach": [0.1, 0.2], "same": SAME}, **FAILED), 1, "cold", "estimated-open"),
 ]
 
 RECOMMEND = """async ([module, cases]) => {

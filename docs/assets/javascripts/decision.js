@@ -103,10 +103,10 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       return files.get(value)
     }
     let records = { rows: [], models: new Map() }
-    const known = new Map() // models of all devices that were chosen
+    const models = new Map() // of all devices that were chosen
     const use = found => {
       records = found
-      for (const [slug, model] of records.models) known.set(slug, model), names.set(slug, model.label)
+      for (const [slug, model] of records.models) models.set(slug, model), names.set(slug, model.label)
       if (!names.has(model.value)) model.value = records.first[question.value]
       update()
     }
@@ -130,11 +130,11 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       answer.classList.remove("estimated")
       answer.replaceChildren(element("p", { className: "decision-outcome" }, element("strong", {}, headline)), ...parts)
     }
-    const measuring = slug => {
-      const { auto_class, checkpoint, task } = known.get(slug)
-      return `python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`
+    const command = slug => {
+      const { auto_class, checkpoint, task } = models.get(slug)
+      const line = `python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`
+      return element("pre", { tabIndex: 0 }, element("code", {}, line))
     }
-    const command = slug => element("pre", { tabIndex: 0 }, element("code", {}, measuring(slug)))
     const guess = row => {
       const [headline, reason] = words(row)
       const of = { model: isolated(names.get(row.model)), device: isolated(deviceName()) }
@@ -200,7 +200,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
 
     const tally = found => {
-      const firsts = [...Map.groupBy(found, row => row.model).values()].map(([best]) => best).filter(row => !row.estimate)
+      const firsts = [...Map.groupBy(found, row => row.model).values()].map(([best]) => best)
       const counts = Map.groupBy(firsts, outcome)
       show(
         names.get(model.value),
@@ -210,7 +210,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
     const missing = () => {
       const [headline, reason] = words()
-      const measure = !whole && known.has(model.value) ? [p(texts.estimate.thin), command(model.value)] : []
+      const measure = !whole && models.has(model.value) ? [p(texts.estimate.thin), command(model.value)] : []
       show(headline, p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) })), ...measure)
     }
 
@@ -228,7 +228,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const figures = row => Object.fromEntries((isThroughput() ? ["eager_images_s", "compiled_images_s"] : ["eager_ms", "compiled_ms"]).map(name => [name, shown(row[name])]))
       const cells = row => ({
         ...(isOne ? {} : { model: choice(row) }),
-        recommendation: words({ ...row, estimate: undefined })[0],
+        recommendation: words(row)[0],
         ...(isThroughput() ? { batch: number(row.batch_size, 0) } : { break_even: exact(row[cache.value].calls, count) }),
         compile_mode: inARow(variant(row)),
         ...figures(row),
@@ -292,25 +292,25 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       batch.parentElement.hidden = isThroughput()
       const isOne = !(model.value in texts.tasks)
       const mine = offered.filter(row => [row.model, row.task].includes(model.value))
-      const ofIt = isOne ? ofSize(mine) : ofSize([]) && mine
-      offerSizes(ofIt)
-      if (!whole) cache.parentElement.hidden = isThroughput() && !ofIt.some(row => row.cold.ready_s ?? row.warm.ready_s)
+      const known = isOne ? ofSize(mine) : ofSize([]) && mine
+      offerSizes(known)
+      if (!whole) cache.parentElement.hidden = isThroughput() && !known.some(row => row.cold.ready_s ?? row.warm.ready_s)
       const invalid = !calls.validity.valid ? calls : !isThroughput() && !batch.validity.valid ? batch : undefined
       for (const each of [calls, batch]) each.ariaInvalid = each === invalid
       if (invalid) {
         answer.replaceChildren(p(invalid === calls ? texts.invalid_calls : texts.invalid_batch))
         return whole || more.replaceChildren()
       }
-      const at = nearest(ofIt, Number(batch.value))
-      const found = ranked(isThroughput() ? ofIt : ofIt.filter(row => row.batch_size === at), Number(calls.value), cache.value)
-      const measured = found.filter(row => row.origin !== "estimated")
+      const at = nearest(known, Number(batch.value))
+      const found = ranked(isThroughput() ? known : known.filter(row => row.batch_size === at), Number(calls.value), cache.value)
+      const recorded = found.filter(row => row.origin !== "estimated").map(row => ({ ...row, estimate: undefined }))
       if (!found.length) missing()
       else if (isOne) single(found[0])
-      else tally(found)
+      else tally(recorded)
       if (whole) return (more.href = whole + address())
       more.replaceChildren(
         ...(found.length && isOne && !found[0].estimate && outcome(found[0]) !== "eager-failed" ? snippet(found[0]) : []),
-        ...(measured[Number(isOne && !found[0]?.estimate)] ? [table(measured, isOne)] : []),
+        ...(recorded[Number(isOne && !found[0]?.estimate)] ? [table(recorded, isOne)] : []),
         p(element("a", { href: address() }, texts.link)),
       )
     }

@@ -1,6 +1,7 @@
 // Estimates of the speedup: evaluates the trees of bench/estimates/trees.py on the features of bench/estimates/features.py,
 // and shows an estimate so that nobody takes it for a record.
 
+import { element, say } from "./explorer/words.js"
 import { formatted, number } from "./numbers.js"
 import { reaching } from "./recommend.js"
 
@@ -8,16 +9,21 @@ import { reaching } from "./recommend.js"
 
 const log = x => (x > 0 ? Math.log(x) : NaN)
 
+// Whether a description has operations that were counted.
+export const isCounted = ({ operations = {} }, { arithmetic }) => arithmetic.some(kind => operations[kind]?.[2] > 0)
+
 // The features by name. A description has FLOP, activations and parameters of one image; `operations`, if they were
 // counted, by kind the count, the bytes and the FLOP; and `eager_ms`, if it was measured. Unknown is NaN.
-export const features = ({ flop, activations, parameters, operations, eager_ms }, device, { kinds, arithmetic }) => {
+export const features = (description, device, model) => {
+  const { flop, activations, parameters, operations, eager_ms } = description
+  const { kinds, arithmetic } = model
   const of = kind => operations[kind] ?? [0, 0, 0]
   const sum = (names, at) => names.reduce((total, kind) => total + of(kind)[at], 0)
   const known = { intensity: log(flop) - log(activations), flop: log(flop), activations: log(activations), parameters: log(parameters) }
   const ms = log(eager_ms)
   const timed = { eager_ms: ms, flop_per_ms: log(flop) - ms }
   const counted = {}
-  if (operations && sum(arithmetic, 2)) {
+  if (isCounted(description, model)) {
     const fusible = kinds.filter(kind => !arithmetic.includes(kind))
     const [work, bytes] = [sum(arithmetic, 2), sum(kinds, 1)]
     counted.flop_per_byte = Math.log(work / bytes)
@@ -56,14 +62,7 @@ export const evaluated = ({ features: names, base, nodes }, known) => {
 
 // ── The answer ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const element = (name, attributes, ...children) => {
-  const made = Object.assign(document.createElement(name), attributes)
-  made.append(...children.flat())
-  return made
-}
-const say = (template, values) => template.split(/%\((\w+)\)s/).flatMap((part, at) => (at % 2 ? [values[part]].flat() : part))
-const isolated = text => element("bdi", { dir: "ltr" }, text)
-const named = text => element("bdi", { dir: "auto" }, text)
+const isolated = text => element("bdi", { dir: /[ء-ي]/.test(text) ? "rtl" : "ltr" }, text)
 
 const TICKS = [0.5, 1, 2, 4]
 const [FIRST, LAST] = [TICKS[0], TICKS.at(-1)] // of the scale
@@ -84,7 +83,7 @@ const scale = ([value, near, wide], texts) => {
 }
 
 const link = ([href, names, speedup], texts) => {
-  const shown = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, named(text)]))
+  const shown = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, isolated(text)]))
   return element("a", { href }, say(texts.relative, { ...shown, speedup: isolated(ratio(speedup)) }))
 }
 

@@ -9,7 +9,7 @@ for (const root of document.querySelectorAll("[data-own-model]:not([data-ready])
   let loading
   const load = () => (loading ??= fetch(root.dataset.estimator).then(response => response.json()))
 
-  const start = ([{ evaluated, features, estimate }, { judged }]) => {
+  const start = ([{ evaluated, features, isCounted, estimate }, { judged }, { element }]) => {
     // What the reader has given, in units: the pasted line, else the numbers.
     const given = () => {
       const numbers = { flop: 1e9 * flop.value, activations: 1e6 * activations.value, parameters: 1e6 * parameters.value }
@@ -38,14 +38,12 @@ for (const root of document.querySelectorAll("[data-own-model]:not([data-ready])
       if (!isValid(known)) return say(texts.waiting)
       const model = await load()
       const speedup = Math.exp(evaluated(model, features(known, device.value, model)))
-      const found = model.cases.find(each => each.operations === Boolean(known.operations) && each.eager === known.eager_ms > 0)
-      const made = { ...found, speedup, evidence: "features" }
-      const name = Object.assign(document.createElement("bdi"), { dir: "ltr", textContent: device.selectedOptions[0].textContent })
-      const headline = document.createElement("p")
-      headline.className = "own-outcome"
-      headline.append(Object.assign(document.createElement("strong"), { textContent: texts.headlines[judged(made)] }))
-      answer.replaceChildren(headline, ...estimate(made, texts.reason, { device: name }, texts, []))
-      if (!found.operations) answer.append(Object.assign(document.createElement("p"), { className: "decision-note", textContent: texts.coarse }))
+      const found = model.cases.find(each => each.operations === isCounted(known, model) && each.eager === known.eager_ms > 0)
+      const made = { ...found, speedup, same: model.same, evidence: "features" }
+      const headline = element("p", { className: "own-outcome" }, element("strong", {}, texts.headlines[judged(made)]))
+      const name = element("bdi", { dir: "ltr" }, device.selectedOptions[0].textContent)
+      const coarse = found.operations ? [] : [element("p", { className: "decision-note" }, texts.coarse)]
+      answer.replaceChildren(headline, ...estimate(made, texts.reason, { device: name }, texts, []), ...coarse)
       answer.classList.add("estimated")
     }
     let waiting
@@ -58,5 +56,5 @@ for (const root of document.querySelectorAll("[data-own-model]:not([data-ready])
     say(texts.waiting)
   }
 
-  Promise.all(["estimate", "recommend"].map(name => import(`./${name}.js`))).then(start).catch(() => say(texts.failed))
+  Promise.all(["estimate", "recommend", "explorer/words"].map(name => import(`./${name}.js`))).then(start).catch(() => say(texts.failed))
 }

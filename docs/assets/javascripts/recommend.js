@@ -6,7 +6,7 @@ const OF_VERDICT = { slower: "slower", same: "close", ambiguous: "close", doubtf
 const FAILED = ["crash", "timeout", "fail_to_run"]
 
 // The rows of a file, and its models by slug. A figure is a list of its value, the ends of its interval and its decimals.
-export const unpacked = ({ count, models, first, columns, figures, estimates }) => {
+export const unpacked = ({ count, models, first, columns, figures, estimates, same }) => {
   const cell = (column, at) => (column.of ? column.of[column.at[at]] : column[column.length > 1 ? at : 0])
   const figure = (parts, at) => (cell(parts[0], at) === null ? null : parts.map(part => cell(part, at)))
   const each = (from, read, at) => Object.fromEntries(Object.entries(from).map(([name, column]) => [name, read(column, at)]))
@@ -18,7 +18,7 @@ export const unpacked = ({ count, models, first, columns, figures, estimates }) 
   }
   const described = models.map(([slug, label, checkpoint, auto_class, task]) => [slug, { label, checkpoint, auto_class, task }])
   const rows = Array.from({ length: count }, (_, at) => row(at))
-  return { rows: [...rows, ...estimates.map(each => estimated(rows, { ...each, model: models[each.model][0] })).filter(Boolean)], models: new Map(described), first }
+  return { rows: [...rows, ...estimates.map(each => estimated(rows, { ...each, same, model: models[each.model][0] })).filter(Boolean)], models: new Map(described), first }
 }
 
 // An estimate stands with the newest row of its model and image size. Where there is no such row, it is one of its own.
@@ -33,12 +33,10 @@ const estimated = (rows, estimate) => {
 // The ends of an interval around a speedup, whose reach is in natural logarithms.
 export const reaching = (speedup, reach) => [speedup / Math.exp(reach), speedup * Math.exp(reach)]
 
-export const SAME = 0.01 // nobody cares about less
-
-// What an estimate says: faster or slower where nine of ten cases are.
-export const judged = ({ speedup, reach }) => {
+// What an estimate says: faster or slower where nine of ten cases are, beyond what counts as the same.
+export const judged = ({ speedup, reach, same }) => {
   const [low, high] = reaching(speedup, reach[1])
-  return low > 1 + SAME ? "estimated-faster" : high < 1 / (1 + SAME) ? "estimated-slower" : "estimated-open"
+  return low > 1 + same ? "estimated-faster" : high < 1 / (1 + same) ? "estimated-slower" : "estimated-open"
 }
 
 // Seconds for `calls` calls, including the time to ready; null if unknown.
