@@ -105,6 +105,7 @@ def _run(options: argparse.Namespace) -> int:
 
     from bench.plans.plan import pending
     from bench.running.executors import LocalProcesses
+    from bench.running.live_reporter import watched
     from bench.running.preflight import preflight
     from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
     from bench.running.sweep import run
@@ -143,7 +144,7 @@ def _run(options: argparse.Namespace) -> int:
                 machine,
                 run_file,
                 executor,
-                reporter,
+                watched(reporter),
                 pace=pace,
                 deadline=deadline,
                 retry_failed=options.retry_failed,

@@ -1,20 +1,24 @@
-"""Detect other programs that use the CPU while a round is timed. Imports no torch.
+"""Detect what disturbs a round while it is timed. Imports no torch.
 
-`CpuWatch` compares the kernel's CPU times with those of this process: the rest went to other programs, or to other
-virtual machines. It cannot see sharing of a physical core or a cache. Without CPU times, no round counts as disturbed.
+`RoundWatch` asks several watches after each round, and counts what they saw. `RequestWatch` sees that a server of the
+guide answered a request meanwhile. `CpuWatch` sees other programs: it compares the kernel's CPU times with those of
+this process, since the rest went to other programs, or to other virtual machines. It cannot see sharing of a physical
+core or a cache. Without CPU times, no round counts as disturbed.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
+import msgspec
 import psutil
 
 from bench.machine import cores
 from bench.records.record import Telemetry
+from bench.served_requests import ServedRequests
 
 SHARE = 0.05
 """Threshold: the share of one core that others used during a round. A variant that waits for all its threads loses the
@@ -23,11 +27,63 @@ same share."""
 LEAST_S = 0.03
 """Minimum CPU time of others. CPU times tick every 10 ms on each core, so that two idle cores show up to 20 ms."""
 
-REASON = "other programs"
-"""The name of this disturbance among the throttle reasons of a `Telemetry`."""
+PROGRAMS, REQUESTS = "other programs", "requests to the guide"
+"""The names of disturbances among the throttle reasons of a `Telemetry`."""
 
 IDLE = ("idle", "iowait", "guest", "guest_nice")
 """CPU-time fields that are idle time or part of another field."""
+
+
+class Watch(Protocol):
+    """Sees one kind of disturbance."""
+
+    def is_disturbed(self) -> bool:
+        """Return whether there was one since the last call. Call it once per round."""
+
+    def telemetry(self) -> Telemetry:
+        """Return what was read and found, without the numbers of rounds."""
+
+
+class RoundWatch:
+    """Asks all watches after each round, and counts the rounds that any of them saw disturbed."""
+
+    def __init__(self, watches: Sequence[Watch]) -> None:
+        self._watches = watches
+        self._disturbed = 0
+
+    def is_disturbed(self) -> bool:
+        """Return whether anything disturbed the device since the last call. Call it once per round."""
+        found = [watch.is_disturbed() for watch in self._watches]  # each compares with its last look
+        self._disturbed += any(found)
+        return any(found)
+
+    def telemetry(self, kept: int) -> Telemetry:
+        """Return all readings and reasons, and the counts of disturbed rounds, of which `kept` were not repeated."""
+        first, *others = (watch.telemetry() for watch in self._watches)
+        reasons = {reason: count for each in (first, *others) for reason, count in each.throttle_reasons.items()}
+        return msgspec.structs.replace(
+            first, throttle_reasons=reasons, repeated_rounds=self._disturbed - kept, throttled_rounds=kept
+        )
+
+
+class RequestWatch:
+    """Checks whether a server of the guide, started together with the measurement, answered a request."""
+
+    def __init__(self, served: ServedRequests) -> None:
+        self._served = served
+        self._before = served.state()
+        self._disturbed = 0
+
+    def is_disturbed(self) -> bool:
+        """See `Watch.is_disturbed`. A request that goes on disturbs as well."""
+        is_disturbed = not self._served.are_quiet_since(self._before)
+        self._before = self._served.state()
+        self._disturbed += is_disturbed
+        return is_disturbed
+
+    def telemetry(self) -> Telemetry:
+        """See `Watch.telemetry`."""
+        return Telemetry(throttle_reasons={REQUESTS: self._disturbed} if self._disturbed else {})
 
 
 class CpuReading(NamedTuple):
@@ -48,20 +104,16 @@ class CpuWatch:
         self._disturbed = 0
 
     def is_disturbed(self) -> bool:
-        """Return whether they did since the last call. Call it once per round."""
+        """See `Watch.is_disturbed`."""
         before, self._before = self._before, self._read()
         passed, busy, own = (now - then for now, then in zip(self._before, before, strict=True))
         is_disturbed = busy - own - self._spare * passed > max(SHARE * passed, LEAST_S)
         self._disturbed += is_disturbed
         return is_disturbed
 
-    def telemetry(self, kept: int) -> Telemetry:
-        """Return the counts of disturbed rounds, of which `kept` were not repeated."""
-        return Telemetry(
-            throttle_reasons={REASON: self._disturbed} if self._disturbed else {},
-            repeated_rounds=self._disturbed - kept,
-            throttled_rounds=kept,
-        )
+    def telemetry(self) -> Telemetry:
+        """See `Watch.telemetry`."""
+        return Telemetry(throttle_reasons={PROGRAMS: self._disturbed} if self._disturbed else {})
 
 
 def look() -> CpuReading:

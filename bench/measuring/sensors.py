@@ -130,10 +130,9 @@ class DeviceWatch:
         self._readings: dict[str, list[Any]] = {"clock": [], "temperature": [], "power": []}
         self._reasons: Counter[str] = Counter()
         self._throttled = False
-        self._throttled_rounds = 0
 
     def is_disturbed(self) -> bool:
-        """Return whether the device is throttled. Call it once per round."""
+        """Return whether the device is throttled: see `bench.measuring.interference.Watch`."""
         is_due = self._clock() >= self._next
         if is_due or self._throttled:
             reasons = self._sensors.read("slowdown") or frozenset()
@@ -145,18 +144,15 @@ class DeviceWatch:
                 value = self._sensors.read(question)
                 if value is not None:
                     readings.append(value)
-        self._throttled_rounds += self._throttled
         return self._throttled
 
-    def telemetry(self, kept: int) -> Telemetry:
-        """Return all readings and counts; `kept` of the throttled rounds were not repeated."""
+    def telemetry(self) -> Telemetry:
+        """Return all readings, and the number of readings with each reason."""
         return Telemetry(
             clock_mhz=tuple(self._readings["clock"]),
             temperature_c=tuple(self._readings["temperature"]),
             power_w=tuple(self._readings["power"]),
             throttle_reasons=dict(sorted(self._reasons.items())),
-            repeated_rounds=self._throttled_rounds - kept,
-            throttled_rounds=kept,
             unreadable=tuple(each for each in QUESTIONS if each in self._sensors.unreadable | self._sensors.hidden),
         )
 

@@ -10,7 +10,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import TypeVar
 
@@ -22,14 +22,16 @@ from bench.errors import attempt
 from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Inputs, Loaded
 from bench.measuring.environment import load_average, minor_faults
-from bench.measuring.interference import CpuWatch
+from bench.measuring.interference import CpuWatch, RequestWatch, RoundWatch, Watch
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
+from bench.measuring.throttling import SLOWDOWNS
 from bench.measuring.variants import Variants, load_job
 from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility
-from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant
+from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Telemetry, Variant
 from bench.records.scrub import one_line
+from bench.served_requests import ServedRequests
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import median_interval
 from bench.statistics.processes import VARIANTS
@@ -67,6 +69,7 @@ def run(job: Job, send: Send) -> CellOutcome:
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
             return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
+        send(Phase(name="warming up eager"))
         outputs = [variants.output(variants.eager) for _ in range(2)]
         warm_up(variants.eager, job.sampling)
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
@@ -83,7 +86,7 @@ def run(job: Job, send: Send) -> CellOutcome:
         outputs.append(variants.output(variants.compiled))
         send(Phase(name="warming up"))
         variants.warm_up_compiled()
-        measurement, disturbed = _sample(variants, (variants.eager, variants.compiled), send)
+        measurement = _sample(variants, (variants.eager, variants.compiled), send)
         send(Phase(name="memory and graphs"))
         measurement = msgspec.structs.replace(
             measurement,
@@ -102,21 +105,21 @@ def run(job: Job, send: Send) -> CellOutcome:
     if accuracy.is_finite(errors):
         measurement = msgspec.structs.replace(measurement, accuracy=errors)
     repeats = accuracy.are_identical(*outputs[:2])
-    status, reason = _verdict(variants, errors, repeats=repeats, disturbed=disturbed)
+    status, reason = _verdict(variants, measurement.telemetry, errors, repeats=repeats)
     return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
 # ── Sampling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> tuple[Measurement, int]:
-    """Sample the subjects (eager first). Return the measurement and the number of disturbed rounds in it."""
+def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> Measurement:
+    """Sample the subjects (eager first)."""
     on_cpu = variants.device.type == "cpu"
     expected = expected_rounds(subjects, variants.job.sampling)
     gc.collect()
     gc.freeze()  # collections within a call need not traverse the objects that exist by now
     before, last, reported = load_average(), Round(0), -math.inf
-    watch = DeviceWatch(variants.sensors) if variants.sensors else CpuWatch(torch.get_num_threads())
+    watch = _watch(variants)
     for last in sample(
         subjects,
         variants.job.sampling,
@@ -136,7 +139,7 @@ def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> tu
         )
         for subject in subjects
     ]
-    measurement = Measurement(
+    return Measurement(
         eager=samples[0],
         compiled=samples[1] if len(samples) > 1 else None,
         warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
@@ -144,14 +147,19 @@ def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> tu
         load_average=(before, after) if on_cpu and before is not None and after is not None else None,
         telemetry=watch.telemetry(last.disturbed),
     )
-    return measurement, last.disturbed
+
+
+def _watch(variants: Variants) -> RoundWatch:
+    watches: list[Watch] = [DeviceWatch(variants.sensors) if variants.sensors else CpuWatch(torch.get_num_threads())]
+    served = ServedRequests.of_environment()
+    return RoundWatch([*watches, RequestWatch(served)] if served else watches)
 
 
 def _eager_alone(variants: Variants, send: Send) -> Measurement | None:
     """Sample eager alone after compiled failed. Return None if eager fails too."""
     variants.eager.clear_rounds()
     try:
-        return _sample(variants, (variants.eager,), send)[0]
+        return _sample(variants, (variants.eager,), send)
     except Exception:  # noqa: BLE001 - the first failure is the one to report
         return None
 
@@ -252,24 +260,27 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
     return accuracy.tensors(module(**inputs))
 
 
-def _verdict(variants: Variants, errors: Accuracy, *, repeats: bool, disturbed: int) -> tuple[Status, str | None]:
+def _verdict(
+    variants: Variants, telemetry: Telemetry | None, errors: Accuracy, *, repeats: bool
+) -> tuple[Status, str | None]:
     """Return the status and its reason, the most serious one first."""
     if not accuracy.is_within_tolerance(errors, getattr(torch, variants.job.cell.dtype)):
         return Status.FAIL_ACCURACY, accuracy.describe(errors)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
-    if variants.sensors and disturbed and not variants.had_other_processes:
+    disturbed, reasons = (telemetry.throttled_rounds, telemetry.throttle_reasons) if telemetry else (0, {})
+    if disturbed and not SLOWDOWNS.keys().isdisjoint(reasons) and not variants.had_other_processes:
         return Status.THROTTLED, f"the device slowed itself down in {disturbed} of the rounds"
-    instability = _instability(variants, disturbed)
+    instability = _instability(variants, disturbed, reasons)
     return (Status.UNSTABLE, instability) if instability else (Status.PASS, None)
 
 
-def _instability(variants: Variants, disturbed: int) -> str | None:
+def _instability(variants: Variants, disturbed: int, reasons: Iterable[str]) -> str | None:
     """Return why the latencies are unreliable, or None."""
     if variants.had_other_processes:
         return BUSY
     if 2 * disturbed >= (rounds := len(variants.eager.rounds_ms)):
-        return f"other programs used the processor in {disturbed} of {rounds} rounds"
+        return f"{' and '.join(sorted(reasons))} disturbed {disturbed} of {rounds} rounds"
     for name, subject in (("eager", variants.eager), ("compiled", variants.compiled)):
         medians = subject.medians_ms()
         low, high = median_interval(medians)

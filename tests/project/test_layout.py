@@ -19,7 +19,19 @@ ORDER: Mapping[str, Sequence[str]] = {
         "commands",
     ),
     "generator": (
-        *("data", "languages", "drawing", "figures", "gains", "estimates", "pages", "checks", "site", "commands"),
+        *(
+            "data",
+            "languages",
+            "drawing",
+            "figures",
+            "gains",
+            "estimates",
+            "pages",
+            "checks",
+            "live",
+            "site",
+            "commands",
+        ),
     ),
     "perf": (),
 }
@@ -58,7 +70,9 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         *("bench.estimates.comparisons", "bench.estimates.features", "bench.estimates.report"),
     ),
     "bench/estimates/test_estimator.py": ("bench.estimates.relatives",),
+    "bench/measuring/test_interference.py": ("bench.served_requests",),
     "bench/measuring/test_sensors.py": ("bench.measuring.preflight",),
+    "bench/running/test_live_reporter.py": ("bench.live_progress",),
     "bench/records/test_record.py": ("bench.exchange.importers.huggingface_2023",),
     "bench/records/test_repeatability.py": (
         *("bench.commands.harness", "bench.harness.baselines", "bench.harness.repeats"),

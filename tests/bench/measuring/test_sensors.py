@@ -84,7 +84,7 @@ def test_readings_are_seldom_and_in_units(gpu: Sensors, nvml: Nvml) -> None:
     for _ in range(50):
         assert not watch.is_disturbed()
         time.now += 0.02
-    telemetry = watch.telemetry(0)
+    telemetry = watch.telemetry()
     assert 8 <= len(telemetry.clock_mhz) <= 10, "one in 100 ms, of 50 rounds in a second"
     assert (telemetry.clock_mhz[0], telemetry.temperature_c[0], telemetry.power_w[0]) == (1980, 41, 312.5)
     assert (telemetry.throttle_reasons, telemetry.unreadable) == ({}, ())
@@ -100,9 +100,7 @@ def test_a_throttled_round_is_told_by_name_until_it_is_over(gpu: Sensors, nvml: 
         time.now += 0.2 if reasons != 0x40 else 0.001
         seen.append(watch.is_disturbed())
     assert seen == [False, True, True, False]
-    telemetry = watch.telemetry(kept=1)
-    assert telemetry.throttle_reasons == {"hardware thermal slowdown": 2, "power cap": 1}
-    assert (telemetry.repeated_rounds, telemetry.throttled_rounds) == (1, 1)
+    assert watch.telemetry().throttle_reasons == {"hardware thermal slowdown": 2, "power cap": 1}
 
 
 def test_the_power_cap_alone_is_no_fault(gpu: Sensors, nvml: Nvml) -> None:
@@ -115,8 +113,8 @@ def test_what_cannot_be_read_is_named_and_asked_only_once(nvml: Nvml) -> None:
     gpu = Sensors(torch.device("cuda"))
     watch = DeviceWatch(gpu, lambda: 0.0)
     watch.is_disturbed()
-    assert watch.telemetry(0).unreadable == ("power", "energy")
-    assert watch.telemetry(0).power_w == ()
+    assert watch.telemetry().unreadable == ("power", "energy")
+    assert watch.telemetry().power_w == ()
     assert energy_j(gpu, lambda: 1) is None
     assert nvml.asked.count("nvmlDeviceGetPowerUsage") == 1
 
@@ -126,7 +124,7 @@ def test_accelerators_that_tell_torch_nothing_say_so(device: str) -> None:
     gpu = Sensors(torch.device(device))
     watch = DeviceWatch(gpu)
     assert not watch.is_disturbed()
-    assert watch.telemetry(0).unreadable == sensors.QUESTIONS
+    assert watch.telemetry().unreadable == sensors.QUESTIONS
     assert gpu.read("driver") is None
 
 
@@ -142,7 +140,7 @@ def test_an_amd_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(torch.cuda, "temperature", lambda: 55)
     watch = DeviceWatch(Sensors(torch.device("cuda")))
     watch.is_disturbed()
-    telemetry = watch.telemetry(0)
+    telemetry = watch.telemetry()
     assert (telemetry.clock_mhz, telemetry.temperature_c) == ((2100,), (55,))
     assert telemetry.unreadable == ("power", "slowdown", "energy", "processes")
 
@@ -186,7 +184,7 @@ def test_a_container_that_shows_its_own_processes_alone_is_told(
 ) -> None:
     monkeypatch.setattr(sensors, "_sees_all_processes", lambda: False)
     assert gpu.other_processes() == (stranger,), "those within are known"
-    assert DeviceWatch(gpu, Time()).telemetry(0).unreadable == ("processes",)
+    assert DeviceWatch(gpu, Time()).telemetry().unreadable == ("processes",)
 
 
 def test_a_busy_gpu_is_refused_with_a_way_out(stranger: int, monkeypatch: pytest.MonkeyPatch) -> None:

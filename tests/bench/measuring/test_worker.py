@@ -17,10 +17,11 @@ from test_executors import job as plain_job
 
 from bench.measuring import environment, graphs, roofline, trial, worker
 from bench.measuring.build import Loaded, load
+from bench.measuring.interference import PROGRAMS, REQUESTS
 from bench.measuring.variants import Variants
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
-from bench.records.record import Accuracy, Measurement, Peaks, Status, Variant, Work
+from bench.records.record import Accuracy, Measurement, Peaks, Status, Telemetry, Variant, Work
 from bench.running import preflight
 from bench.running.executors import LocalProcesses, WorkerExit
 from bench.statistics.cells import speedup
@@ -74,17 +75,29 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     assert found.telemetry.clock_mhz == (), "a CPU says nothing of itself"
     assert outcome.input_size == (64, 64)
     names = list(dict.fromkeys(phase.name for phase in phases))
-    assert names == ["building", "compiling", "warming up", "measuring", "memory and graphs"]
+    assert names == ["building", "warming up eager", "compiling", "warming up", "measuring", "memory and graphs"]
 
 
-@pytest.mark.parametrize(("disturbed", "status"), [(1, Status.PASS), (2, Status.UNSTABLE)])
-def test_a_cell_is_unstable_where_others_disturbed_half_of_its_rounds(disturbed: int, status: Status) -> None:
+SLOWDOWN = "hardware thermal slowdown"
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "reasons", "status", "told"),
+    [
+        (1, {PROGRAMS: 1}, Status.PASS, None),
+        (2, {PROGRAMS: 3}, Status.UNSTABLE, "other programs disturbed 2 of 4 rounds"),
+        (2, {REQUESTS: 2, PROGRAMS: 1}, Status.UNSTABLE, f"{PROGRAMS} and {REQUESTS} disturbed 2 of 4 rounds"),
+        (1, {SLOWDOWN: 1}, Status.THROTTLED, "the device slowed itself down in 1 of the rounds"),
+        (0, {SLOWDOWN: 9}, Status.PASS, None),  # every such round was repeated
+    ],
+)
+def test_rounds_that_stay_disturbed_decide_the_status(
+    disturbed: int, reasons: dict[str, int], status: Status, told: str | None
+) -> None:
     variant = SimpleNamespace(rounds_ms=[(1.0,)] * 4, medians_ms=lambda: np.ones(4))
-    variants: Any = SimpleNamespace(had_other_processes=False, sensors=None, eager=variant, compiled=variant, job=job())
-    found = Accuracy(max_relative_error=0.0)
-    told, reason = trial._verdict(variants, found, repeats=True, disturbed=disturbed)
-    assert told is status
-    assert (reason is not None) == (status is Status.UNSTABLE)
+    variants: Any = SimpleNamespace(had_other_processes=False, eager=variant, compiled=variant, job=job())
+    telemetry = Telemetry(throttle_reasons=reasons, throttled_rounds=disturbed)
+    assert trial._verdict(variants, telemetry, Accuracy(max_relative_error=0.0), repeats=True) == (status, told)
 
 
 def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
