@@ -12,10 +12,22 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from bench.commands import BAD_INPUT, INTERRUPTED, OK, compare, doctor, estimates, exchange, harness, listing, run
+from bench.commands import (
+    BAD_INPUT,
+    INTERRUPTED,
+    OK,
+    compare,
+    doctor,
+    estimates,
+    exchange,
+    harness,
+    install,
+    listing,
+    run,
+)
 from bench.errors import AtlasError
 
-COMMANDS = (run, compare, listing, estimates, exchange, harness, doctor)
+COMMANDS = (install, run, compare, listing, estimates, exchange, harness, doctor)
 """The modules with commands, in the order of `--help`."""
 
 

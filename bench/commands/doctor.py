@@ -32,6 +32,6 @@ def complaints() -> list[Complaint]:
         from bench.running.sweep import CACHE
     except ModuleNotFoundError as error:
         raise AtlasError(
-            f"{error.name} is not installed", remedy='install what measuring needs: pip install -e ".[bench]"'
+            f"{error.name} is not installed", remedy="install what measuring needs: python -m bench install"
         ) from None
     return examine(look(CACHE))
