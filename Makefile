@@ -9,14 +9,11 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 CAN_AUDIT := command -v pip-audit >/dev/null && $(BIN)/python -m pip --timeout 5 --retries 0 index versions pip-audit >/dev/null 2>&1
 
-.PHONY: guide address serve site publish bench bench-quality perf check test fuzz messages lock audit sbom clean
+.PHONY: guide serve site publish bench bench-quality perf check test fuzz messages lock audit sbom clean
 .DEFAULT_GOAL := guide
-.NOTPARALLEL: guide               # nothing else may run during a measurement
 
-guide: address bench serve        ## measure the quick profile on this machine, then serve the guide
-
-address: .venv/site.done          # fails before measuring if the port is taken
-	@$(BIN)/python -m generator address $(HOST):$(PORT)
+guide: .venv/site.done            ## serve the guide at once, and measure the quick profile on this machine meanwhile
+	$(BIN)/python -m generator guide --dev-addr $(HOST):$(PORT) --time-budget $(BUDGET)
 
 bench: .venv/bench.done           ## measure the quick profile and stop
 	$(BIN)/python -m bench run --profile quick --time-budget $(BUDGET)
@@ -82,8 +79,7 @@ clean:                            ## remove everything that can be rebuilt; keep
 	touch $@
 
 .venv/bench.done: .venv/site.done requirements/bench.txt requirements/torch.txt
-	$(PIP) --require-hashes -r requirements/bench.txt
-	$(PIP) -r requirements/torch.txt
+	$(BIN)/python -m bench install
 	touch $@
 
 .venv/test.done: .venv/bench.done requirements/test.txt

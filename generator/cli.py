@@ -1,5 +1,6 @@
 """The commands that make and check the guide.
 
+python -m generator guide            serve the guide, and measure this machine meanwhile
 python -m generator messages         refresh the translation catalogs from the pages
 python -m generator check            check pages and catalogs, and a built site
 python -m generator status           show what is translated, by page and language, and what to translate next
@@ -7,7 +8,6 @@ python -m generator add-language     add a language
 python -m generator export, import   convert catalogs to XLIFF or CSV, and back
 python -m generator stage            write the guide as plain files, for another site builder
 python -m generator pseudo           build the site in two invented languages, for tests
-python -m generator address          check whether the guide can be served at an address
 """
 
 from __future__ import annotations
@@ -113,15 +113,20 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
 
 
 @main.command()
-@click.argument("host_port", metavar="HOST:PORT", default="127.0.0.1:8000")
-def address(host_port: str) -> None:
-    """Check whether the guide can be served at an address."""
-    from generator.site.preview import check_address
+@click.option("--dev-addr", "address", metavar="HOST:PORT", default="127.0.0.1:8000", show_default=True)
+@click.option("--time-budget", metavar="TIME", default="6m", show_default=True, help="Time to measure: 90s, 9m, 1h30m.")
+def guide(address: str, time_budget: str) -> None:
+    """Serve the guide, install what measuring needs, and measure this machine meanwhile."""
+    import os
 
-    host, _, port = host_port.rpartition(":")
-    if not host or not port.isdecimal():
-        raise AtlasError("this is not an address", where=host_port, remedy="write HOST:PORT, such as 127.0.0.1:8000")
-    check_address(host, int(port))
+    from mkdocs.__main__ import cli
+
+    from bench.commands.selection import seconds_of
+    from generator.live.live_run import BUDGET
+
+    seconds_of(time_budget)  # raises at once, not after minutes
+    os.environ[BUDGET] = time_budget
+    cli(["serve", "--quiet", "--dev-addr", address])
 
 
 @main.command()

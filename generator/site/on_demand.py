@@ -15,7 +15,7 @@ from mkdocs.structure.files import Files, get_files, set_exclusions
 from mkdocs.structure.nav import Navigation, get_navigation
 
 from generator.pages.guide import Edition, Guide, Mark
-from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile
+from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, page_path
 from generator.site.mkdocs_files import EditionFile
 from generator.site.mkdocs_internals import read_page, write_page, write_theme_template
 
@@ -55,6 +55,13 @@ class OnDemandPages:
         self._guide = guide
         self._code = code
         self._configure = configure
+
+    def listed(self) -> list[str]:
+        """Return the files of the pages in the navigation, which are those of no single model."""
+        pages = self._guide.edition(self._code).pages if self._guide.languages else ()
+        return [
+            f"{page_path(page.uri)}index.html" for page in pages if not page.item or page.uri.startswith("devices/")
+        ]
 
     def build(self, path: str) -> Iterator[None]:
         """Build the file at `path` of the site of this language, if it is one that is missing or out of date.

@@ -42,6 +42,7 @@ from generator.checks.rendered_checks import differences, outlines
 from generator.drawing.link_preview import PageMetadata, card_uri, has_card, page_metadata
 from generator.languages.language import SOURCE, published_languages
 from generator.languages.typography import plain
+from generator.live.live_run import BUDGET, LiveRun, conduct
 from generator.pages.guide import Edition, Guide, guide_of
 from generator.pages.site_file import SiteFile
 from generator.site import PLUGIN, watching
@@ -102,6 +103,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._progress = ProgressBar()
         self._build: SiteBuild | None = None
         self._preview: Preview | None = None
+        self._live_run: LiveRun | None = None  # beside the server
 
     # ── Events of the whole run ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -117,25 +119,31 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     def on_serve(
         self, server: LiveReloadServer, /, *, config: MkDocsConfig, builder: Callable[[], None]
     ) -> LiveReloadServer:
-        """Build pages when a browser asks for them, from here on."""
+        """Build pages when a browser asks for them, from here on. Measure this machine beside that, if asked to."""
         del builder
         if self.serving:
             self._starting = False
+            if budget := os.environ.get(BUDGET):
+                self._live_run = LiveRun(self.guide.root, budget)
             pages = {
                 _folder(code): OnDemandPages(self.guide, code, partial(self.nested_config, config, code))
                 for code in self.languages
             }
             for path in (config.docs_dir, config.config_file_path):
                 server.unwatch(path)  # which MkDocs' own observer watches
-            self._preview = Preview(self.guide, pages)
+            self._preview = Preview(self.guide, pages, self._live_run)
             self._preview.take_over(server)
             for path in (config.docs_dir, config.config_file_path):
                 server.watch(path)
+            if self._live_run:
+                conduct(self._live_run, server)
         watching.start(server, (config.docs_dir, config.config_file_path, *config.watch))
         return server
 
     def on_shutdown(self) -> None:
-        """Stop building: MkDocs removes the folder next."""
+        """Stop measuring and building: MkDocs removes the folder next."""
+        if self._live_run:
+            self._live_run.stop()
         if self._preview:
             self._preview.close()
 

@@ -12,7 +12,8 @@ import html
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 from wsgiref.headers import Headers
@@ -22,6 +23,8 @@ from mkdocs.exceptions import MkDocsException
 from mkdocs.livereload import LiveReloadServer
 
 from bench.errors import AtlasError
+from generator.live import App
+from generator.live.live_run import LiveRun
 from generator.pages.guide import Guide
 from generator.site.mkdocs_internals import build_number, wait_for_rebuild
 from generator.site.on_demand import OnDemandPages
@@ -55,19 +58,19 @@ CLIENTS = 128
 
 _FAILED = object()
 
-App = Callable[..., Iterable[bytes]]
-"""A WSGI application."""
-
 
 class Preview:
     """The pages that the development server shows, by the folder of their language: "" or "zh/"."""
 
-    def __init__(self, guide: Guide, pages: Mapping[str, OnDemandPages]) -> None:
+    def __init__(self, guide: Guide, pages: Mapping[str, OnDemandPages], live_run: LiveRun | None = None) -> None:
         self.problem: str | None = None
         """Why the server cannot show the newest input."""
         self._guide = guide
         self._pages = pages
+        self._live_run = live_run
         self._building = threading.Lock()
+        self._read: dict[str, None] = {}  # files that readers asked for, the last one last
+        self._has_changed = threading.Event()
 
     def take_over(self, server: LiveReloadServer) -> None:
         """Make a server that has not started show the guide."""
@@ -78,7 +81,13 @@ class Preview:
         server.request_queue_size = CLIENTS
         server.builder, server.build_delay, server.observer = self._update, SETTLING_S, ChangeObserver()
         server.error_handler = lambda code: _error_page(Path(server.root), code)
-        server.set_app(self._with_notice(self._on_demand(server), server.mount_path))
+        app = self._with_notice(self._on_demand(server), server.mount_path)
+        if self._live_run:
+            from generator.live.strip import Strip  # its words take what draws tables, and most servers do without
+
+            app = Strip(self._live_run, self._guide, server.mount_path).around(app, ANCHOR)
+            threading.Thread(target=self._make_beforehand, args=[self._live_run], daemon=True).start()
+        server.set_app(app)
 
     def close(self) -> None:
         """Wait for what is being built, and build nothing more, whoever asks: the folder is to be removed."""
@@ -86,11 +95,35 @@ class Preview:
 
     def _update(self) -> None:
         """Read all sources again. Pages made from them are built on demand."""
-        self._try(self._read_sources)
+        with self._counted():
+            self._try(self._read_sources)
 
     def _read_sources(self) -> None:
         self.problem = None
         self._guide.update()
+        self._has_changed.set()
+
+    def _make_beforehand(self, live_run: LiveRun) -> None:
+        """Build pages before anybody asks for them, while nothing is timed: those that readers asked for, the last one
+        first, and then the pages of the navigation."""
+        while True:
+            self._has_changed.wait()
+            self._has_changed.clear()
+            for path in (*reversed(self._read), *self._listed()):
+                if self._has_changed.is_set() or not live_run.is_idle:
+                    break
+                with self._counted():
+                    self._build(path)
+
+    def _counted(self) -> AbstractContextManager[None]:
+        """Let rounds that are timed meanwhile be repeated."""
+        return self._live_run.served.counted() if self._live_run else nullcontext()
+
+    def _listed(self) -> Iterator[str]:
+        """Yield the pages of all languages that are no page of a single model."""
+        for folder, pages in self._pages.items():
+            for path in pages.listed():
+                yield f"{folder}{path}"
 
     def _build(self, path: str) -> None:
         """Build the file at `path` of the site if it is out of date. Between steps, other requests have their turn."""
@@ -102,6 +135,9 @@ class Preview:
 
     def _build_newest(self, server: LiveReloadServer, path: str) -> None:
         """Build a file, and again if its sources have changed meanwhile: or it would go out as the newest build."""
+        if path.endswith(".html"):
+            self._read.pop(path, None)
+            self._read[path] = None
         for _ in range(TRIES):
             number = wait_for_rebuild(server)
             self._build(path)

@@ -1,0 +1,171 @@
+"""`python -m generator guide` as its reader sees it: the guide at once, and a strip until this machine is measured.
+
+The server, the browser and Ctrl-C are real. What installs and measures is replaced, so that a test decides when a cell
+ends; `tests/generator/live` and `tests/bench` have the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser.kinds import WITHOUT_SEARCH
+from browser.test_serving import REBUILD_MS, Server, without_charts
+
+pytestmark = pytest.mark.browser
+
+STRIP = ".atlas-measuring"
+
+BENCH = '''
+"""In place of `python -m bench`: each step waits for a file, and a cell leaves a real record."""
+import os, signal, sys, time
+from pathlib import Path
+import msgspec
+from bench.live_progress import VARIABLE, LiveProgress
+from bench.records import run_file
+
+signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
+
+def until(name):
+    while not Path(name).exists():
+        time.sleep(0.02)
+
+if sys.argv[1] == "install":
+    until("installed")
+    sys.exit()
+progress, out = Path(os.environ[VARIABLE]), Path("bench/results/measured/2026-11-23_testbed-9000_quick.jsonl")
+published = next(run_file.read(Path("bench/results/published/huggingface-2023.jsonl")))
+environment = msgspec.structs.replace(published.environment, device_name="NVIDIA Testbed 9000")
+for number in (1, 2):
+    at = dict(model="Segformer", number=number, of=2, ends_at=time.time() + 280)
+    LiveProgress(phase="measuring", **at).write(progress)
+    until(f"measured-{number}")
+    record = msgspec.structs.replace(published, run=out.stem, environment=environment, process=number - 1)
+    run_file.append(out, [record])
+    LiveProgress(phase="", **at).write(progress)
+'''
+
+
+@contextlib.contextmanager
+def guiding(project: Path) -> Iterator[Server]:
+    """The guide of a project, started as a person starts it, until it has ended or the test has."""
+    (project / "bench" / "__main__.py").write_text(BENCH, encoding="utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)  # which tells the reader's own records
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "generator", "guide", "--dev-addr", f"127.0.0.1:{port}", "--time-budget", "3m"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    server = Server(project, f"http://127.0.0.1:{port}/", process)
+
+    def drain() -> None:
+        assert process.stdout is not None
+        server.output.extend(iter(process.stdout.readline, ""))
+
+    threading.Thread(target=drain, daemon=True).start()
+    said(server, "The guide is at")
+    try:
+        yield server
+    finally:
+        process.kill()
+        process.wait(60)
+
+
+def said(server: Server, words: str) -> None:
+    """Wait until the terminal says so."""
+    end = time.monotonic() + 60
+    while not any(words in line for line in server.output):
+        assert time.monotonic() < end, "".join(server.output)
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    page.add_init_script(WITHOUT_SEARCH)
+    page.set_default_timeout(REBUILD_MS)
+    yield page
+    page.close()
+
+
+def answers(server: Server) -> bool:
+    with urllib.request.urlopen(server.address, timeout=60) as answer:
+        return bool(answer.status == 200)
+
+
+def test_the_guide_is_read_while_this_machine_is_measured(tmp_path: Path, page: Page) -> None:
+    with guiding(without_charts(tmp_path)) as server:
+        page.goto(f"{server.address}zh/devices/")
+        strip = page.locator(STRIP)
+        expect(strip).to_contain_text("正在安装 PyTorch", timeout=REBUILD_MS)
+        (server.project / "installed").touch()
+        expect(strip).to_contain_text("正在测量 Segformer，第 1 个，共 2 个，大约还需 5 分钟", timeout=REBUILD_MS)
+        assert strip.locator("a").count() == 0
+        (server.project / "measured-1").touch()
+        expect(page.locator("article")).to_contain_text("Testbed 9000", timeout=REBUILD_MS)
+        expect(strip).to_contain_text("第 2 个，共 2 个", timeout=REBUILD_MS)
+        strip.locator("a").click()
+        expect(page.locator("h1#device")).to_contain_text("Testbed 9000", timeout=REBUILD_MS)
+        page.goto(f"{server.address}ar/devices/")
+        assert page.locator(STRIP).evaluate("each => getComputedStyle(each).direction") == "rtl"
+        (server.project / "measured-2").touch()
+        expect(page.locator(f"{STRIP}[data-stage=done]")).to_be_visible(timeout=REBUILD_MS)
+        said(server, "This machine is measured.")
+        page.locator(f"{STRIP} button").click()
+        expect(page.locator(STRIP)).to_have_count(0)
+        page.goto(f"{server.address}ja/devices/")
+        expect(page.locator("h1")).to_be_visible()
+        expect(page.locator(STRIP)).to_have_count(0)
+
+
+def test_ctrl_c_ends_measuring_and_then_the_server(tmp_path: Path, page: Page) -> None:
+    with guiding(without_charts(tmp_path)) as server:
+        page.goto(server.address)
+        (server.project / "installed").touch()
+        expect(page.locator(STRIP)).to_contain_text("Measuring Segformer", timeout=REBUILD_MS)
+        server.process.send_signal(signal.SIGINT)
+        said(server, "Press Ctrl-C again to end the server")
+        expect(page.locator(STRIP)).to_contain_text("Measuring was stopped", timeout=REBUILD_MS)
+        assert answers(server)
+        server.process.send_signal(signal.SIGINT)
+        server.process.wait(60)
+        assert "Traceback" not in "".join(server.output)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_closed_terminal_ends_both(tmp_path: Path, number: signal.Signals) -> None:
+    with guiding(without_charts(tmp_path)) as server:
+        end = time.monotonic() + 60
+        while not (found := psutil.Process(server.process.pid).children()):
+            assert time.monotonic() < end, "what installs"
+            time.sleep(0.05)
+        server.process.send_signal(number)
+        server.process.wait(60)
+        assert not any(each.is_running() for each in found)
+
+
+def test_a_bad_budget_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "generator", "guide", "--time-budget", "soon"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "--time-budget: 'soon' is not a time" in done.stderr
