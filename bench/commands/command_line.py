@@ -8,10 +8,13 @@ Takes the arguments; exits with the command's status. Only worker processes impo
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from bench import live_progress
 from bench.commands import (
     BAD_INPUT,
     INTERRUPTED,
@@ -26,6 +29,7 @@ from bench.commands import (
     run,
 )
 from bench.errors import AtlasError
+from bench.parent import at_end_of_parent
 
 COMMANDS = (install, run, compare, listing, estimates, exchange, harness, doctor)
 """The modules with commands, in the order of `--help`."""
@@ -35,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its status. A mistake in the input prints one message and exits with status 2."""
     options = parser().parse_args(arguments)
     options.arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if live_progress.VARIABLE in os.environ:  # the server of the guide has started this
+        at_end_of_parent(lambda: os.kill(os.getpid(), signal.SIGINT))
     try:
         sys.exit(options.command(options))
     except AtlasError as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -18,6 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from bench.errors import AtlasError
+from bench.parent import at_end_of_parent
 from bench.plans.messages import (
     Answer,
     CountOperations,
@@ -35,7 +35,7 @@ def main() -> None:
     """Serve one request, then exit."""
     channel = _claim_stdout()
     request: Request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    at_end_of_parent(_end)
     with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
@@ -54,10 +54,8 @@ def _claim_stdout() -> BinaryIO:
     return channel
 
 
-def _end_with_parent() -> None:
-    """Wait until the pipe from the parent closes, then kill the process group with its compile workers."""
-    while os.read(0, 4096):
-        pass
+def _end() -> None:
+    """Kill the process group, with its compile workers."""
     if os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

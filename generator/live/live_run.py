@@ -203,6 +203,7 @@ def _started(command: Sequence[str], folder: Path, variables: dict[str, str]) ->
         command,
         cwd=folder,
         env={**os.environ, **variables},
+        stdin=subprocess.PIPE,  # which closes when this process ends, however it does
         start_new_session=not is_windows,
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )

@@ -87,7 +87,9 @@ def guiding(project: Path) -> Iterator[Server]:
     try:
         yield server
     finally:
-        process.kill()
+        left = psutil.Process(process.pid).children() if process.poll() is None else []
+        for each in (process, *left):
+            each.kill()
         process.wait(60)
 
 
