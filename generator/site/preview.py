@@ -92,6 +92,7 @@ class Preview:
     def close(self) -> None:
         """Wait for what is being built, and build nothing more, whoever asks: the folder is to be removed."""
         self._building.acquire()  # never released
+        gc.unfreeze()  # or libraries take what was frozen for leaked, and say so
 
     def _update(self) -> None:
         """Read all sources again. Pages made from them are built on demand."""
