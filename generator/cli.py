@@ -92,7 +92,7 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
     """Check pages and catalogs; exit with 1 where something is wrong. Doubtful records are noted."""
     from datetime import UTC, datetime
 
-    from generator.checks.checks import check as findings_of
+    from generator.checks.checks import check as findings_of, font_notes
     from generator.checks.data_notes import data_notes
     from generator.checks.rendered_checks import check_site
     from generator.data.load import load
@@ -106,7 +106,7 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
         click.echo(sarif(findings))
     for finding in findings if layout != "sarif" else ():
         click.echo(finding.annotation if layout == "github" else finding)
-    for note in data_notes(load(), datetime.now(UTC).date()):
+    for note in (*font_notes(codes or None), *data_notes(load(), datetime.now(UTC).date())):
         click.echo(f"note: {note}", err=True)
     click.echo(f"{len(findings)} findings" if findings else "no findings", err=True)
     sys.exit(1 if findings else 0)
@@ -196,11 +196,19 @@ def _words(row: Coverage) -> str:
 
 @main.command("add-language")
 @click.argument("code")
-def add_language(code: str) -> None:
-    """Add a language by its code, such as ko or pt-BR, and list what is left to do."""
+@click.option(
+    "--font",
+    type=click.Path(path_type=Path),
+    help="A font with its script, or a folder with Noto's; by default those installed on this machine.",
+)
+def add_language(code: str, font: Path | None) -> None:
+    """Add a language by its code, such as ko or pt-BR, with a font for its script, and list what is left to do.
+
+    Run it again to add the font later.
+    """
     from generator.commands.new_language import add_language as add
 
-    for line in add(code):
+    for line in add(code, font=font):
         click.echo(line)
 
 

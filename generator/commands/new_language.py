@@ -1,7 +1,7 @@
-"""A new language of the guide: its entry in the list, an empty catalog, and a report of what is left to do.
+"""A new language of the guide: its entry in the list, an empty catalog, the font of its script, and what is left to do.
 
-Takes the code of a language; writes `languages.toml` and a catalog; returns lines of text about its support in CLDR,
-Material and the shipped fonts, and about what is left to do by hand.
+Takes the code of a language; writes `languages.toml`, a catalog, and a face where the script has none; returns lines of
+text about its support in CLDR, Material and fonts, and about what is left to do by hand.
 
     python -m generator add-language ko
 """
@@ -15,7 +15,8 @@ from pathlib import Path
 
 from bench import durable
 from bench.errors import AtlasError
-from generator.drawing.fonts import is_covered
+from generator.drawing import faces
+from generator.drawing.make_fonts import make_face
 from generator.languages import catalogs
 from generator.languages.glossary import load_glossary
 from generator.languages.language import (
@@ -33,17 +34,47 @@ from generator.languages.language import (
 from generator.site import material
 
 
-def add_language(code: str, root: Path = catalogs.ROOT) -> list[str]:
-    """Add the language and return the report. Raises `AtlasError` for a code that is invalid or already listed."""
-    locales = root / LOCALES.name
+def add_language(code: str, root: Path = catalogs.ROOT, font: Path | None = None) -> list[str]:
+    """Add the language, or the font that it lacks, and return the report.
+
+    `font` is a file or a folder with the full font; by default it is looked for where systems install fonts. Raises
+    `AtlasError` for a code that is invalid, or already there with its font, and for a `font` that is unusable.
+    """
+    locales, folder = root / LOCALES.name, root / FONTS
     load_locale(code)
-    if code in (*listed(locales), *PSEUDO):
+    is_listed = code in (*listed(locales), *PSEUDO)
+    if is_listed and faces.own_face(code, folder):
         raise AtlasError(
             f"{code} is a language of the guide already", where=f"{locales.name}/{LIST}", remedy="name another one"
         )
-    catalogs.refresh(root, locales, [code])
-    _list(code, locales / LIST)
-    return list(_report(load_language(code, locales), root, locales))
+    about_font = _add_font(code, font, folder)
+    if not is_listed:
+        catalogs.refresh(root, locales, [code])
+        _list(code, locales / LIST)
+    return list(_report(load_language(code, locales), root, locales, about_font))
+
+
+FONTS = Path("generator", "fonts")
+
+
+def _add_font(code: str, font: Path | None, folder: Path) -> str:
+    """Add a face for the script of the language, unless there is one. Return a line about it."""
+    script = script_of(code)
+    name = faces.script_name(script)
+    if faces.own_face(code, folder):
+        return f"one for its script ({name}) ships with the guide"
+    face = faces.new_face(script)
+    try:
+        made = make_face(face, font, folder)
+    except AtlasError as error:
+        if font:
+            raise
+        return (
+            f"none yet: {error.what}. Until there is one, pages use those of the reader, and charts and cards are in "
+            f"English.\n  {error.remedy}: python -m generator add-language {code} --font FILE"
+        )
+    faces.add(face, folder)
+    return f"{' and '.join(path.name for path in made)}, cut from Noto for its script ({name})"
 
 
 def _list(code: str, path: Path) -> None:
@@ -51,7 +82,7 @@ def _list(code: str, path: Path) -> None:
     durable.write(path, re.sub(r"(?m)^(languages = \[[^\]]*)\]", rf'\1, "{code}"]', text).encode())
 
 
-def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
+def _report(language: Language, root: Path, locales: Path, about_font: str) -> Iterator[str]:
     code, locale = language.code, language.locale
     forms = "; ".join(
         f"msgstr[{index}] for {', '.join(map(str, numbers[:4]))}{', …' if len(numbers) > 4 else ''}"
@@ -64,14 +95,7 @@ def _report(language: Language, root: Path, locales: Path) -> Iterator[str]:
     yield f"formats: {language.number(12345.678)}, {language.percent(0.45)}, {language.date(date(2024, 3, 1))}"
     yield f"labels of the theme: {labels}" + ("" if labels != material.FALLBACK else " (Material has none of its own)")
     yield f"search: {search}"
-    if is_covered(code):
-        yield f"font: one for its script ({script_of(code)}) ships with the guide"
-    else:
-        yield (
-            f"font: none for its script ({script_of(code)}) ships with the guide. Pages use those of the reader, and "
-            "charts cannot show it before generator/drawing/fonts.py has a face for it (FACES), made with "
-            "`python -m generator.drawing.make_fonts FOLDER`"
-        )
+    yield f"font: {about_font}"
     yield "next:"
     yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; what is missing appears in English"
     terms = sum(not term.translation(code) for term in load_glossary(locales).term)

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from string import ascii_lowercase
 from threading import RLock
@@ -26,9 +26,10 @@ import numpy as np
 from bench.errors import AtlasError
 from generator.cache import Cache
 from generator.drawing import fonts, svg
+from generator.drawing.faces import WEIGHTS, faces
 from generator.drawing.svg import UNITS, Drawing, Letter, Segment, Text, outline
 from generator.languages import typography
-from generator.languages.typography import LEFT_TO_RIGHT_MARK, RIGHT_TO_LEFT_MARK
+from generator.languages.typography import LEFT_TO_RIGHT_MARK, RIGHT_TO_LEFT_MARK, shortened
 
 WIDTH = 480
 """Width of every chart in pixels. On a phone 390 pixels wide, text of size `SMALL` is still taller than ten pixels."""
@@ -103,6 +104,16 @@ class DrawnOnce(ABC):
     @abstractmethod
     def content(self) -> object:
         """What is drawn. Its representation is the key of the drawing."""
+
+    @property
+    @abstractmethod
+    def texts(self) -> Iterable[str]:
+        """The words in it."""
+
+    @property
+    def is_drawable(self) -> bool:
+        """Whether the fonts have all its letters."""
+        return not fonts.lacking(self.texts)
 
     @abstractmethod
     def draw(self) -> bytes:
@@ -221,14 +232,18 @@ def _written(text: str, language: str, bold: bool) -> Text:
 def _short(name: str) -> str:
     """Return the SVG id of a glyph: a letter for its font, and its number in it. It makes a chart a sixth smaller."""
     font, _, number = name.rpartition("-")
-    return f"{_FONTS[font]}{number}"
+    return f"{_font_letters()[font]}{number}"
 
 
-_FONTS = {
-    f"{face.family.replace(' ', '')}-{weight.title()}": letter
-    for (face, weight), letter in zip(product(fonts.FACES.values(), fonts.WEIGHTS), ascii_lowercase, strict=False)
-}
-"""The letter that stands for each font in SVG ids."""
+@cache
+def _font_letters() -> dict[str, str]:
+    """Return the letters that stand for each font in SVG ids."""
+    letters = chain(ascii_lowercase, map("".join, product(ascii_lowercase, repeat=2)))
+    fonts_in_order = product(faces(), WEIGHTS)
+    return {
+        f"{face.family.replace(' ', '')}-{weight.title()}": letter
+        for (face, weight), letter in zip(fonts_in_order, letters, strict=False)
+    }
 
 
 def _placed(text: str, language: str, bold: bool) -> Iterator[tuple[str, float, float]]:
@@ -263,28 +278,23 @@ def _segments(shape: Any) -> Iterator[Segment]:
         yield commands[code], points.tolist()
 
 
-_IN_SEQUENCE = re.compile(rf"[{typography.ARABIC}]|[·†]")
+_IN_SEQUENCE = re.compile(rf"[{typography.RIGHT_TO_LEFT}]|[·†]")
 
 
 def _from_the_right(text: str) -> str:
-    """Mark Arabic text and lists of facts as right-to-left, even if the first word is Latin."""
+    """Mark right-to-left text and lists of facts as right-to-left, even if the first word is Latin."""
     return f"{RIGHT_TO_LEFT_MARK}{text}" if _IN_SEQUENCE.search(text) else text
 
 
 def check_glyphs(texts: Iterable[str]) -> None:
     """Raise `AtlasError` naming the characters that no shipped font has."""
-    if missing := sorted(set[str]().union(*texts) - _drawable()):
+    if missing := fonts.lacking(texts):
         names = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing)
         raise AtlasError(
             f"no font of the charts has {names}",
             where="generator/fonts",
-            remedy="use other words, or widen the character sets in generator/drawing/make_fonts.py, and run that",
+            remedy="use other words, or add the font of their script: python -m generator add-language CODE",
         )
-
-
-@cache
-def _drawable() -> frozenset[str]:
-    return frozenset[str]().union(*(fonts.coverage(language) for language in fonts.FACES))
 
 
 # ── Canvas ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -315,6 +325,7 @@ class Canvas:
         if not text:
             return
         bold = how.get("bold", False)
+        text = shortened(text, WIDTH, lambda each: text_width(each, self.language, size, bold=bold))
         width = text_width(text, self.language, size, bold=bold)
         before = {"start": 0.0, "end": width}.get(how.get("side", "start"), width / 2)
         left = self._x(x) - (width - before if self.mirrored else before)

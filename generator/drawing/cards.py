@@ -26,7 +26,15 @@ from generator.drawing import fonts
 from generator.drawing.canvas import check_glyphs
 from generator.drawing.link_preview import CARD_SIZE
 from generator.languages import typography
-from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, RIGHT_TO_LEFT_MARK, chinese_words
+from generator.languages.typography import (
+    CJK,
+    CJK_LANGUAGES,
+    CJK_PUNCTUATION,
+    RIGHT_TO_LEFT,
+    RIGHT_TO_LEFT_MARK,
+    chinese_words,
+    shortened,
+)
 
 WIDTH, HEIGHT = CARD_SIZE
 
@@ -100,7 +108,7 @@ class _Canvas:
         x = _MARGIN + _LOGO + 24
         x += self._text(x, baseline, card.site, _NAME, bold=True) + 20
         if card.section:
-            self._text(x, baseline, f"· {card.section}", _NAME, muted=True)
+            self._text(x, baseline, self._fitted(f"· {card.section}", _NAME, WIDTH - _MARGIN - x), _NAME, muted=True)
         y = self._paragraph(_TITLE_TOP, *self._title(), bold=self._bold) + 18
         fitting = int((_BOTTOM - y) // (_TEXT * _LEADING))
         self._paragraph(y, _shortened(_lines(card.text, card.language, _TEXT), fitting), _TEXT, muted=True)
@@ -110,7 +118,7 @@ class _Canvas:
     def _title(self) -> tuple[list[str], int]:
         for size, most in _TITLES:
             lines = _lines(self.card.title, self.card.language, size, bold=self._bold, balanced=True)
-            if len(lines) <= most:
+            if len(lines) <= most and all(self._fitted(line, size, _ROOM, bold=self._bold) == line for line in lines):
                 break
         return _shortened(lines, most), size
 
@@ -124,8 +132,13 @@ class _Canvas:
     ) -> float:
         for line in lines:
             y += size * _LEADING
-            self._text(_MARGIN, round(y - 0.28 * size), line, size, bold=bold, muted=muted)
+            text = self._fitted(line, size, _ROOM, bold=bold)
+            self._text(_MARGIN, round(y - 0.28 * size), text, size, bold=bold, muted=muted)
         return y
+
+    def _fitted(self, line: str, size: int, room: float, *, bold: bool = False) -> str:
+        """Return a line that fits: one without spaces, as in Thai, can be longer than the card is wide."""
+        return shortened(line, room / size, lambda text: _width(text, self.card.language, bold))
 
     def _text(self, x: int, y: int, text: str, size: int, *, bold: bool = False, muted: bool = False) -> int:
         """Draw text with its baseline at `y`. Return its width."""
@@ -194,16 +207,19 @@ def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
 
     font = fonts.drawing_font(language, size, bold=bold)
     # From the right, even where the first word is Latin.
-    font.set_text(f"{RIGHT_TO_LEFT_MARK}{text}" if _ARABIC.search(text) else text, flags=LoadFlags.NO_HINTING)
+    font.set_text(f"{RIGHT_TO_LEFT_MARK}{text}" if _FROM_THE_RIGHT.search(text) else text, flags=LoadFlags.NO_HINTING)
     return font
 
 
-_ARABIC = re.compile(f"[{ARABIC}]")
+_FROM_THE_RIGHT = re.compile(f"[{RIGHT_TO_LEFT}]")
+
+_APART = re.compile(rf"[\0-\u036f\u1e00-\u2bff{CJK}{CJK_PUNCTUATION}]*")
+"""A text whose letters are as wide together as each by itself, which is measured once. Others join or form clusters."""
 
 
 def _parts(text: str, *, right_to_left: bool) -> list[str]:
     """Split a text into parts that are drawn one after the other and cached, since cards share most words."""
-    return typography.parts(text) if right_to_left == bool(_ARABIC.search(text)) else [text]
+    return typography.parts(text) if right_to_left == bool(_FROM_THE_RIGHT.search(text)) else [text]
 
 
 class _Glyphs(NamedTuple):
@@ -240,10 +256,10 @@ def _width(text: str, language: str, bold: bool) -> float:
 def _lines(text: str, language: str, size: int, *, bold: bool = False, balanced: bool = False) -> list[str]:
     """Break `text` into as few lines as fit the width of a card. `balanced` lines have about the same length."""
     pieces = list(_pieces(text, language))
-    if _ARABIC.search(text):  # joined letters are narrower
-        widths = [size * _width(piece, language, bold) for piece in pieces]
-    else:
+    if _APART.fullmatch(text):
         widths = [size * sum(_advance(character, language, bold) for character in piece) for piece in pieces]
+    else:
+        widths = [size * _width(piece, language, bold) for piece in pieces]
     lines = _filled(pieces, widths, _ROOM)
     for part in np.arange(0.5, 1, 0.05) if balanced else ():
         narrower = _filled(pieces, widths, part * _ROOM)

@@ -61,6 +61,11 @@ class CurvesChart(DrawnOnce):
         """The curves."""
         return self.curves
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """The words of the axes and the legend."""
+        return texts(self.curves)
+
     def draw(self) -> bytes:
         """Return the curves as SVG."""
         return draw(self.curves)
@@ -82,7 +87,7 @@ def draw(curves: Curves) -> bytes:
 
 def compose(curves: Curves) -> Canvas:
     """Draw the curves on a canvas."""
-    check_glyphs(_texts(curves))
+    check_glyphs(texts(curves))
     canvas = Canvas(curves.language, HEIGHT, mirrored=curves.right_to_left)
     start = max(text_width(text, curves.language, SMALL) for _, text in curves.ticks) + 1.5 * _GAP
     top = _ABOVE + _LEGEND_LINE * _draw_legend(canvas, curves)
@@ -102,7 +107,8 @@ def compose(curves: Curves) -> Canvas:
     return canvas
 
 
-def _texts(curves: Curves) -> Iterator[str]:
+def texts(curves: Curves) -> Iterator[str]:
+    """Yield all words of a drawing."""
     yield from (curves.axis, curves.step_axis)
     yield from (text for _, text in (*curves.ticks, *curves.step_ticks))
     yield from (curve.label for curve in curves.curves)

@@ -11,64 +11,19 @@ import functools
 import hashlib
 import importlib.metadata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import uharfbuzz as hb
 from fontTools.ttLib import TTFont
 
 from bench.errors import AtlasError
 from generator.cache import Cache
-from generator.languages.language import script_of
-
-FONTS = Path(__file__).resolve().parent.parent / "fonts"
-"""The shipped subsets and their licence."""
-
-Weight = Literal["regular", "bold"]
-WEIGHTS: tuple[Weight, ...] = ("regular", "bold")
+from generator.drawing.faces import WEIGHTS, Face, Weight, face_of, faces, latin
 
 NAMES = (0, 1, 2, 3, 4, 5, 6, 13, 14)
 """OpenType name ids of the copyright, the names, the version and the licence of a font."""
-
-
-@dataclass(frozen=True)
-class Face:
-    """One script in two weights. `family` is its name in CSS, which no installed font has."""
-
-    name: str  # the files are <name>-<weight>.ttf
-    family: str
-    source: str  # file name of the full font, with the weight as {}
-    number: int = 0  # index in a collection
-
-    def path(self, weight: Weight = "regular") -> Path:
-        """Return the shipped file."""
-        return FONTS / f"{self.name}-{weight}.ttf"
-
-
-LATIN = Face("latin", "Atlas Sans", "NotoSans-{}.ttf")
-ARABIC = Face("arabic", "Atlas Sans Arabic", "NotoSansArabic-{}.ttf")
-CHINESE = Face("chinese", "Atlas Sans SC", "NotoSansCJK-{}.ttc", number=2)
-JAPANESE = Face("japanese", "Atlas Sans JP", "NotoSansCJK-{}.ttc", number=0)
-
-FACES: dict[str, Face] = {"en": LATIN, "zh": CHINESE, "ja": JAPANESE, "ar": ARABIC}
-"""The face of each language. All of them use the Latin face as well, for names and digits."""
-
-SCRIPTS: dict[str, Face] = {"Latn": LATIN, "Grek": LATIN, "Arab": ARABIC, "Hans": CHINESE, "Jpan": JAPANESE}
-"""The face of each script, for other languages."""
-
-
-@functools.cache
-def face_of(language: str) -> Face:
-    """Return the face of a language: its own, else that of its script, else the Latin one."""
-    return FACES.get(language) or SCRIPTS.get(script_of(language), LATIN)
-
-
-def is_covered(language: str) -> bool:
-    """Return whether a face for the script of the language is shipped."""
-    return language in FACES or script_of(language) in SCRIPTS
-
 
 _WEB = Cache("web-fonts", ".woff2")
 
@@ -91,15 +46,15 @@ def drawing_font(language: str, size: float, *, bold: bool = False) -> Any:
 
 @functools.cache
 def _drawing_files(language: str, weight: Weight) -> tuple[str, ...]:
-    faces = dict.fromkeys((LATIN, face_of(language), *FACES.values()))
-    return tuple(str(_shipped(face, weight)) for face in faces)
+    in_order = dict.fromkeys((latin(), face_of(language), *faces()))
+    return tuple(str(_shipped(face, weight)) for face in in_order)
 
 
 @functools.cache
 def fingerprint() -> str:
     """Return a hash of the shipped fonts, a part of the cache key of everything that is drawn with them."""
     digest = hashlib.sha256()
-    for face in FACES.values():
+    for face in faces():
         for weight in WEIGHTS:
             digest.update(_shipped(face, weight).read_bytes())
     return digest.hexdigest()
@@ -108,8 +63,17 @@ def fingerprint() -> str:
 @functools.cache
 def coverage(language: str, weight: Weight = "regular") -> frozenset[str]:
     """Return the characters that text in `language` can use without falling back to other scripts."""
-    faces = {LATIN, face_of(language)}
-    return frozenset(chr(code) for face in faces for code in _characters(face, weight))
+    return frozenset(chr(code) for face in {latin(), face_of(language)} for code in _characters(face, weight))
+
+
+def lacking(texts: Iterable[str]) -> list[str]:
+    """Return the characters that no face has, sorted: charts and cards cannot show such texts."""
+    return sorted(set[str]().union(*texts) - _drawable())
+
+
+@functools.cache
+def _drawable() -> frozenset[str]:
+    return frozenset(chr(code) for face in faces() for code in _characters(face, "regular"))
 
 
 # ── For pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -129,22 +93,14 @@ def web_font(language: str, characters: Iterable[str], weight: Weight = "regular
 def served(language: str, characters: Iterable[str], weight: Weight = "regular") -> frozenset[str]:
     """Return the `characters` that pages show in the face of `language`.
 
-    The faces of ``zh``, ``ja`` and ``ar`` serve only what the Latin one lacks and the few characters that look
-    different in their script, so they precede the Latin family in CSS.
+    The faces of other scripts serve only what the Latin one lacks and the few characters that look different in their
+    script, so they precede the Latin family in CSS.
     """
     own = face_of(language)
     codes = {ord(character) for text in characters for character in text} & _characters(own, weight)
-    if own is not LATIN:
-        codes -= _characters(LATIN, weight) - _OWN_FORMS[own.name]
+    if own != latin():
+        codes -= _characters(latin(), weight) - set(map(ord, own.own_forms))
     return frozenset(map(chr, codes))
-
-
-# Quotes, dashes and ellipses are as wide as an ideograph in Chinese and Japanese; Arabic letters join across joiners.
-_OWN_FORMS = {
-    "chinese": frozenset(map(ord, "“”‘’—…")),
-    "japanese": frozenset(map(ord, "“”‘’—…")),
-    "arabic": frozenset(map(ord, " \u200c\u200d\u200e\u200f")),
-}
 
 
 @functools.cache
@@ -185,7 +141,7 @@ def _characters(face: Face, weight: Weight) -> frozenset[int]:
     return frozenset(_opened(_shipped(face, weight)).unicodes)
 
 
-@functools.lru_cache(maxsize=len(FACES) * len(WEIGHTS))
+@functools.cache
 def _opened(source: Path) -> Any:
     return hb.Face(hb.Blob.from_file_path(source))
 
@@ -197,6 +153,6 @@ def _shipped(face: Face, weight: Weight) -> Path:
             "a font of the atlas is missing",
             where=str(path),
             remedy="restore it from the repository, "
-            "or run `python -m generator.drawing.make_fonts FOLDER` with the full fonts",
+            f"or run `python -m generator.drawing.make_fonts {face.name}` where the full fonts are installed",
         )
     return path

@@ -1,88 +1,174 @@
 """Makes the shipped fonts: subsets of the full Noto fonts with the everyday characters of each script.
 
-Takes a folder with the full fonts and writes the files below ``generator/fonts``. The same sources give the same files.
+Takes a `Face` and the full fonts, which it finds where systems install them; writes two files below
+``generator/fonts``. Faces that are not named stay as they are.
 
-    python -m generator.drawing.make_fonts /usr/share/fonts
+    python -m generator.drawing.make_fonts japanese
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fontTools import subset
+from fontTools import subset, unicodedata
 from fontTools.pens.cu2quPen import Cu2QuPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
-from fontTools.ttLib import TTFont, newTable
+from fontTools.ttLib import TTCollection, TTFont, TTLibError, newTable
 from fontTools.ttLib.scaleUpem import scale_upem
+from fontTools.varLib.instancer import instantiateVariableFont
 
+from bench import durable
 from bench.errors import AtlasError
-from generator.drawing.fonts import ARABIC, CHINESE, FACES, FONTS, JAPANESE, LATIN, NAMES, WEIGHTS, Face, Weight, saved
+from generator.drawing.faces import CSS_WEIGHTS, FONTS, WEIGHTS, Face, National, Weight, faces, script_name
+from generator.drawing.fonts import NAMES, saved
 
-# Noto Sans lacks minus, arrows and inequality signs. The Noto fonts for symbols have them, on the same design grid.
-GRAFTS = {
-    "NotoSansMath-Regular.ttf": "−←↑→↓↔≤≥≈≠∞√∝",
-    "NotoSansSymbols2-Regular.ttf": "▲△▼▽◆◇■□●○✓✗",
-}
+Sources = Mapping[Weight, Path]
+"""The full font of each weight; the same file where it is variable."""
 
 
-def make_all(sources: Path, out: Path = FONTS) -> list[Path]:
-    """Make every shipped subset from the full fonts anywhere below `sources`, and return the files."""
-    out.mkdir(parents=True, exist_ok=True)
-    made = []
-    for face in FACES.values():
-        for weight in WEIGHTS:
-            path = out / face.path(weight).name
-            path.write_bytes(make(face, weight, sources))
-            made.append(path)
-    return made
+def make_face(face: Face, given: Path | None = None, out: Path = FONTS) -> list[Path]:
+    """Make both weights of a face from the full fonts, and return the files.
+
+    The fonts are `given` as a file or a folder, or looked for where systems install them. Raises `AtlasError` where
+    there are none, or where they lack the script; no file is changed then.
+    """
+    found = sources(face, given)
+    made = {out / face.path(weight).name: make(face, weight, found[weight]) for weight in WEIGHTS}
+    for path, content in made.items():
+        durable.write(path, content)
+    return list(made)
 
 
-def make(face: Face, weight: Weight, sources: Path) -> bytes:
+def make(face: Face, weight: Weight, source: Path) -> bytes:
     """Return one shipped subset: the everyday characters of the script, without hinting, under its own family name."""
-    source = _find(sources, face.source.format(weight.title()))
-    font = TTFont(source, fontNumber=face.number)
-    font = _subset(font, _everyday(face, weight), features=_features(face))
+    font = _opened(face, weight, source)
+    _refuse_other_script(face, font, source)
+    font = _subset(font, everyday(face, weight), features=_features(face))
     if "CFF " in font:
         _simplify(font)
-    if face is LATIN:
-        for donor, symbols in GRAFTS.items():
-            _graft(font, TTFont(_find(sources, donor)), symbols)
+    for donor, symbols in face.grafts.items():
+        _graft(font, TTFont(source.with_name(f"{donor}-Regular.ttf")), symbols)
     _rename(font, face, weight)
     return saved(font)
 
 
-def _everyday(face: Face, weight: Weight) -> set[int]:
-    if face is LATIN:
-        # Latin with all its accents, Greek, spaces, punctuation, super- and subscripts, currencies, letter-like signs.
-        return _ranges((0x20, 0x24F), (0x300, 0x3FF), (0x1E00, 0x1EFF), (0x2000, 0x20BF), (0x2100, 0x214F))
-    if face is ARABIC:
-        # Arabic for all its languages. Shaping makes the presentation forms.
-        return _ranges((0x20, 0x20), (0x600, 0x6FF), (0x750, 0x77F), (0x200C, 0x200F))
-    # Punctuation, kana, full-width forms and the ideographs of the national standard: in regular both levels (6,763 in
-    # GB 2312, 6,355 in JIS X 0208), in bold the first level, the characters in everyday use.
-    codec = "gb2312" if face is CHINESE else "euc_jp"
-    last = 0xFE if weight == "regular" else 0xD7 if face is CHINESE else 0xCF
-    standard = {
-        code for lead in range(0xA1, last + 1) for trail in range(0xA1, 0xFF) for code in _decode(codec, lead, trail)
-    }
-    return standard | _ranges((0x20, 0x7E), (0x3000, 0x30FF), (0xFF01, 0xFF60), (0x2010, 0x2027))
+# ── The full fonts ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def sources(face: Face, given: Path | None = None) -> Sources:
+    """Return the full fonts of a face, in two weights or variable. Raises `AtlasError` where none is found."""
+    if given and not given.is_dir():
+        if not given.is_file():
+            raise AtlasError("there is no such file", where=str(given), remedy="name a font, or a folder with fonts")
+        bold = given.with_name(given.name.replace("-Regular", "-Bold"))
+        return {"regular": given, "bold": bold if bold.is_file() else given}
+    places = sorted(given.rglob("*")) if given else _installed()
+    for name in _names(face):
+        pattern = re.compile(
+            rf"{name}(?:-(Regular|Bold|VF)|\[[\w,]*\]|-VariableFont_[\w,]*)(?:\.otf)?\.(?:ttf|otf|ttc)", re.IGNORECASE
+        )
+        found = {(match[1] or "VF").lower(): path for path in places if (match := pattern.fullmatch(path.name))}
+        if any_weight := found.get("vf") or found.get("regular") or found.get("bold"):
+            return {weight: found.get(weight, any_weight) for weight in WEIGHTS}
+    script, package = script_name(face.scripts[0]), "fonts-noto-cjk" if face.national else "fonts-noto-core"
+    raise AtlasError(
+        f"no font for the script {script} is {'there' if given else 'installed'}",
+        where=str(given or "the folders of fonts of this system"),
+        remedy=f"install Noto's (Debian: apt install {package}; others: https://fonts.google.com/noto), "
+        "or name a file or folder with --font",
+    )
+
+
+def _names(face: Face) -> list[str]:
+    """Return what the files of Noto may be called that have the script, as patterns, best first."""
+    if national := face.national:
+        return [f"NotoSansCJK(?:{national.region})?", f"NotoSans{national.region}"]
+    script = (unicodedata.script_name(face.scripts[0], default="") or "").replace("_", "")
+    return [f"NotoSans{script}", f"NotoSerif{script}", "NotoSans"]
+
+
+def _installed() -> list[Path]:
+    from matplotlib.font_manager import findSystemFonts  # noqa: PLC0415  # looks at all fonts when it is imported
+
+    return sorted(map(Path, findSystemFonts()))
+
+
+def _opened(face: Face, weight: Weight, source: Path) -> TTFont:
+    """Open the font of a file, that of the face's region in a collection, and that of this weight in a variable one."""
+    try:
+        number = _number(face, source) if source.suffix == ".ttc" else -1
+        font = TTFont(source, fontNumber=number)
+        if "fvar" in font:
+            axes = {axis.axisTag: axis.defaultValue for axis in font["fvar"].axes} | {"wght": CSS_WEIGHTS[weight]}
+            font = instantiateVariableFont(font, axes, downgradeCFF2=True)
+    except (TTLibError, ValueError, KeyError, EOFError) as error:
+        raise AtlasError(f"is not a usable font: {error}", where=str(source), remedy="name another file") from None
+    return font
+
+
+def _number(face: Face, source: Path) -> int:
+    region = face.national.region if face.national else ""
+    families = [str(font["name"].getDebugName(1)).split() for font in TTCollection(source, lazy=True).fonts]
+    return next((number for number, words in enumerate(families) if region in words), 0)
+
+
+def _refuse_other_script(face: Face, font: TTFont, source: Path) -> None:
+    scripts = _members(face)
+    if not any(unicodedata.script(chr(code)) in scripts for code in font.getBestCmap() or ()):
+        raise AtlasError(
+            f"this font has no letters of the script {script_name(face.scripts[0])}",
+            where=str(source),
+            remedy="name another file with --font",
+        )
+
+
+# ── What a font has ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+_PARTS = {"Kore": "Hang", "Jpan": "Hira", "Hans": "Hani", "Hant": "Hani"}
+"""The script by which Unicode knows the letters of one that is a mixture or a variant."""
+
+
+def _members(face: Face) -> set[str]:
+    return {_PARTS.get(script, script) for script in face.scripts}
+
+
+def everyday(face: Face, weight: Weight) -> set[int]:
+    """Return the characters that a font of the face has."""
+    if face.characters:
+        bounds = [part.strip().removeprefix("U+").partition("-") for part in face.characters.split(",")]
+        return _ranges(*((int(first, 16), int(last or first, 16)) for first, _, last in bounds))
+    if national := face.national:
+        # Besides the standard, punctuation, kana and full-width forms.
+        return _standard(national, weight) | _ranges((0x20, 0x7E), (0x3000, 0x30FF), (0xFF01, 0xFF60), (0x2010, 0x2027))
+    scripts = _members(face)
+    of_script = {code for code in range(0x20000) if scripts & unicodedata.script_extension(chr(code))}
+    # The joiners and the circle that stands for a missing letter take part in shaping.
+    return of_script | set(map(ord, face.own_forms)) | {0x25CC}
+
+
+def _standard(national: National, weight: Weight) -> set[int]:
+    rows = range(0xA1, (national.bold if weight == "bold" else national.regular) + 1)
+    return {code for lead in rows for trail in range(0x40, 0xFF) for code in _decode(national.codec, lead, trail)}
 
 
 def _features(face: Face) -> list[str]:
     """Return the layout features that pages and charts use. Others would slow every build, which subsets the font."""
-    if face in (CHINESE, JAPANESE):
+    groups = subset.Options._layout_features_groups  # noqa: SLF001  # of the features that shapers apply by themselves
+    if face.national:
         # Forms for vertical writing, other regions and other widths would double the font; the kerning is for Latin.
         # Browsers close the gap between two punctuation marks with halt.
-        return ["ccmp", "halt"]
+        return ["ccmp", "halt", *groups["hangul"]]
     # Small capitals, fractions and other alternates would double the Latin font.
-    return ["calt", "ccmp", "kern", "liga", "locl", "mark", "mkmk", "tnum", "fina", "init", "isol", "medi", "rlig"]
+    shaping = ("common", "horizontal", "arabic", "indic", "tibetan")
+    return [*(feature for group in shaping for feature in groups[group]), "tnum"]
 
 
 GRID = 400
-"""Units per em in the Chinese and Japanese fonts: 1/25 of a pixel in text of 16 pixels, and a third less to load."""
+"""Units per em in fonts with cubic outlines, the large ones: 1/25 of a pixel at 16 pixels, and a third less to load."""
 
 
 def _simplify(font: TTFont) -> None:
@@ -124,17 +210,6 @@ def _decode(codec: str, lead: int, trail: int) -> list[int]:
         return [ord(character) for character in bytes((lead, trail)).decode(codec)]
     except UnicodeDecodeError:
         return []
-
-
-def _find(sources: Path, name: str) -> Path:
-    paths = sorted(sources.rglob(name))
-    if not paths:
-        raise AtlasError(
-            f"{name} is not below this folder",
-            where=str(sources),
-            remedy="install the full fonts (Debian: apt install fonts-noto-core fonts-noto-cjk) and name their folder",
-        )
-    return paths[0]
 
 
 def _subset(font: TTFont, codes: Iterable[int], features: list[str]) -> TTFont:
@@ -182,9 +257,18 @@ def _rename(font: TTFont, face: Face, weight: Weight) -> None:
         names.setName(text, number, 3, 1, 0x409)
 
 
+def main(names: Iterable[str]) -> None:
+    """Make the named faces again, and say how large their files are."""
+    known = {face.name: face for face in faces()}
+    for name in names:
+        if name not in known:
+            raise AtlasError("there is no such face", where=name, remedy=f"name some of {', '.join(known)}")
+        for path in make_face(known[name]):
+            print(f"{path.name}: {path.stat().st_size:,} bytes")  # noqa: T201  # a command line
+
+
 if __name__ == "__main__":
     try:
-        for path in make_all(Path(sys.argv[1] if len(sys.argv) > 1 else "/usr/share/fonts")):
-            print(f"{path.name}: {path.stat().st_size:,} bytes")  # noqa: T201  # a command line
+        main(sys.argv[1:] or [""])
     except AtlasError as error:
         sys.exit(str(error))

@@ -105,7 +105,7 @@ def draw(plot: Plot) -> bytes:
 
 def compose(plot: Plot) -> Canvas:
     """Draw the plot on a canvas."""
-    check_glyphs(_texts(plot))
+    check_glyphs(texts(plot))
     layout = _Layout.of(plot)
     canvas = Canvas(plot.language, layout.height, mirrored=plot.right_to_left)
     _draw_legend(canvas, plot)
@@ -116,7 +116,8 @@ def compose(plot: Plot) -> Canvas:
     return canvas
 
 
-def _texts(plot: Plot) -> Iterator[str]:
+def texts(plot: Plot) -> Iterator[str]:
+    """Yield all words of a plot."""
     yield plot.axis
     yield from (text for _, text in plot.ticks)
     yield from (text for text, _ in plot.legend)

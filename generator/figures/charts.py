@@ -48,6 +48,11 @@ class Chart(DrawnOnce):
         """The plot."""
         return self.plot
 
+    @property
+    def texts(self) -> Iterator[str]:
+        """The words of the plot."""
+        return plot.texts(self.plot)
+
     def draw(self) -> bytes:
         """Return the plot as SVG."""
         return plot.draw(self.plot)

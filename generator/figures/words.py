@@ -32,7 +32,7 @@ DOUBT = "†"
 SECONDARY = ("dtype", "weights", "dynamic", "input_size", "layout", "threads")
 """Coordinates that seldom differ between rows that are otherwise alike, and become a column only then."""
 
-_RIGHT_TO_LEFT = re.compile(f"[{typography.ARABIC}]")
+_RIGHT_TO_LEFT = re.compile(f"[{typography.RIGHT_TO_LEFT}]")
 
 
 def is_same(values: Iterable[Any]) -> bool:

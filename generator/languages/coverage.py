@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -69,14 +69,29 @@ def coverage(root: Path = catalogs.ROOT, codes: Iterable[str] | None = None) -> 
 
 
 def committed_coverage(locales: Path = LOCALES, codes: Iterable[str] | None = None) -> Iterator[Coverage]:
-    """Yield the same as `coverage`, from the committed template and without reading any source."""
-    return _coverage(catalogs.read(locales / TEMPLATE), locales, codes)
+    """Yield the same as `coverage`, from the committed template and without reading any source.
+
+    Pages of all languages show it, so a catalog that cannot be read counts as one without translations.
+    """
+    return _coverage(catalogs.read(locales / TEMPLATE), locales, codes, read=_read_or_none)
 
 
-def _coverage(template: polib.POFile, locales: Path, codes: Iterable[str] | None) -> Iterator[Coverage]:
+def _read_or_none(path: Path) -> polib.POFile:
+    try:
+        return catalogs.read(path)
+    except (AtlasError, OSError):
+        return polib.POFile(wrapwidth=0)
+
+
+def _coverage(
+    template: polib.POFile,
+    locales: Path,
+    codes: Iterable[str] | None,
+    read: Callable[[Path], polib.POFile] = catalogs.read,
+) -> Iterator[Coverage]:
     pages = _pages(template)
     for code in translated_languages() if codes is None else codes:
-        catalog = catalogs.read(catalog_path(code, locales))
+        catalog = read(catalog_path(code, locales))
         known = {key(entry): entry for entry in catalog if not entry.obsolete}
         for page, messages in pages.items():
             counts = dict.fromkeys(("translated", "untranslated", "outdated", "fuzzy"), WordCount())

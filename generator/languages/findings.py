@@ -48,6 +48,7 @@ RULES = {
     "word": "A foreign word of a translation is one of the English.",
     "name": "A name of the glossary stays as it is.",
     "term": "A term is called as the glossary says.",
+    "glyph": "The fonts of the guide have every character of a translation.",
     "typography": "Punctuation, quotes and spaces are those of the language.",
     # the built pages
     "page": "Every language has the same pages.",

@@ -293,6 +293,11 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
     )
 
 
+def without_catalog(code: str) -> Language:
+    """Return a language of which nothing is translated, in place of one whose catalog cannot be read."""
+    return _language(code, load_locale(code))
+
+
 def name_of(code: str) -> str:
     """Return the name of a language in that language, with its region if the code has one: ``português (Brasil)``."""
     locale = load_locale(code)

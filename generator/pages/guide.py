@@ -9,13 +9,14 @@ import contextlib
 import hashlib
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from generator.languages.language import Language, load_language, published_languages
+from bench.errors import AtlasError, unusable
+from generator.languages.language import Language, load_language, published_languages, without_catalog
 from generator.pages.pages import PageFile, emitted_by, pages_of
 from generator.pages.site_file import SiteFile
 
@@ -96,12 +97,14 @@ class Guide:
     """The last good sources of one project, and an edition of them for each language.
 
     A successful `update` replaces all sources, and a failed one changes none, so that a preview always has something to
-    show.
+    show. A catalog that cannot be read is a fault of its language alone: the others go on.
     """
 
     address = ""
     """That of the site, for what is shown elsewhere; "" if it does not know its own."""
     languages: tuple[Language, ...] = ()
+    faults: Mapping[str, AtlasError] = {}
+    """Why the newest catalog of a language cannot be used, by its code. Its last good one stays."""
     settings: tuple[Mark, ...] = ()
     own_runs: Callable[[], frozenset[str]] = frozenset
     """Returns the runs whose devices come first: in a preview, those that the reader measured."""
@@ -116,17 +119,18 @@ class Guide:
         self._last: dict[str, tuple[tuple[Any, ...], tuple[PageFile, ...]]] = {}
 
     def update(self) -> None:
-        """Bring results and languages up to date with their files. Raises `AtlasError` where one can't be read."""
+        """Bring results and languages up to date with their files. Raises `AtlasError` where no language can be made."""
         self.settings = tuple(mark(self.root / each) for each in SETTINGS)
         from generator.data.load import load
 
         folder = self.root / "bench" / "results"
         own = self.own_runs()
         results = self._keep("results", (mark(folder), own), lambda: load(folder, own_runs=own))
-        languages = tuple(self._language(code) for code in self._codes)
+        faults: dict[str, AtlasError] = {}
+        languages = tuple(self._language(code, faults) for code in self._codes)
         templates = mark(self.root / "generator" / "templates")
         self._sources = results, templates, self.address, mark(self._docs, "*.md"), mark(self._locales)
-        self.languages = languages
+        self.languages, self.faults = languages, faults
 
     @property
     def results(self) -> Results:
@@ -136,12 +140,26 @@ class Guide:
 
     def edition(self, code: str) -> Edition:
         """Return the edition of a language. Raises `AtlasError` where there can't be one."""
+        if code in self.faults and self._catalog(code) not in self._made:
+            raise self.faults[code]
         language = next(each for each in self.languages if each.code == code)
         return self._keep(f"edition {code}", (language, *self._sources), lambda: self._new_edition(language))
 
-    def _language(self, code: str) -> Language:
-        folder = self._locales / code
-        return self._keep(f"language {code}", (mark(folder),), lambda: load_language(code, self._locales))
+    def _language(self, code: str, faults: dict[str, AtlasError]) -> Language:
+        """Return a language with its newest catalog, or with the last good one, and why."""
+        sources, name = (mark(self._locales / code),), self._catalog(code)
+        try:
+            return self._keep(name, sources, lambda: load_language(code, self._locales))
+        except AtlasError as error:
+            faults[code] = error
+        except OSError as error:
+            faults[code] = unusable(error)
+        last: Language = self._made[name][1] if name in self._made else without_catalog(code)
+        return last
+
+    @staticmethod
+    def _catalog(code: str) -> str:
+        return f"language {code}"
 
     def _new_edition(self, language: Language) -> Edition:
         """Return an edition that keeps those pages of the last one that did not change."""

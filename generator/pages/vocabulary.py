@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
 from typing import Any, get_args
@@ -53,7 +54,7 @@ from generator.gains import gain_tables
 from generator.gains.gain_charts import GainCharts
 from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
-from generator.languages.language import Language
+from generator.languages.language import SOURCE, Language, load_language
 from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
@@ -443,8 +444,7 @@ class _Functions:
         if count < FEWEST_LINES or tables.trusted(rows).empty:
             return ""
         draw = charts.devices if count <= MOST_MODELS else charts.overview
-        link = self._in_explorer(page, {})
-        return self._figure(page, f"throughput-{family}", draw(rows, self.language), link)
+        return self._figure(page, f"throughput-{family}", partial(draw, rows), self._in_explorer(page, {}))
 
     def overview_chart(self, page: str, **selection: Any) -> str:
         """Change of the latency on every device."""
@@ -461,11 +461,11 @@ class _Functions:
     def gains_overview(self, page: str) -> str:
         """How the gain is distributed on each GPU, with its extremes."""
         cells = self.atlas.cells.loc[self._gains.compared.index]
-        return self._gain_figure(page, "overview", lambda: charts.overview(cells, self.language))
+        return self._gain_figure(page, "overview", partial(charts.overview, cells))
 
     def gain_chart(self, page: str) -> str:
         """The gain by family, on each GPU."""
-        return self._gain_figure(page, "families", self._gain_charts.families)
+        return self._gain_figure(page, "families", lambda language: self._gain_charts(language).families())
 
     def gain_table(self, page: str) -> str:
         """The same for every family."""
@@ -475,7 +475,7 @@ class _Functions:
 
     def intensity_chart(self, page: str) -> str:
         """The gain by arithmetic intensity, on each GPU."""
-        return self._gain_figure(page, "intensity", self._gain_charts.intensity)
+        return self._gain_figure(page, "intensity", lambda language: self._gain_charts(language).intensity())
 
     def intensity_table(self, page: str) -> str:
         """The same as medians."""
@@ -497,7 +497,9 @@ class _Functions:
     def history_chart(self, page: str, *, device: str) -> str:
         """The throughput with two versions of PyTorch."""
         history = self._history(device)
-        return self._gain_figure(page, f"history-{device}", lambda: self._gain_charts.history(history))
+        return self._gain_figure(
+            page, f"history-{device}", lambda language: self._gain_charts(language).history(history)
+        )
 
     def history_table(self, page: str, *, device: str) -> str:
         """The same for every family, in eager mode."""
@@ -527,7 +529,7 @@ class _Functions:
         """The throughput of compiled models in several data types."""
         if not self._gains.types:
             return self._nothing()
-        return self._gain_figure(page, "types", self._gain_charts.types)
+        return self._gain_figure(page, "types", lambda language: self._gain_charts(language).types())
 
     def dtypes_table(self, page: str) -> str:
         """The same for every family."""
@@ -540,26 +542,25 @@ class _Functions:
     def _gains(self) -> Gains:
         return gains_of(self.atlas.results)
 
-    @property
-    def _gain_charts(self) -> GainCharts:
-        return GainCharts(self._gains, self.atlas.results, self.language)
+    def _gain_charts(self, language: Language) -> GainCharts:
+        return GainCharts(self._gains, self.atlas.results, language)
 
     def _history(self, device: str) -> History:
         """Return the history of a device, which has one."""
         by_device = {history.device: history for history in self._gains.history}
         return by_device[_known("device with several versions", device, by_device)]
 
-    def _gain_figure(self, page: str, name: str, draw: Callable[[], Chart]) -> str:
+    def _gain_figure(self, page: str, name: str, draw: Callable[[Language], Chart]) -> str:
         if self._gains.compared.empty:
             return self._nothing()
-        return self._figure(page, f"gains-{name}", draw(), self._in_explorer(page, {"torch": self._gains.torch}))
+        return self._figure(page, f"gains-{name}", draw, self._in_explorer(page, {"torch": self._gains.torch}))
 
     def _gain_table(
         self, page: str, lines: pd.DataFrame, headline: str, changes: Changes, history: History | None = None
     ) -> str:
         if lines.empty:
             return self._nothing()
-        return self._tables(page).table(lines, self._gain_charts.caption(headline, changes, history))
+        return self._tables(page).table(lines, self._gain_charts(self.language).caption(headline, changes, history))
 
     # The first page
 
@@ -669,10 +670,13 @@ class _Functions:
 
     def loss_chart(self, page: str) -> str:
         """The losses of training."""
-        chart = walkthrough.loss_chart(self._walkthrough, self.words)
-        self.emit(SiteFile(LOSSES, chart.as_csv))
+
+        def draw(language: Language) -> CurvesChart:
+            return walkthrough.loss_chart(self._walkthrough, Words(language, html=True))
+
+        self.emit(SiteFile(LOSSES, draw(self.language).as_csv))
         label = self.words.say(self.language.gettext("Chart data as %(format)s"), format=self.words.value("CSV"))
-        return self._figure(page, "loss", chart, (relative_address(page, LOSSES), label))
+        return self._figure(page, "loss", draw, (relative_address(page, LOSSES), label))
 
     # Methodology
 
@@ -911,8 +915,7 @@ class _Functions:
             is_shown = draw is charts.change and is_comparison(cells).any()
             return self._chart(page, "overview", charts.overview, selection) if is_shown else ""
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
-        link = self._in_explorer(page, selection)
-        return self._figure(page, name, draw(cells, self.language), link)
+        return self._figure(page, name, partial(draw, cells), self._in_explorer(page, selection))
 
     def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
         """Return the address of these records in the explorer, which has no families, and its label."""
@@ -920,7 +923,14 @@ class _Functions:
         address = f"{relative_address(page, 'explorer.md')}{f'#{urlencode(chosen)}' if chosen else ''}"
         return address, self.language.gettext("Open these records in the explorer")
 
-    def _figure(self, page: str, name: str, chart: Chart | CurvesChart, data: tuple[str, str]) -> str:
+    def _figure(
+        self, page: str, name: str, draw: Callable[[Language], Chart | CurvesChart], data: tuple[str, str]
+    ) -> str:
+        chart = draw(self.language)
+        if self.language.code != SOURCE and not chart.is_drawable:
+            note = self.language.gettext("The picture is in English: the guide has no font with all of its letters.")
+            caption = self.words.lines([chart.caption, self.words.phrase(note)])
+            chart = replace(draw(load_language(SOURCE)), alt=chart.alt, caption=caption)
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
         self.emit(SiteFile(light, lambda: chart.light))
         self.emit(SiteFile(dark, lambda: chart.dark))

@@ -39,8 +39,9 @@ from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError, unusable
 from generator.checks.rendered_checks import differences, outlines
+from generator.drawing.fonts import lacking
 from generator.drawing.link_preview import PageMetadata, card_uri, has_card, page_metadata
-from generator.languages.language import SOURCE, published_languages
+from generator.languages.language import SOURCE, load_locale, published_languages
 from generator.languages.typography import plain
 from generator.live.live_run import BUDGET, LiveRun, conduct
 from generator.pages.guide import Edition, Guide, guide_of
@@ -55,7 +56,7 @@ from generator.site.preview import Preview, check_address, template_error
 from generator.site.progress_bar import ProgressBar
 from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
 from generator.site.search_index import SearchIndex
-from generator.site.site_build import Outlines, SiteBuild, concerns_site
+from generator.site.site_build import Outcome, SiteBuild, concerns_site
 from generator.site.theme import SidebarCache, Theme, translate
 from generator.site.web_fonts import STYLESHEET, preloaded, web_fonts, whole_fonts
 
@@ -98,7 +99,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._may_skip = False  # the build, where nothing has changed
         self._starting = False  # to serve: MkDocs builds once before anybody looks at a page
         self._outer: AtlasPlugin | None = None
-        self._site_dir = ""
+        self._site_dir = ""  # that of the site, whose pages are written elsewhere first
+        self._site_name = ""
         self._theme = Theme()
         self._progress = ProgressBar()
         self._build: SiteBuild | None = None
@@ -168,7 +170,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         root = Path(config.config_file_path).parent
         self._build = None
         self.guide = guide_of(root, self.languages)
-        self._site_dir = config.site_dir
+        self._site_dir, self._site_name = config.site_dir, config.site_name
         self.guide.address = config.site_url or ""
         if self._starting:
             self.guide.own_runs = partial(uncommitted_runs, root)
@@ -238,9 +240,13 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._progress.show()
         site.wait_for_core()
 
-    def _build_language(self, config: MkDocsConfig, code: str) -> Outlines:
-        """Build another language, and return the outlines of its pages, to be compared with those in English."""
-        build(self.nested_config(config, code))
+    def _build_language(self, config: MkDocsConfig, code: str) -> Outcome:
+        """Build another language, and return the outlines of its pages, to be compared with those in English; or what
+        is wrong with it, for the others go on."""
+        try:
+            build(self.nested_config(config, code))
+        except Abort as error:
+            return f"{load_locale(code).get_language_name(SOURCE)} ({code}): {error}"
         return outlines(Path(config.site_dir), self.languages, code)
 
     def on_env(self, env: jinja2.Environment, /, *, config: MkDocsConfig, files: Files) -> jinja2.Environment:
@@ -303,19 +309,25 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         for finding in differences(site, dict(zip(self.languages, all_outlines, strict=True))):
             _log.warning("%s", finding)
         self._progress.end()
-        self._build.end()
+        self._build.end(config)
 
     def on_build_error(self, *, error: Exception) -> None:
-        """Stop all languages. Report a mistake in a template or font, and an unusable folder, without a traceback."""
+        """Stop all languages, or only this one. Report a mistake in a template or font, and an unusable folder, without
+        a traceback."""
         self._progress.end()
         if self._build:
             self._build.stop()
-        if isinstance(error, AtlasError):
+        if isinstance(error, AtlasError) or (self._outer and isinstance(error, PluginError)):
             raise Abort(str(error)) from None
         if isinstance(error, jinja2.TemplateError):
             raise Abort(template_error(error)) from None
-        if isinstance(error, OSError) and concerns_site(error, self._site_dir):
+        if isinstance(error, OSError) and concerns_site(error, self._site_dir, self._unfinished):
             raise Abort(str(unusable(error, self._site_dir))) from None
+
+    @property
+    def _unfinished(self) -> str:
+        build = (self._outer or self)._build  # noqa: SLF001  # of the same class
+        return str(build.unfinished) if build else ""
 
     # ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -336,7 +348,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         nested = config.plugins[PLUGIN]
         nested.config.languages = self.config.languages
         nested.language, nested.serving, nested.guide = code, self.serving, self.guide
-        nested._outer, nested._site_dir = self, outer.site_dir  # noqa: SLF001  # of the same class
+        nested._outer, nested._site_dir = self, self._site_dir  # noqa: SLF001  # of the same class
+        nested._site_name = self._site_name  # noqa: SLF001
         nested._theme, nested._progress = self._theme, self._progress  # noqa: SLF001
         return config
 
@@ -364,10 +377,14 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     def _card(self, page: Page, config: MkDocsConfig) -> File:
         from generator.drawing import cards  # takes a second to load, and is not needed while serving
 
-        language, metadata = self._edition.language, self._metadata(page, config)
-        rtl = language.direction == "rtl"
-        card = cards.Card(config.site_name, metadata.section, metadata.title, metadata.description, language.code, rtl)
-        return EditionFile.of(SiteFile(card_uri(page.file.src_uri), partial(cards.draw, card)), config)
+        language, metadata, uri = self._edition.language, self._metadata(page, config), page.file.src_uri
+        words = config.site_name, metadata.section, metadata.title, metadata.description
+        if not self._is_source and lacking(words):
+            english = self.guide.edition(SOURCE)
+            authored = next(each for each in english.pages if each.uri == uri)
+            language, words = english.language, (self._site_name, "", authored.title or "", authored.description)
+        card = cards.Card(*words, language.code, language.direction == "rtl")
+        return EditionFile.of(SiteFile(card_uri(uri), partial(cards.draw, card)), config)
 
 
 def _folder(code: str) -> str:

@@ -58,13 +58,16 @@ CLIENTS = 128
 
 _FAILED = object()
 
+_ALL = "all"
+"""In place of a folder: a problem of every language."""
+
 
 class Preview:
     """The pages that the development server shows, by the folder of their language: "" or "zh/"."""
 
     def __init__(self, guide: Guide, pages: Mapping[str, OnDemandPages], live_run: LiveRun | None = None) -> None:
-        self.problem: str | None = None
-        """Why the server cannot show the newest input."""
+        self._problems: dict[str, str] = {}
+        """Why the server cannot show the newest input, by the folder of the language that it concerns, or `_ALL`."""
         self._guide = guide
         self._pages = pages
         self._live_run = live_run
@@ -97,11 +100,14 @@ class Preview:
     def _update(self) -> None:
         """Read all sources again. Pages made from them are built on demand."""
         with self._counted():
-            self._try(self._read_sources)
+            self._try(self._read_sources, _ALL)
 
     def _read_sources(self) -> None:
-        self.problem = None
+        self._problems = {}
         self._guide.update()
+        for code, fault in self._guide.faults.items():
+            log.error(str(fault))
+            self._problems[f"{code}/"] = str(fault)
         self._has_changed.set()
 
     def _make_beforehand(self, live_run: LiveRun) -> None:
@@ -110,7 +116,7 @@ class Preview:
         while True:
             self._has_changed.wait()
             self._has_changed.clear()
-            for path in (*reversed(self._read), *self._listed()):
+            for path in (*[*self._read][::-1], *self._listed()):
                 if self._has_changed.is_set() or not live_run.is_idle:
                     break
                 with self._counted():
@@ -123,15 +129,23 @@ class Preview:
     def _listed(self) -> Iterator[str]:
         """Yield the pages of all languages that are no page of a single model."""
         for folder, pages in self._pages.items():
-            for path in pages.listed():
-                yield f"{folder}{path}"
+            paths = self._try(pages.listed, folder)
+            yield from (f"{folder}{path}" for path in (paths if paths is not _FAILED else ()))
+
+    def _folder(self, path: str) -> str:
+        """Return the folder of the language that a path of the site belongs to."""
+        return next((folder for folder in self._pages if folder and path.startswith(folder)), "")
+
+    def _problem(self, path: str) -> str:
+        """Return why a page does not show the newest input, "" where it does."""
+        return self._problems.get(_ALL) or self._problems.get(self._folder(path), "")
 
     def _build(self, path: str) -> None:
         """Build the file at `path` of the site if it is out of date. Between steps, other requests have their turn."""
         if self._guide.languages:
-            folder = next((folder for folder in self._pages if folder and path.startswith(folder)), "")
+            folder = self._folder(path)
             steps = self._pages[folder].build(path.removeprefix(folder))
-            while self._try(lambda: next(steps, _FAILED)) is None:
+            while self._try(lambda: next(steps, _FAILED), folder) is None:
                 pass
 
     def _build_newest(self, server: LiveReloadServer, path: str) -> None:
@@ -145,13 +159,13 @@ class Preview:
             if build_number(server) == number:
                 break
 
-    def _try(self, step: Callable[[], Any]) -> Any:
-        """Return the result of `step`. Where it fails, keep the reason as the problem, and return `_FAILED`."""
+    def _try(self, step: Callable[[], Any], folder: str) -> Any:
+        """Return the result of `step`. Where it fails, keep the reason for `folder`, and return `_FAILED`."""
         with self._building, _ErrorLog() as errors:
             try:
                 return step()
             except Exception as error:  # noqa: BLE001  # a server that stopped at an error would hang every open page
-                self.problem = _explain(error, errors.messages)
+                self._problems[folder] = _explain(error, errors.messages)
                 return _FAILED
 
     def _on_demand(self, server: LiveReloadServer) -> App:
@@ -179,16 +193,17 @@ class Preview:
         def with_notice(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
             response: list[Any] = []
             body = app(environ, lambda *arguments: response.extend(arguments))
-            if self.problem and not response[0].startswith("200") and environ["PATH_INFO"].endswith("/"):
+            problem = self._problem(environ["PATH_INFO"].removeprefix(mount_path))
+            if problem and not response[0].startswith("200") and environ["PATH_INFO"].endswith("/"):
                 response.clear()
                 environ = {**environ, "PATH_INFO": mount_path + EMPTY_PAGE_NAME}
                 body = app(environ, lambda *arguments: response.extend(arguments))
             status, headers = response[0], Headers(response[1])
-            if self.problem is None or environ["PATH_INFO"].startswith("/livereload/"):
+            if not problem or environ["PATH_INFO"].startswith("/livereload/"):
                 start_response(status, headers.items())
                 return body
             if (headers["Content-Type"] or "").startswith("text/html"):
-                content = b"".join(body).replace(ANCHOR, ANCHOR + self._notice(), 1)
+                content = b"".join(body).replace(ANCHOR, ANCHOR + self._notice(problem), 1)
                 getattr(body, "close", lambda: None)()
                 headers["Content-Length"] = str(len(content))
                 body = [content]
@@ -197,12 +212,12 @@ class Preview:
 
         return with_notice
 
-    def _notice(self) -> bytes:
+    def _notice(self, problem: str) -> bytes:
         shown = "The pages show the last good input." if self._guide.languages else "There is no page to show yet."
         return (
             '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
             f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads when it is mended.</p>"
-            f"<pre>{html.escape(self.problem or '')}</pre></div></aside>"
+            f"<pre>{html.escape(problem)}</pre></div></aside>"
         ).encode()
 
 

@@ -1,13 +1,16 @@
 """One build of the whole site: English in this process, each other language in one of its own, and their outcome.
 
 Takes the configuration of the English build. A site whose stamp is current is not built; the stamp of one that was
-built without a warning is written.
+built without a warning is written. A site is built beside the one that is there, and takes its place when every
+language is finished: a build that fails changes nothing.
 """
 
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,9 @@ from generator.site.web_fonts import cut_latin
 Outlines = Mapping[str, bytes]
 """Digests of the structure of each page of a language, by its name."""
 
+Outcome = Outlines | str
+"""What the build of a language gives: outlines, or why it failed."""
+
 _log = get_plugin_logger(PLUGIN)
 
 
@@ -34,9 +40,13 @@ class SiteBuild:
 
     def __init__(self, config: MkDocsConfig) -> None:
         self._stamp = BuildStamp(config)
+        self._site = Path(config.site_dir)
+        real = self._site.resolve()  # beside the target of a link, on its disk
+        self.unfinished = real.with_name(f".{real.name}.unfinished")
+        self._strict = bool(config.strict)
         self._warnings = CountHandler(level=logging.WARNING)
         self._shared: ForkedCall[Bytecode] | None = None
-        self._languages: list[ForkedCall[Outlines]] = []
+        self._languages: list[ForkedCall[Outcome]] = []
 
     @property
     def is_current(self) -> bool:
@@ -44,8 +54,10 @@ class SiteBuild:
         return bool(self._stamp)
 
     def begin(self, config: MkDocsConfig, theme: Theme) -> None:
-        """Make what all languages share, in another process, and count warnings from here on."""
-        self._stamp.remove()
+        """Make what all languages share, in another process, and count warnings from here on. The site is written into
+        the folder `unfinished`."""
+        shutil.rmtree(self.unfinished, ignore_errors=True)  # of a build that was killed
+        config.site_dir = str(self.unfinished)
         logging.getLogger("mkdocs").addHandler(self._warnings)
         self._shared = ForkedCall(partial(_share, config, theme))
 
@@ -53,7 +65,7 @@ class SiteBuild:
         """Wait for the templates that all languages share."""
         return self._shared.result_or_repeat() if self._shared else {}
 
-    def start(self, builds: Iterable[Callable[[], Outlines]]) -> None:
+    def start(self, builds: Iterable[Callable[[], Outcome]]) -> None:
         """Start the builds of the other languages."""
         self._languages = start(builds, on_error=_log_error)
 
@@ -62,30 +74,58 @@ class SiteBuild:
         wait_for_core(self._languages)
 
     def outlines(self) -> list[Outlines]:
-        """Wait for the other languages and return their outlines. Raises `Abort` where a build failed."""
+        """Wait for the other languages and return their outlines. Raises `Abort` with all that is wrong with them."""
         try:
-            return results(self._languages)
+            outcomes = results(self._languages)
         except CallError:
-            raise Abort("Aborted with an error in another language") from None
+            raise Abort(f"Aborted with an error in another language; {self._kept}") from None
+        if faults := [outcome for outcome in outcomes if isinstance(outcome, str)]:
+            raise Abort("\n".join((*faults, f"Aborted with errors in {len(faults)} of the languages; {self._kept}")))
+        return [outcome for outcome in outcomes if not isinstance(outcome, str)]
 
-    def end(self) -> None:
-        """Stamp the site, unless it has warnings, which the next build is to show again."""
+    @property
+    def _kept(self) -> str:
+        return f"{self._site} stays as it was"
+
+    def end(self, config: MkDocsConfig) -> None:
+        """Put the site into its place, and stamp it unless it has warnings, which the next build is to show again.
+
+        A strict build with warnings fails, so its site is not published.
+        """
+        warnings = bool(self._warnings.get_counts())
+        if not (warnings and self._strict):
+            self._stamp.remove()
+            _replace(self._site, self.unfinished)
+        config.site_dir = str(self._site)
         self.stop()
-        if not self._warnings.get_counts():
+        if not warnings:
             self._stamp.write()
 
     def stop(self) -> None:
-        """End all processes of the build."""
+        """End all processes of the build, and remove what is unfinished."""
         calls: list[ForkedCall[Any]] = [*self._languages, *([self._shared] if self._shared else [])]
         for call in calls:
             call.stop()
         logging.getLogger("mkdocs").removeHandler(self._warnings)
+        shutil.rmtree(self.unfinished, ignore_errors=True)
 
 
-def concerns_site(error: OSError, site: str | Path) -> bool:
-    """Whether an error is about a file of the site. Where there is no space left, the system names no file."""
+def _replace(site: Path, new: Path) -> None:
+    """Replace what is in a folder by what is in another, apart from hidden files, which MkDocs leaves alone, too."""
+    site.mkdir(parents=True, exist_ok=True)
+    for old in {path.name for path in site.glob("[!.]*")} | {path.name for path in new.iterdir()}:
+        if (site / old).is_dir() and not (site / old).is_symlink():
+            shutil.rmtree(site / old)
+        else:
+            (site / old).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # a file that the new site lacks
+            shutil.move(new / old, site / old)
+
+
+def concerns_site(error: OSError, *sites: str | Path) -> bool:
+    """Whether an error is about a file of these folders. Where there is no space left, the system names no file."""
     names = [str(name) for name in (error.filename, error.filename2) if name]
-    return bool(site) and (not names or any(Path(name).is_relative_to(site) for name in names))
+    return not names or any(Path(name).is_relative_to(site) for name in names for site in sites if site)
 
 
 def _share(config: MkDocsConfig, theme: Theme) -> Bytecode:

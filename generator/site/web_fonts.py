@@ -1,8 +1,8 @@
 """The fonts of the pages of one language: a stylesheet, and woff2 files with the characters that the pages use.
 
-Takes a language and its pages; returns `SiteFile`s below ``fonts/``. Chinese and Japanese fonts are cut into slices, of
-which a page loads those that it needs. Bold fonts hold what headings, table headers and emphasis use; other bold
-characters come from a font of the reader's device.
+Takes a language and its pages; returns `SiteFile`s below ``fonts/``. Fonts of thousands of characters, such as Chinese,
+are cut into slices, of which a page loads those that it needs. Bold fonts hold what headings, table headers and
+emphasis use; other bold characters come from a font of the reader's device.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from generator.drawing.fonts import CHINESE, FONTS, JAPANESE, LATIN, Face, Weight, coverage, face_of, served, web_font
+from generator.drawing.faces import CSS_WEIGHTS, FONTS, Face, Weight, face_of, latin
+from generator.drawing.fonts import coverage, served, web_font
 from generator.languages.language import LOCALES, SOURCE, Language, name_of, published_languages
 from generator.pages.site_file import SiteFile
 from generator.site.material import labels, labels_file
 
 STYLESHEET = "fonts/fonts.css"
 """The stylesheet that declares every font. The theme uses them through ``--md-text-font``."""
-
-CSS_WEIGHTS: dict[Weight, int] = {"regular": 400, "bold": 700}
 
 _BASIC = frozenset((*map(chr, range(0x20, 0x7F)), *"\u00a0\u2060·×÷±µ²–—‘’“”…−≤≥≈→¶†©"))
 """Characters of names, code and figures on any page."""
@@ -57,9 +56,6 @@ _NAME = re.compile(r"^(?:site_name: | *- )([^:\n]+)", re.MULTILINE)
 _TITLE = re.compile(r"^(?:# |title:)(.*)", re.MULTILINE)
 
 _BEYOND_ASCII = re.compile(r"[^\0-\x7f]+")
-
-_IN_SLICES = (CHINESE, JAPANESE)
-"""Fonts with thousands of characters, of which a page needs hundreds. Letters that join cannot be in several fonts."""
 
 OFTEN = 1 / 8
 """A character on at least this share of the pages belongs to the first slice; it is that of the device pages."""
@@ -111,7 +107,7 @@ def whole_fonts(language: Language) -> Iterator[SiteFile]:
 
 def _codes(language: Language) -> dict[Face, str]:
     """Return the faces that pages of a language use, with the language after which the files of each are named."""
-    codes = {LATIN: SOURCE}
+    codes = {latin(): SOURCE}
     codes.setdefault(face_of(language.code), language.code)
     return codes
 
@@ -126,19 +122,19 @@ def _rule(face: Face, weight: Weight, source: str, characters: Collection[str]) 
 
 
 def _stylesheet(language: Language, rules: list[str]) -> SiteFile:
-    latin, *own_family = (f'"{face.family}"' for face in _codes(language))
+    first, *own_family = (f'"{face.family}"' for face in _codes(language))
     # The font of the language comes first: it holds only what the Latin font lacks or what differs from it, such as
     # Chinese quotes and dashes. English text on its pages keeps the Latin font.
-    rules.append(f":root{{--md-text-font:{','.join((*own_family, latin))}}}")
+    rules.append(f":root{{--md-text-font:{','.join((*own_family, first))}}}")
     if own_family:
-        rules.append(f'[lang="en"]{{font-family:{",".join((latin, *own_family))}}}')
+        rules.append(f'[lang="en"]{{font-family:{",".join((first, *own_family))}}}')
     return SiteFile(STYLESHEET, "\n".join(rules) + "\n")
 
 
 def preloaded(code: str) -> list[str]:
     """Return the small fonts that every page of a language uses: a font that arrives late moves the text after it."""
-    names = {face_of(code): code, LATIN: SOURCE}
-    faces = {face: name for face, name in names.items() if face not in _IN_SLICES}
+    names = {face_of(code): code, latin(): SOURCE}
+    faces = {face: name for face, name in names.items() if not face.national}
     return [f"fonts/{name}-{weight}.woff2" for name in faces.values() for weight in CSS_WEIGHTS]
 
 
@@ -203,10 +199,10 @@ def _slices(face: Face, words: _Words) -> Iterator[frozenset[str]]:
     """Yield slices of the characters: a page needs the first, one with charts another, and others some more."""
     pages = Counter(character for page in words.by_page for character in page)
     every = words.everywhere.union(words.elsewhere, pages)
-    if face is LATIN:
+    if face == latin():
         yield from (_BASIC, _LATIN, every.difference(_BASIC, _LATIN))
         return
-    if face not in _IN_SLICES:
+    if not face.national:  # letters that join cannot be in several fonts
         yield every.union(_BASIC)
         return
     threshold = OFTEN * len(words.by_page)

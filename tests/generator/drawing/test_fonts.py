@@ -10,7 +10,7 @@ from fontTools.ttLib import TTFont
 
 from bench.errors import AtlasError
 from generator.cache import Cache
-from generator.drawing import fonts, make_fonts
+from generator.drawing import faces, fonts, make_fonts
 
 SENTENCES = {
     "en": "Latency falls from 9.325 ms to 7.584 ms (−18.7%): 1.23× ≤ 2×, “fast” → naïve façade… Ŧẽšţ",
@@ -25,13 +25,13 @@ def characters_of(font: bytes) -> set[str]:
 
 
 def test_shipped_fonts_fit_into_six_megabytes_and_bring_their_licence() -> None:
-    assert sum(path.stat().st_size for path in fonts.FONTS.iterdir()) < 6e6
-    assert "SIL OPEN FONT LICENSE" in (fonts.FONTS / "OFL.txt").read_text(encoding="utf-8")
+    assert sum(path.stat().st_size for path in faces.FONTS.iterdir()) < 6e6
+    assert "SIL OPEN FONT LICENSE" in (faces.FONTS / "OFL.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("language", list(SENTENCES))
-@pytest.mark.parametrize("weight", fonts.WEIGHTS)
-def test_everyday_text_is_covered(language: str, weight: fonts.Weight) -> None:
+@pytest.mark.parametrize("weight", faces.WEIGHTS)
+def test_everyday_text_is_covered(language: str, weight: faces.Weight) -> None:
     assert set(SENTENCES[language]) <= fonts.coverage(language, weight)
 
 
@@ -43,7 +43,7 @@ def test_chinese_and_japanese_cover_their_national_standards() -> None:
 @pytest.mark.parametrize(("language", "second"), [("ja", "japanese"), ("zh", "chinese"), ("ar-XB", "arabic")])
 def test_drawings_use_shipped_files_that_of_the_own_script_before_the_others(language: str, second: str) -> None:
     files = [Path(file) for file in fonts._drawing_files(language, "regular")]
-    assert {file.parent for file in files} == {fonts.FONTS}
+    assert {file.parent for file in files} == {faces.FONTS}
     assert [file.stem for file in files[:2]] == ["latin-regular", f"{second}-regular"]
 
 
@@ -58,7 +58,7 @@ def test_web_font_keeps_kerning_and_its_licence() -> None:
     font = TTFont(BytesIO(fonts.web_font("en", "AVATO")))
     assert "kern" in {record.FeatureTag for record in font["GPOS"].table.FeatureList.FeatureRecord}
     assert "OFL" in font["name"].getDebugName(14)
-    assert font["name"].getDebugName(1) == fonts.LATIN.family
+    assert font["name"].getDebugName(1) == faces.latin().family
 
 
 def test_web_font_is_compressed_and_deterministic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,12 +77,12 @@ def test_web_font_in_arabic_keeps_the_joining_forms() -> None:
 
 def test_missing_sources_say_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="is not below this folder") as raised:
-        make_fonts.make(fonts.LATIN, "regular", tmp_path)
+        make_fonts.make(faces.latin(), "regular", tmp_path)
     assert "fonts-noto-core" in raised.value.remedy
 
 
 def test_missing_shipped_font_says_how_to_restore_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fonts, "FONTS", tmp_path)
+    monkeypatch.setattr(faces, "FONTS", tmp_path)
     with pytest.raises(AtlasError, match="missing") as raised:
-        fonts._shipped(fonts.LATIN, "regular")
+        fonts._shipped(faces.latin(), "regular")
     assert "python -m generator.drawing.make_fonts" in raised.value.remedy

@@ -45,7 +45,7 @@ def lines(chart: charts.Chart) -> list[PlotRow]:
 
 
 def texts(chart: charts.Chart) -> Iterator[str]:
-    yield from plot._texts(chart.plot)
+    yield from plot.texts(chart.plot)
     yield chart.alt
     yield chart.caption
 
@@ -290,7 +290,7 @@ def test_arabic_is_mirrored_and_drawn() -> None:
     arabic = load_language("ar-XB")
     chart = charts.latency(published(**A100, batch_size=1), arabic)
     assert chart.plot.right_to_left
-    assert canvas._FONTS["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', chart.light))
+    assert canvas._font_letters()["AtlasSansArabic-Regular"].encode() in set(re.findall(rb'<path id="(.)', chart.light))
 
 
 # ── Drawing once ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,6 +10,7 @@ from fontTools.pens.boundsPen import BoundsPen
 from fontTools.ttLib import TTFont
 
 from generator.drawing import fonts
+from generator.drawing.faces import WEIGHTS, Weight, face_of
 from generator.drawing.make_fonts import GRID
 from generator.languages.language import load_language
 from generator.pages.site_file import SiteFile
@@ -56,7 +57,7 @@ def test_chinese_comes_in_slices_and_a_rare_word_has_its_own() -> None:
 def test_every_character_of_a_page_has_a_font(code: str) -> None:
     text = {"en": "naïve “fast” → 1.5× ≤ 2", "ja": "レイテンシの中央値：低い", "ar": "زمن الاستجابة، أقل"}[code]
     held = rules(code, f"# {text} {{#title}}\n\n{text}\n")
-    for weight in fonts.WEIGHTS:
+    for weight in WEIGHTS:
         shown = set().union(*(characters for name, characters in held.items() if f"-{weight}" in name))
         assert set(text) <= shown
 
@@ -77,11 +78,11 @@ def test_outlines_are_quadratic_on_a_coarser_grid_and_the_same_each_time() -> No
     assert all(font["glyf"][name].numberOfContours > 0 for name in font.getBestCmap().values())
 
 
-@pytest.mark.parametrize("weight", fonts.WEIGHTS)
-def test_every_character_stays_in_its_place(weight: fonts.Weight) -> None:
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_every_character_stays_in_its_place(weight: Weight) -> None:
     characters = "（）「」、。レイテンシ一丨延"
     web = TTFont(BytesIO(fonts.web_font("ja", characters, weight)))
-    whole = TTFont(fonts.JAPANESE.path(weight))
+    whole = TTFont(face_of("ja").path(weight))
     scale = GRID / whole["head"].unitsPerEm
     for code, name in web.getBestCmap().items():
         bounds = BoundsPen(None)
