@@ -208,7 +208,7 @@ def _width(text: str, language: str, bold: bool) -> float:
         return sum(_width(part, language, bold) for part in parts)
     if typography.FROM_THE_RIGHT.search(text):  # the right-to-left mark comes first, so it stands where the text ends
         return max(start for _, start, _ in _set(*parts, language, bold))
-    if len(text) > 1:
+    if len(text) > 1 and typography.APART.fullmatch(text):
         *_, (_, start, _) = letters = _set(text, language, bold)
         if len(letters) == len(text):  # without ligatures the last glyph is as wide as it is alone
             return start + _width(text[-1], language, bold)

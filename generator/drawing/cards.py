@@ -27,9 +27,9 @@ from generator.drawing.canvas import check_glyphs
 from generator.drawing.link_preview import CARD_SIZE
 from generator.languages import typography
 from generator.languages.typography import (
+    APART,
     CJK,
     CJK_LANGUAGES,
-    CJK_PUNCTUATION,
     RIGHT_TO_LEFT,
     RIGHT_TO_LEFT_MARK,
     chinese_words,
@@ -213,9 +213,6 @@ def _set(text: str, language: str, size: int, *, bold: bool = False) -> Any:
 
 _FROM_THE_RIGHT = re.compile(f"[{RIGHT_TO_LEFT}]")
 
-_APART = re.compile(rf"[\0-\u036f\u1e00-\u2bff{CJK}{CJK_PUNCTUATION}]*")
-"""A text whose letters are as wide together as each by itself, which is measured once. Others join or form clusters."""
-
 
 def _parts(text: str, *, right_to_left: bool) -> list[str]:
     """Split a text into parts that are drawn one after the other and cached, since cards share most words."""
@@ -256,7 +253,7 @@ def _width(text: str, language: str, bold: bool) -> float:
 def _lines(text: str, language: str, size: int, *, bold: bool = False, balanced: bool = False) -> list[str]:
     """Break `text` into as few lines as fit the width of a card. `balanced` lines have about the same length."""
     pieces = list(_pieces(text, language))
-    if _APART.fullmatch(text):
+    if APART.fullmatch(text):  # each letter is measured once
         widths = [size * sum(_advance(character, language, bold) for character in piece) for piece in pieces]
     else:
         widths = [size * _width(piece, language, bold) for piece in pieces]

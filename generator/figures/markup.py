@@ -183,9 +183,11 @@ def render(template: str, **values: Any) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     loader = jinja2.FileSystemLoader(TEMPLATES)
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
+    environment.filters["bare"] = str  # an attribute cannot hold the markup of an untranslated text
+    return environment
 
 
 @dataclass(frozen=True)
@@ -343,7 +345,7 @@ class Tables:
         if status == Status.PASS:
             return ""
         explanation = self.words.status_explained(status)
-        return Markup('<abbr title="{}">{}</abbr>').format(explanation, self.words.status(status))
+        return Markup('<abbr title="{}">{}</abbr>').format(str(explanation), self.words.status(status))
 
     def _number(self, value: float, places: int | None = None) -> str:
         return self.words.value(self.words.language.number(value, places))

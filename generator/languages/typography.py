@@ -27,6 +27,9 @@ CJK_PUNCTUATION = (
 ARABIC = r"\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefc"
 """Character class of Arabic letters (not digits, not punctuation)."""
 
+APART = re.compile(rf"[\0-\u02ff\u0370-\u058f\u1e00-\u2bff{CJK}{CJK_PUNCTUATION}]*")
+"""Matches a text whose letters look the same alone as together. Others join, form clusters or carry marks."""
+
 RIGHT_TO_LEFT = rf"{ARABIC}\u0590-\u05ff\u0700-\u085f\ufb1d-\ufb4f"
 """Character class of the letters that run from the right: Arabic, Hebrew, Syriac, Thaana, N'Ko and others."""
 

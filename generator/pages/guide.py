@@ -119,7 +119,7 @@ class Guide:
         self._last: dict[str, tuple[tuple[Any, ...], tuple[PageFile, ...]]] = {}
 
     def update(self) -> None:
-        """Bring results and languages up to date with their files. Raises `AtlasError` where no language can be made."""
+        """Bring results and languages up to date with their files. Raises `AtlasError` where all languages lack one."""
         self.settings = tuple(mark(self.root / each) for each in SETTINGS)
         from generator.data.load import load
 

@@ -20,11 +20,13 @@ from generator.languages.language import Language
 FALLBACK = "en"
 """The labels for a language into which Material has not been translated."""
 
+_OTHER_LETTERS = r"\u0590-\u06ff\u0900-\u0eff\u3040-\u9fff\uac00-\ud7a3"
+
 WORD_BREAKS = (
     r"&(?:lt|gt|amp);|\.(?!\d)"
     r"|[\s\-−–—…·,:;!?=\[\](){}<>\"'`“”‘’«»/|\\*#@%&×†≥≤≈→"
     r"\u200b-\u200f\u2066-\u2069\u3000、。，．：；？！（）「」『』《》〜～・،؛؟]+"
-    r"|(?<=\w)(?=[\u0600-\u06ff\u3040-\u9fff])|(?<=[\u0600-\u06ff\u3040-\u9fff])(?=\w)"
+    rf"|(?<=\w)(?=[{_OTHER_LETTERS}])|(?<=[{_OTHER_LETTERS}])(?=\w)"
 )
 """Where search splits text in every language: within ``torch.compile``, not within ``2.0.1``; between Latin letters and
 those of another script, which are often written without a space. The zero-width space is what jieba leaves between
