@@ -88,9 +88,23 @@ class _BytecodeCache(jinja2.BytecodeCache):
 def translate(environment: jinja2.Environment, language: Language) -> None:
     """Let the templates of an environment use the messages of a language, and the assets that all languages share."""
     environment.install_gettext_callables(  # type: ignore[attr-defined]
-        language.gettext, language.ngettext, newstyle=True, pgettext=language.pgettext
+        _formattable(language.gettext),
+        _formattable(language.ngettext),
+        newstyle=True,
+        pgettext=_formattable(language.pgettext),
     )
     environment.filters["url"] = asset_url_filter(language.prefix)
+
+
+def _formattable(translate: Callable[..., str]) -> Callable[..., str]:
+    """Return the lookup with doubled percent signs where the English has none: Jinja formats every message."""
+
+    def lookup(*arguments: Any) -> str:
+        text = translate(*arguments)
+        is_plain = "%" in text and not any("%" in each for each in arguments if isinstance(each, str))
+        return text.replace("%", "%%") if is_plain else text
+
+    return lookup
 
 
 class SidebarCache:
