@@ -232,7 +232,8 @@ def _written(text: str, language: str, bold: bool) -> Text:
 def _short(name: str) -> str:
     """Return the SVG id of a glyph: a letter for its font, and its number in it. It makes a chart a sixth smaller."""
     font, _, number = name.rpartition("-")
-    return f"{_font_letters()[font]}{number}"
+    # Shaping may ask for a part of a letter that no font has: Matplotlib's own font of last resort shows a box.
+    return f"{_font_letters().get(font, '_')}{number}"
 
 
 @cache

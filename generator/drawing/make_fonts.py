@@ -145,7 +145,13 @@ def everyday(face: Face, weight: Weight) -> set[int]:
         # Besides the standard, punctuation, kana and full-width forms.
         return _standard(national, weight) | _ranges((0x20, 0x7E), (0x3000, 0x30FF), (0xFF01, 0xFF60), (0x2010, 0x2027))
     scripts = _members(face)
-    of_script = {code for code in range(0x20000) if scripts & unicodedata.script_extension(chr(code))}
+    blocks = {unicodedata.script_name(script, default="").replace("_", " ") for script in scripts}  # with their signs
+    letters = map(chr, range(0x20000))
+    of_script = {
+        ord(letter)
+        for letter in letters
+        if scripts & unicodedata.script_extension(letter) or unicodedata.block(letter) in blocks
+    }
     # The joiners and the circle that stands for a missing letter take part in shaping.
     return of_script | set(map(ord, face.own_forms)) | {0x25CC}
 

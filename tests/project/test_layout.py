@@ -85,7 +85,6 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "generator/data/test_load.py": ("bench.records.families", "bench.records.strict", "generator.data.names"),
     "generator/drawing/test_plot.py": ("generator.drawing.canvas",),
     "generator/figures/test_cause_sentences.py": ("generator.figures.words",),
-    "generator/drawing/test_fonts.py": ("generator.drawing.make_fonts",),
     "generator/checks/test_checks.py": ("generator.languages.findings",),
     "generator/languages/test_coverage.py": ("generator.drawing.badge",),
     "generator/pages/test_pages.py": (
