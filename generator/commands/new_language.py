@@ -47,22 +47,25 @@ def add_language(code: str, root: Path = catalogs.ROOT, font: Path | None = None
         raise AtlasError(
             f"{code} is a language of the guide already", where=f"{locales.name}/{LIST}", remedy="name another one"
         )
-    about_font = _add_font(code, font, folder)
+    about_font, made = _add_font(code, font, folder)
     if not is_listed:
         catalogs.refresh(root, locales, [code])
         _list(code, locales / LIST)
-    return list(_report(load_language(code, locales), root, locales, about_font))
+    left = [f"  name {FONTS.as_posix()}/{made}-*.ttf and its owner in {LICENCES}"] if made else []
+    return [*_report(load_language(code, locales), root, locales, about_font), *left]
 
 
 FONTS = Path("generator", "fonts")
+LICENCES = "docs/assets/licences.toml"
 
 
-def _add_font(code: str, font: Path | None, folder: Path) -> str:
-    """Add a face for the script of the language, unless there is one. Return a line about it."""
+def _add_font(code: str, font: Path | None, folder: Path) -> tuple[str, str]:
+    """Add a face for the script of the language, unless there is one. Return a line about it, and its name if it is
+    new."""
     script = script_of(code)
     name = faces.script_name(script)
     if faces.own_face(code, folder):
-        return f"one for its script ({name}) ships with the guide"
+        return f"one for its script ({name}) ships with the guide", ""
     face = faces.new_face(script)
     try:
         made = make_face(face, font, folder)
@@ -72,9 +75,9 @@ def _add_font(code: str, font: Path | None, folder: Path) -> str:
         return (
             f"none yet: {error.what}. Until there is one, pages use those of the reader, and charts and cards are in "
             f"English.\n  {error.remedy}: python -m generator add-language {code} --font FILE"
-        )
+        ), ""
     faces.add(face, folder)
-    return f"{' and '.join(path.name for path in made)}, cut from Noto for its script ({name})"
+    return f"{' and '.join(path.name for path in made)}, cut for its script ({name})", face.name
 
 
 def _list(code: str, path: Path) -> None:

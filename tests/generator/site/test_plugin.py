@@ -273,6 +273,39 @@ def test_bad_input_ends_a_build_with_its_place_and_a_remedy(project: Path, mista
     assert "Traceback" not in done.output
 
 
+def test_faults_of_some_languages_are_all_told_and_leave_the_last_site_as_it_was(tmp_path: Path) -> None:
+    project = small_project(tmp_path, languages=("en", "ja", "ar"))
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / ".hidden").touch()
+    done = in_project(project, "mkdocs", "build")
+    assert done.returncode == 0, done.stderr
+    before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    catalogs = {code: project / "locales" / code / "LC_MESSAGES" / "messages.po" for code in ("ja", "ar")}
+    catalogs["ja"].write_text(catalogs["ja"].read_text("utf-8") + '\nmsgid "unfinished\n', "utf-8")
+    message = "%(count)s comparison"
+    translation = re.compile(rf'(msgid "{re.escape(message)}"\n(?:.*\n)*?msgstr\[0\] ")')
+    text, count = translation.subn(r"\g<1>%(cuont)s ", catalogs["ar"].read_text("utf-8"), count=1)
+    assert count == 1
+    catalogs["ar"].write_text(text, "utf-8")
+    done = in_project(project, "mkdocs", "build")
+    assert done.returncode == 1
+    output = done.stdout + done.stderr
+    for told in (
+        "Japanese (ja)",
+        "ja/LC_MESSAGES/messages.po:",
+        "unfinished",
+        "Arabic (ar)",
+        "ar/LC_MESSAGES",
+        message,
+    ):
+        assert told in output, output
+    assert f"{site} stays as it was" in output
+    assert "Traceback" not in output
+    assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
+    assert not [*tmp_path.glob(".*.unfinished")]
+
+
 def test_a_missing_font_ends_a_build_with_its_place_and_a_remedy(project: Path) -> None:
     (project / "generator/fonts/latin-bold.ttf").unlink()
     done = in_project(project, "mkdocs", "build", "--strict")

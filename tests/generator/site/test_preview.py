@@ -46,10 +46,10 @@ def get(server: Server, path: str = "") -> str:
         return error.read().decode()
 
 
-def await_page(server: Server, is_it: Callable[[str], object]) -> str:
+def await_page(server: Server, is_it: Callable[[str], object], path: str = "") -> str:
     """Wait for a page that fulfils a condition."""
     end = time.monotonic() + PATIENCE_S
-    while not is_it(page := get(server)):
+    while not is_it(page := get(server, path)):
         assert time.monotonic() < end, "".join(server.output)[-3000:]
         time.sleep(0.2)
     return page
@@ -156,10 +156,24 @@ def test_a_folder_may_vanish_and_come_back(server: Server, name: str, survived: 
     file, mistake = folder / BROKEN[name][0], BROKEN[name][1]
     whole = file.read_text("utf-8")
     file.write_text(whole + mistake, "utf-8")
-    await_page(server, lambda page: NOTICE in page and file.name in page)
+    concerned = "ar/" if name == "locales" else ""
+    await_page(server, lambda page: NOTICE in page and file.name in page, concerned)
     file.write_text(whole, "utf-8")
-    await_page(server, lambda page: NOTICE not in page)
+    await_page(server, lambda page: NOTICE not in page, concerned)
     survived("folders_gone", "server", "kept_serving")
+
+
+def test_a_fault_of_one_language_is_shown_on_its_pages_alone(server: Server) -> None:
+    catalog = server.project / "locales" / "ar" / "LC_MESSAGES" / "messages.po"
+    whole = catalog.read_text("utf-8")
+    catalog.write_text(whole + '\nmsgid "unfinished\n', "utf-8")
+    page = await_page(server, lambda page: NOTICE in page, "ar/")
+    assert "ar/LC_MESSAGES/messages.po" in page
+    say(server, "beside a broken catalog")
+    assert NOTICE not in await_page(server, lambda page: "beside a broken catalog" in page)
+    assert NOTICE in await_page(server, lambda page: "beside a broken catalog" in page, "ar/"), "with the last catalog"
+    catalog.write_text(whole, "utf-8")
+    await_page(server, lambda page: NOTICE not in page, "ar/")
 
 
 def damage(path: Path) -> Iterator[bytes]:
