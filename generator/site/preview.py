@@ -194,7 +194,8 @@ class Preview:
             response: list[Any] = []
             body = app(environ, lambda *arguments: response.extend(arguments))
             problem = self._problem(environ["PATH_INFO"].removeprefix(mount_path))
-            if problem and not response[0].startswith("200") and environ["PATH_INFO"].endswith("/"):
+            has_page = response[0].startswith("200")
+            if problem and not has_page and environ["PATH_INFO"].endswith("/"):
                 response.clear()
                 environ = {**environ, "PATH_INFO": mount_path + EMPTY_PAGE_NAME}
                 body = app(environ, lambda *arguments: response.extend(arguments))
@@ -203,7 +204,7 @@ class Preview:
                 start_response(status, headers.items())
                 return body
             if (headers["Content-Type"] or "").startswith("text/html"):
-                content = b"".join(body).replace(ANCHOR, ANCHOR + self._notice(problem), 1)
+                content = b"".join(body).replace(ANCHOR, ANCHOR + _notice(problem, has_page=has_page), 1)
                 getattr(body, "close", lambda: None)()
                 headers["Content-Length"] = str(len(content))
                 body = [content]
@@ -212,13 +213,14 @@ class Preview:
 
         return with_notice
 
-    def _notice(self, problem: str) -> bytes:
-        shown = "The pages show the last good input." if self._guide.languages else "There is no page to show yet."
-        return (
-            '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
-            f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads when it is mended.</p>"
-            f"<pre>{html.escape(problem)}</pre></div></aside>"
-        ).encode()
+
+def _notice(problem: str, *, has_page: bool) -> bytes:
+    shown = "The pages show the last good input." if has_page else "There is no page to show yet."
+    return (
+        '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
+        f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads when it is mended.</p>"
+        f"<pre>{html.escape(problem)}</pre></div></aside>"
+    ).encode()
 
 
 class _ErrorLog(logging.Handler):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polib
 import pytest
 from guide_figures import GUIDE, copy_of_guide
 
 from bench.errors import AtlasError
-from generator.checks.checks import check
+from generator.checks.checks import check, font_notes
 from generator.languages.findings import RULES, sarif
 from generator.languages.language import catalog_path, load_language
 
@@ -220,3 +221,19 @@ def test_a_finding_reads_as_text_as_annotation_and_as_sarif(root: Path) -> None:
     place = result["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("docs/index.md", 15)
     assert "compute it" in result["message"]["text"]
+
+
+def test_a_character_that_no_font_has_is_found_with_its_message(root: Path) -> None:
+    catalog = catalog_path("zh", root / "locales")
+    entry = next(each for each in polib.pofile(str(catalog)) if each.msgstr and not each.msgid_plural)
+    edit(root, "locales/zh/LC_MESSAGES/messages.po", f'msgstr "{entry.msgstr}"', f'msgstr "{entry.msgstr}𓀀"')
+    (finding,) = (each for each in check(root, ["zh"]) if each.rule == "glyph")
+    assert "U+13000" in finding.what
+    assert finding.file == "locales/zh/LC_MESSAGES/messages.po"
+    assert entry.msgid.startswith(finding.message.rstrip("…"))
+
+
+def test_a_language_whose_script_has_no_font_is_noted_with_the_command() -> None:
+    assert [*font_notes(["zh", "ar", "de"])] == []
+    (note,) = font_notes(["de", "ka"])
+    assert all(part in note for part in ("Georgian (ka)", "script Georgian", "python -m generator add-language ka"))

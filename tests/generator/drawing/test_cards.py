@@ -53,6 +53,11 @@ def test_text_begins_where_the_language_begins_to_read(language: str) -> None:
     assert min(from_the_left, from_the_right) > MARGIN
 
 
+@pytest.mark.parametrize("title", ["W" * 60, "Incomprehensibilities" * 4])
+def test_a_word_that_is_longer_than_the_card_ends_with_an_ellipsis(title: str) -> None:
+    assert np.flatnonzero(ink(draw(card(title=title, text=title))).any(axis=0)).max() < WIDTH - MARGIN
+
+
 @pytest.mark.parametrize("language", TITLES)
 def test_words_stand_where_they_stand_in_a_line_that_is_drawn_at_once(
     language: str, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from generator.languages.blocks import EXPRESSION
@@ -9,8 +11,10 @@ from generator.languages.typography import (
     close_seams,
     isolate_latin,
     mark_seams,
+    parts,
     plain,
     plain_alternatives,
+    shortened,
     space_cjk,
     together,
 )
@@ -90,3 +94,23 @@ def test_attributes_and_titles_take_marks_instead_of_elements() -> None:
     isolated = '<bdi dir="ltr">ViT</bdi>'
     assert plain(f"زمن {isolated}") == "زمن \u200eViT\u200e"
     assert plain_alternatives(f"![زمن {isolated}](a.svg) {isolated}") == f"![زمن \u200eViT\u200e](a.svg) {isolated}"
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "short"),
+    [("latency", 7, "latency"), ("latency", 5, "late…"), ("two words", 5, "two…"), ("latency", 0, "…")],
+)
+def test_a_text_that_is_too_long_ends_with_an_ellipsis(text: str, room: int, short: str) -> None:
+    assert shortened(text, room, len) == short
+
+
+@pytest.mark.parametrize("text", ["ที่นี่", "कि हिन्दी में", "שָׁלוֹם"])
+def test_a_letter_is_never_cut_from_its_marks(text: str) -> None:
+    for room in range(1, len(text)):
+        short = shortened(text, room, len)
+        assert not unicodedata.category(text[len(short) - 1 :][:1] or "a").startswith("M"), short
+
+
+def test_hebrew_runs_from_the_right() -> None:
+    first, second = parts("זמן תגובה ms")
+    assert (first, second) == ("\u200fזמן", "\u200f תגובה ms")
