@@ -26,6 +26,7 @@ RULES = {
     "plural-forms": "A message has a translation for each plural form.",
     "untranslated": "A message of a language that is declared complete has a translation.",
     "fuzzy": "A translation of a language that is declared complete is not fuzzy.",
+    "glyph": "The fonts of the guide have every character of a translation.",
     # the structure of a translation
     "expression": "A translation has the Jinja expressions of the English.",
     "placeholder": "A translation has the placeholders of the English.",
@@ -48,7 +49,6 @@ RULES = {
     "word": "A foreign word of a translation is one of the English.",
     "name": "A name of the glossary stays as it is.",
     "term": "A term is called as the glossary says.",
-    "glyph": "The fonts of the guide have every character of a translation.",
     "typography": "Punctuation, quotes and spaces are those of the language.",
     # the built pages
     "page": "Every language has the same pages.",
