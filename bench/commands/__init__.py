@@ -48,9 +48,13 @@ def contributor_of(name: str | None) -> str | None:
     return name
 
 
-def resume_command(options: argparse.Namespace) -> str:
-    """Return the command that goes on with this run."""
-    return shlex.join(["python", "-m", "bench", *(word for word in options.arguments if word != "--fresh")])
+def resume_command(options: argparse.Namespace, time_budget: str | None = None) -> str:
+    """Return the command that goes on with this run. With `time_budget`, it has this one instead of its own."""
+    words = [word for word in options.arguments if word not in {"--fresh", "--dry-run"}]
+    if time_budget:
+        at = next(index for index, word in enumerate(words) if word.startswith("--time-budget"))
+        words[at : at + 1 + ("=" not in words[at])] = ["--time-budget", time_budget]
+    return shlex.join(["python", "-m", "bench", *words])
 
 
 def display_path(path: Path) -> str:

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         sites = _live_sites(options, engine, request, console.print)
         if options.dry_run:
             return _forecast(sites, budget_s, console.print)
-        return _measure(options, engine, sites, engine.clock() + budget_s - (time.monotonic() - start), console)
+        return _measure(options, engine, sites, engine.clock() - (time.monotonic() - start), budget_s, console)
     except KeyboardInterrupt:
         console.print(f"Stopped; finished records are on disk. To go on: {resume_command(options)}")
         return INTERRUPTED
@@ -142,10 +142,16 @@ def _forecast(sites: Sequence[Site], budget_s: float, log: Log) -> int:
 
 
 def _measure(
-    options: argparse.Namespace, engine: RayEngine, sites: Sequence[Site], deadline: float, console: Console
+    options: argparse.Namespace,
+    engine: RayEngine,
+    sites: Sequence[Site],
+    start: float,
+    budget_s: float,
+    console: Console,
 ) -> int:
     from bench.fleet.console import ConsoleReporter
     from bench.fleet.dispatch import measure_on
+    from bench.plans.duration import OVERRUN
 
     for site in sites:
         verb = f"resuming after {len(site.run_file.records)} records in" if site.run_file.records else "into"
@@ -159,7 +165,8 @@ def _measure(
             engine,
             reporter,
             request=_request(options),
-            deadline=deadline,
+            deadline=start + budget_s,
+            grace_s=OVERRUN * budget_s,
             contributor=contributor_of(options.by),
             retry_failed=options.retry_failed,
         )

@@ -76,7 +76,11 @@ def add(commands: Commands) -> None:
     how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best one present)")
     how.add_argument("--allow-busy", action="store_true", help="measure even if other processes use the device")
     how.add_argument("--processes", metavar="N", help="fresh processes for each cell")
-    how.add_argument("--time-budget", metavar="TIME", help="stop after this time: 90s, 9m, 1h30m")
+    how.add_argument(
+        "--time-budget",
+        metavar="TIME",
+        help="90s, 9m, 1h30m: nothing begins that is expected to end later; what has begun may take half as long again",
+    )
     many = run.add_argument_group("on many machines")
     many.add_argument("--executor", default="local", metavar="NAME", help="local (default), or ray: see recipes/")
     many.add_argument(
@@ -103,7 +107,8 @@ def _run(options: argparse.Namespace) -> int:
     _refuse_fleet_options(options)
     from rich.console import Console
 
-    from bench.plans.plan import pending
+    from bench.plans.duration import OVERRUN
+    from bench.plans.plan import fitting, pending
     from bench.running.executors import LocalProcesses
     from bench.running.live_reporter import watched
     from bench.running.preflight import preflight
@@ -111,7 +116,8 @@ def _run(options: argparse.Namespace) -> int:
     from bench.running.sweep import run
 
     start = time.monotonic()
-    deadline = None if options.time_budget is None else start + seconds_of(options.time_budget)
+    budget_s = None if options.time_budget is None else seconds_of(options.time_budget)
+    deadline = None if budget_s is None else start + budget_s
     profile, recipes, contributor = profile_of(options), recipes_of(options), contributor_of(options.by)
     device = None if options.device is None else pick("device", options.device, DEVICES)
     console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
@@ -119,7 +125,7 @@ def _run(options: argparse.Namespace) -> int:
     console.print("Checking the machine …")
     machine = preflight(executor, device, recipes, profile)
     environment = machine.environment
-    plan, run_file, pace = prepared(options, machine)
+    plan, run_file, pace = prepared(options, machine, time.monotonic() - start)
     forgotten = run_file.failed if options.retry_failed else ()
     steps = pending(plan, run_file.records, forgotten=forgotten, durations=None if deadline is None else pace)
     path = display_path(run_file.path)
@@ -129,12 +135,15 @@ def _run(options: argparse.Namespace) -> int:
         console.print(results_table(run_file.records))
         return OK
     verb = f"resuming after {len(run_file.records)} records in" if run_file.records else "measuring into"
-    left_s = None if deadline is None else deadline - time.monotonic()
+    preparation_s = time.monotonic() - start
+    left_s = None if budget_s is None else budget_s - preparation_s
     console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")
     if options.dry_run:
         for complaint in doctor.complaints():
             console.print(f"warning: {complaint}")
         console.print(estimates_table(steps, pace, left_s))
+        if left_s is not None and not fitting(steps, pace, left_s):
+            console.print(_time_is_up(steps, pace, preparation_s, 0, options))
         return OK
 
     try:
@@ -147,6 +156,7 @@ def _run(options: argparse.Namespace) -> int:
                 watched(reporter),
                 pace=pace,
                 deadline=deadline,
+                grace_s=OVERRUN * (budget_s or 0.0),
                 retry_failed=options.retry_failed,
                 contributor=contributor,
                 examine=doctor.complaints,
@@ -154,21 +164,16 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         console.print(f"Stopped; finished records are in {path}. To go on: {resume_command(options)}")
         return INTERRUPTED
-    done = len(records) - len(run_file.records)
-    return _report(records, pending(plan, records), pace, done, path, options, console)
+    _report(records, path, console)
+    if unmeasured := pending(plan, records):
+        done = len(records) - len(run_file.records)
+        console.print(_time_is_up(unmeasured, pace, preparation_s, done, options))
+    return OK if any(record.measurement for record in records) else NOTHING_MEASURED
 
 
-def _report(
-    records: Sequence[Record],
-    unmeasured: Sequence[Step],
-    pace: DurationEstimates,
-    done: int,
-    path: str,
-    options: argparse.Namespace,
-    console: Console,
-) -> int:
-    """Print the results of a run and what is left of it. `done` counts the records of this session."""
-    from bench.running.progress import results_table, time_is_up
+def _report(records: Sequence[Record], path: str, console: Console) -> None:
+    """Print the results of a run."""
+    from bench.running.progress import results_table
     from bench.statistics.compare import replicate
 
     if records:
@@ -176,9 +181,19 @@ def _report(
         console.print(f"Records: {path}")
     if (aa := replicate(records)).pairs:
         console.print(f"A/A: {aa}")
-    if unmeasured:
-        console.print(f"{time_is_up(unmeasured, pace, done)} To go on: {resume_command(options)}")
-    return OK if any(record.measurement for record in records) else NOTHING_MEASURED
+
+
+def _time_is_up(
+    left: Sequence[Step], pace: DurationEstimates, preparation_s: float, done: int, options: argparse.Namespace
+) -> str:
+    """Return what is left to do after `done` processes, and a command that is sure to measure one more."""
+    from bench.plans.duration import time_budget
+    from bench.plans.plan import enough_s
+    from bench.running.progress import time_is_up
+
+    enough = time_budget(enough_s(left, pace, whole_cell=options.most_informative), preparation_s)
+    is_short = options.time_budget is not None and seconds_of(options.time_budget) < seconds_of(enough)
+    return f"{time_is_up(left, pace, done)} To go on: {resume_command(options, enough if is_short else None)}"
 
 
 def _refuse_fleet_options(options: argparse.Namespace) -> None:

@@ -94,17 +94,24 @@ def checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> Re
     return Recipe(checkpoint=checkpoint, task=cast(Task, pick("task", task, get_args(Task))), weights=weights)
 
 
-def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFile, DurationEstimates]:
-    """Return what to measure on this machine, its run file, and how long its processes take."""
+def prepared(
+    options: argparse.Namespace, machine: Machine, preparation_s: float = 0.0
+) -> tuple[Plan, RunFile, DurationEstimates]:
+    """Return what to measure on this machine, its run file, and how long its processes take.
+
+    `preparation_s` is how much of the time budget is spent already.
+    """
     from bench.plans.duration import DurationEstimates
     from bench.plans.plan import make_plan
     from bench.running.resume import earlier, find_run
+    from bench.running.sweep import stopped_runs
 
     profile = profile_of(options)
     plan = make_plan(profile, recipes_of(options), machine.device)
-    pace = DurationEstimates.from_records(profile, earlier(machine, {options.out, MEASURED}))
+    known, stopped = earlier(machine, {options.out, MEASURED}), earlier(machine, [stopped_runs()])
+    pace = DurationEstimates.from_records(profile, known, stopped)
     if options.most_informative:
-        plan = _most_informative(plan, machine, options, pace)
+        plan = _most_informative(plan, machine, options, pace, preparation_s)
     run_file = find_run(
         plan,
         machine,
@@ -113,12 +120,16 @@ def prepared(options: argparse.Namespace, machine: Machine) -> tuple[Plan, RunFi
         fresh=options.fresh,
         reopen=options.retry_failed,
     )
-    return plan, run_file, pace
+    return plan, run_file, DurationEstimates.from_records(profile, known, stopped, run_file.records)
 
 
-def _most_informative(plan: Plan, machine: Machine, options: argparse.Namespace, pace: DurationEstimates) -> Plan:
+def _most_informative(
+    plan: Plan, machine: Machine, options: argparse.Namespace, pace: DurationEstimates, preparation_s: float
+) -> Plan:
     """Return the plan with those cells alone that tell most about others in the time. Raises `AtlasError`."""
     from bench.estimates.informative import choose
+    from bench.plans.duration import time_budget
+    from bench.plans.plan import enough_s, pending
     from bench.records import estimates, run_file
 
     where = "--most-informative"
@@ -133,12 +144,18 @@ def _most_informative(plan: Plan, machine: Machine, options: argparse.Namespace,
     def seconds(cell: Cell) -> float:
         return pace.of(cell, is_first=True) + (plan.profile.processes - 1) * pace.of(cell, is_first=False)
 
-    chosen = choose(plan.planned, records, machine.environment, known, seconds, seconds_of(options.time_budget))
-    if not chosen:
-        shortest = min(seconds(each.cell) for each in plan.planned)
-        remedy = f"give {math.ceil(shortest / 60)}m or more; or everything is measured already"
-        raise AtlasError("nothing fits into the time", where="--time-budget", remedy=remedy)
-    return msgspec.structs.replace(plan, planned=tuple(chosen))
+    def chosen(left_s: float) -> Plan:
+        cells = choose(plan.planned, records, machine.environment, known, seconds, left_s)
+        return msgspec.structs.replace(plan, planned=tuple(cells))
+
+    found = chosen(seconds_of(options.time_budget) - preparation_s)
+    if found.planned:
+        return found
+    rest = pending(chosen(math.inf), [])
+    if not rest:
+        raise AtlasError("everything is measured already", where=where, remedy="leave it out to measure again")
+    remedy = f"give --time-budget {time_budget(enough_s(rest, pace, whole_cell=True), preparation_s)}"
+    raise AtlasError("no cell fits into the time", where="--time-budget", remedy=remedy)
 
 
 def _is_ordinary(plan: Plan, machine: Machine) -> bool:

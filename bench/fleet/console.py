@@ -101,7 +101,7 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     lines = []
     for site, hours in zip(forecast.sites, forecast.hours, strict=True):
         left, cells = site.agenda.left, len(site.plan.planned)
-        basis = "by earlier records" if site.pace.seconds else "a guess: no earlier records"
+        basis = "by earlier records" if not site.pace.is_guess else "a guess: no earlier records"
         unit = "node-hours" if site.name == CPU else "GPU-hours"
         lines.append(
             f"{site.name}: {left} processes of {cells} cells on {site.slots} "

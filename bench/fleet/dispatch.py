@@ -103,13 +103,15 @@ def measure_on(
     *,
     request: Preflight,
     deadline: float = math.inf,
+    grace_s: float = 0.0,
     contributor: str | None = None,
     retry_failed: bool = False,
 ) -> None:
     """Measure what is pending and append each record to its site's run file.
 
-    `request` is for nodes that join later; `deadline` is a time of the engine's clock. Raises `KeyboardInterrupt` on
-    SIGINT and SIGTERM, with all finished records on disk.
+    `request` is for nodes that join later; `deadline` is a time of the engine's clock, and a task that lasts longer
+    than expected is stopped `grace_s` after it. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all finished
+    records on disk.
     """
     with ExitStack() as stack:
         for site in sites:
@@ -122,7 +124,7 @@ def measure_on(
             with held():
                 write(site.run_file.path, msgspec.structs.replace(record, contributor=contributor))
 
-        Dispatcher(sites, engine, reporter, keep, request=request, deadline=deadline).run()
+        Dispatcher(sites, engine, reporter, keep, request=request, deadline=deadline, grace_s=grace_s).run()
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ class _RunningTask:
 
 
 class Dispatcher:
-    """Gives tasks to the nodes of all sites and calls `keep` with each record. No task ends after the `deadline`."""
+    """Gives tasks to the nodes of all sites and calls `keep` with each record. No task begins that is expected to end
+    after the `deadline`, and none ends more than `grace_s` after it."""
 
     def __init__(
         self,
@@ -147,10 +150,12 @@ class Dispatcher:
         *,
         request: Preflight | None = None,
         deadline: float = math.inf,
+        grace_s: float = 0.0,
     ) -> None:
         self.sites = sites
         self._engine, self._reporter, self._keep = engine, reporter, keep
         self._request, self._deadline = request or Preflight(), deadline
+        self._grace_s = grace_s
         self._running: dict[Hashable, _RunningTask] = {}
         self._free = {node: node.slots(site.name) for site in sites for node in site.nodes}
         self._known = set(engine.nodes()) | set(self._free)
@@ -203,7 +208,7 @@ class Dispatcher:
 
     def _begin(self, site: Site, node: Node, step: Step) -> None:
         now, profile = self._engine.clock(), site.plan.profile
-        timeout_s = min(profile.timeout_s, self._deadline - now)
+        timeout_s = min(profile.timeout_s, self._deadline - now + self._grace_s)
         task = CellTask(node, step, profile, site.run_file.name, timeout_s, *reservation(node, site.name))
         self._free[node] -= 1
         self._reporter.begin(site, node, step)
@@ -219,7 +224,7 @@ class Dispatcher:
         node, step = task.node, task.step
         self._free[node] += 1
         self._warn(node, reply)
-        if ended.timed_out and ended.seconds < site.plan.profile.timeout_s:
+        if ended.timed_out and task.timeout_s < site.plan.profile.timeout_s:
             self._reporter.drop(site, node, step)  # the time budget ended, not the cell
         elif self._retries(site, step, ended):
             self._reporter.drop(site, node, step)
@@ -265,7 +270,7 @@ class Dispatcher:
             record = msgspec.structs.replace(record, reason=f"{record.reason} (the second time)")
         self._keep(site, record)
         site.agenda.end(step, record)
-        site.pace.note(step.planned.cell, step.is_first, reply.ended.seconds)
+        site.pace.learn(record, step.is_first)
         self._reporter.end(site, node, record, reply.ended.seconds)
 
     # ── Nodes ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import hashlib
 import math
 import shlex
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -212,6 +212,37 @@ def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) 
     return chosen
 
 
+def surest(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -> Step | None:
+    """Return the first step that is sure to end in time, else the first one that is expected to, else None."""
+    for seconds in (_enough_s, _seconds):
+        if in_time := [step for step in _next(steps) if seconds(step, durations) <= left_s]:
+            return in_time[0]
+    return None
+
+
+def enough_s(steps: Sequence[Step], durations: DurationEstimates, *, whole_cell: bool = False) -> float:
+    """Return the seconds that are enough for one of the steps (see `DurationEstimates.enough_s`), or for a whole cell:
+    its first process may need all of that, and the others are taken to last as long as expected."""
+    seconds = {step.planned.cell: _enough_s(step, durations) for step in _next(steps)}
+    for step in steps if whole_cell else ():
+        seconds[step.planned.cell] += 0.0 if step.is_first else _seconds(step, durations)
+    return min(seconds.values())
+
+
+def quickest_s(steps: Sequence[Step], durations: DurationEstimates) -> float:
+    """Return the estimated seconds of the quickest step that can be taken next."""
+    return min(_seconds(step, durations) for step in _next(steps))
+
+
+def _next(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the first step of each cell. Later ones need its compile cache."""
+    seen = set[Cell]()
+    for step in steps:
+        if step.planned.cell not in seen:
+            yield step
+        seen.add(step.planned.cell)
+
+
 def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:
     """Return the estimated duration of all steps."""
     return sum(_seconds(step, durations) for step in steps)
@@ -219,6 +250,10 @@ def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:
 
 def _seconds(step: Step, durations: DurationEstimates) -> float:
     return durations.of(step.planned.cell, step.is_first)
+
+
+def _enough_s(step: Step, durations: DurationEstimates) -> float:
+    return durations.enough_s(step.planned.cell, step.is_first)
 
 
 class Agenda:

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from bench.errors import Complaint
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Phase
-from bench.plans.plan import Step, duration_s, fitting
+from bench.plans.plan import Step, duration_s, fitting, quickest_s
 from bench.records.record import Cell, Record
 from bench.statistics.cells import break_even_calls, latency, speedup
 from bench.statistics.digits import LATENCY, rounded, rounded_ends
@@ -144,7 +144,7 @@ def outcome(record: Record) -> str:
 
 def estimate(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
     """Return a line with the time that the steps take, its basis, and how many of them fit into `left_s` seconds."""
-    basis = "by what earlier ones took here" if pace.seconds else "a guess: none was measured here yet"
+    basis = "a guess: none was measured here yet" if pace.is_guess else "by what earlier ones took here"
     text = f"{_processes(steps)}, about {duration(duration_s(steps, pace))} ({basis})"
     if left_s is None:
         return text
@@ -168,11 +168,11 @@ def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: floa
 
 
 def time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int) -> str:
-    """Return what is left when the time budget ends; if nothing was done, how long the quickest step takes."""
+    """Return what is left when the time budget ends, and how long the quickest step takes."""
+    quickest = f"the quickest takes about {duration(quickest_s(left, pace))}"
     if done:
-        return f"The time is up with {_processes(left)} to go."
-    quickest = duration(min(duration_s([step], pace) for step in left))
-    return f"The time budget is too short: of {_processes(left)} to go the quickest takes about {quickest}."
+        return f"The time is up with {_processes(left)} to go; {quickest}."
+    return f"The time budget is too short: of {_processes(left)} to go {quickest}."
 
 
 def _processes(steps: Sequence[Step]) -> str:

@@ -15,7 +15,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ from bench.errors import AtlasError, Complaint, unwritable
 from bench.machine import boot
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
-from bench.plans.plan import Plan, Step, duration_s, fitting, pending
+from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest
 from bench.plans.profiles import Profile
 from bench.records import plausibility
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Environment, Record, Status
@@ -69,44 +69,50 @@ def run(
     *,
     pace: DurationEstimates | None = None,
     deadline: float | None = None,
+    grace_s: float = 0.0,
+    clock: Callable[[], float] = time.monotonic,
     retry_failed: bool = False,
     contributor: str | None = None,
     examine: Callable[[], Sequence[Complaint]] = tuple,
 ) -> list[Record]:
     """Measure what is pending and return all records of the run.
 
-    `pace`: durations known from earlier runs. `deadline`: a time of `time.monotonic()`; the most useful steps come
-    first (`by_use`), no step begins that would end later, and one that overruns is stopped. `examine` is called before
-    each process; each of its complaints is shown once and flagged in the record. Raises `KeyboardInterrupt` on SIGINT
-    and SIGTERM, with all finished records on disk.
+    `pace`: durations known from earlier runs. `deadline`: a time of the clock; the most useful steps come first
+    (`by_use`), and no step begins that is expected to end later. One that lasts longer is stopped `grace_s` after the
+    deadline; `stopped_runs` keeps its duration for the next run. `examine` is called before each process; each of its
+    complaints is shown once and flagged in the record. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all
+    finished records on disk.
     """
-    pace, warn = pace or DurationEstimates(plan.profile.sampling), once(reporter.warn)
+    pace, warn = pace or DurationEstimates(plan.profile), once(reporter.warn)
 
     def left_s() -> float:
-        return math.inf if deadline is None else deadline - time.monotonic()
+        return math.inf if deadline is None else deadline - clock()
 
     forgotten = run_file.failed if retry_failed else ()
     with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to the file since it was chosen
         while steps := pending(plan, records, forgotten=forgotten, durations=None if deadline is None else pace):
-            if not (steps := fitting(steps, pace, left_s())):
+            steps, step = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
+            if step is None:
                 break
-            step, complaints = steps[0], list(examine())
-            warn(complaints)
+            warn(complaints := list(examine()))
             reporter.begin(step, len(records), len(steps), duration_s(steps, pace))
+            timeout_s = min(plan.profile.timeout_s, left_s() + grace_s)
             ended = measure(
                 step,
                 plan.profile,
                 _cache(run_file),
                 executor,
-                timeout_s=min(plan.profile.timeout_s, left_s()),
+                timeout_s=timeout_s,
                 on_phase=reporter.phase,
                 on_second=reporter.on_second,
             )
-            if ended.timed_out and ended.seconds < plan.profile.timeout_s:
-                break  # the time budget ended, not the cell
-            _refuse_skipped(ended, machine)
             record = record_of(step, plan.digest, plan.profile.name, machine.environment, run_file.name, ended)
+            if ended.timed_out and timeout_s < plan.profile.timeout_s:
+                pace.learn(record, step.is_first)
+                _note_stopped(record, reporter)  # the time budget ended, not the cell
+                break
+            _refuse_skipped(ended, machine)
             complaints += _clock(record, records)
             record = msgspec.structs.replace(
                 marked_implausible(record), contributor=contributor, flags=flags(complaints)
@@ -114,12 +120,27 @@ def run(
             with held():
                 write(run_file.path, record)
             records.append(record)
-            pace.note(step.planned.cell, step.is_first, ended.seconds)
+            pace.learn(record, step.is_first)
             reporter.end(record, ended.seconds)
             warn(complaints)
         else:
             shutil.rmtree(_cache(run_file), ignore_errors=True)
     return records
+
+
+def stopped_runs() -> Path:
+    """Return the folder of what time budgets stopped, as run files for estimates. They are no records of the atlas."""
+    return CACHE / "stopped"
+
+
+def _note_stopped(record: Record, reporter: Reporter) -> None:
+    """Tell that a process was stopped, and keep for how long it ran: no record, but the next run plans with it."""
+    with suppress(AtlasError):  # a hint is no reason to fail
+        write(stopped_runs() / f"{record.run}.jsonl", record)
+    what = (
+        f"{record.cell.model} had not ended after {record.seconds:.0f} s, when the time was up; nothing of it is kept"
+    )
+    reporter.warn(Complaint("time-budget", what, "the next run expects it to take longer"))
 
 
 def marked_implausible(record: Record) -> Record:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -194,12 +195,17 @@ def test_when_nothing_could_be_measured_the_status_says_so(tmp_path: Path, capsy
 
 @pytest.mark.usefixtures("stub")
 def test_the_end_of_the_budget_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench("run", "--model", "ViT", "--time-budget", "1s", "--out", str(tmp_path)) == 1
-    text = capsys.readouterr().out
-    assert "; the time budget holds none of them" in text
-    assert re.search(
-        r"is too short: of 1 process to go the quickest takes about \d+ s. To go on: python -m bench run", text
-    )
+    run = ["run", "--model", "ViT", "BeiT", "--out", str(tmp_path), "--time-budget"]
+    for budget in (["1s", "--dry-run"], ["1s"]):
+        assert bench(*run, *budget) == (0 if "--dry-run" in budget else 1)
+        text = capsys.readouterr().out
+        assert "; the time budget holds none of them" in text
+        found = re.search(r"is too short: of 2 processes to go the quickest takes about \d+ s. To go on: (.*)", text)
+        assert found
+        command = shlex.split(found[1])[3:]
+        assert command == [*run, "4m"]
+    assert bench(*command) == 0
+    assert "BeiT" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("stub")

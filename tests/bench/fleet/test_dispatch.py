@@ -42,9 +42,7 @@ class Told(SilentReporter):
 
 def site_of(made: Plan, *nodes: Node, run_file: RunFile | None = None) -> Site:
     machines = dict.fromkeys(nodes, MACHINE)
-    return Site(
-        CPU, made, run_file or RunFile(Path("run.jsonl")), DurationEstimates(made.profile.sampling), MACHINE, machines
-    )
+    return Site(CPU, made, run_file or RunFile(Path("run.jsonl")), DurationEstimates(made.profile), MACHINE, machines)
 
 
 def measured(

@@ -86,7 +86,7 @@ def test_a_large_fleet_with_failures_needs_little_of_its_driver() -> None:
     tracemalloc.start()
     made = large_plan(CELLS)
     machines = dict.fromkeys(nodes, MACHINE)
-    site = Site("T4", made, RunFile(Path("run.jsonl")), DurationEstimates(made.profile.sampling), MACHINE, machines)
+    site = Site("T4", made, RunFile(Path("run.jsonl")), DurationEstimates(made.profile), MACHINE, machines)
     ended, crashes = 0, 0
 
     def ends(_: object, seconds: float) -> WorkerExit:

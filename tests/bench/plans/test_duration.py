@@ -10,10 +10,10 @@ import pytest
 from stub_worker import ENVIRONMENT, measurement
 from test_sweep import MACHINE, plan, record
 
-from bench.plans.duration import DurationEstimates
+from bench.plans.duration import OVERRUN, DurationEstimates, time_budget
 from bench.plans.messages import Machine
-from bench.plans.profiles import PROFILES, Profile, Sampling
-from bench.records.record import Cell, Measurement, Record
+from bench.plans.profiles import PROFILES, Profile
+from bench.records.record import Cell, Measurement, Record, Status
 from bench.records.run_file import append
 from bench.running.resume import earlier
 
@@ -27,7 +27,8 @@ def timed(seconds: float | None, *, cell: Cell = VIT.cell, profile: Profile = QU
 
 
 def test_without_records_a_first_process_is_guessed_to_take_longer() -> None:
-    pace = DurationEstimates(Sampling(max_s=10.0))
+    pace = DurationEstimates(QUICK)
+    assert pace.is_guess
     assert pace.of(VIT.cell, is_first=True) > pace.of(VIT.cell, is_first=False) > 10.0
 
 
@@ -37,8 +38,46 @@ def test_the_nearest_relative_tells() -> None:
     foreign = msgspec.structs.replace(VIT.cell, model="other")
     assert [pace.of(cell, is_first=True) for cell in (VIT.cell, sixteen, foreign)] == [30.0, 30.0, 60.0]
     assert pace.of(VIT.cell, is_first=False) == 10.0
-    pace.note(sixteen, is_first=True, seconds=50.0)
-    assert [pace.of(cell, is_first=True) for cell in (VIT.cell, sixteen)] == [30.0, 50.0]
+
+
+def test_what_processes_take_here_scales_what_is_known_from_elsewhere() -> None:
+    pace = DurationEstimates.from_records(QUICK, [timed(30.0), timed(10.0, warm=True), timed(90.0, cell=BEIT.cell)])
+    pace.note(VIT.cell, is_first=True, seconds=45.0)
+    assert pace.of(VIT.cell, is_first=True) == 45.0
+    assert [pace.of(cell, is_first=first) for cell, first in ((VIT.cell, False), (BEIT.cell, True))] == pytest.approx(
+        [15.0, 135.0]
+    )
+    sixteen = msgspec.structs.replace(VIT.cell, batch_size=16)
+    assert pace.of(sixteen, is_first=True) == 45.0, "the same model here tells more than any elsewhere"
+
+
+def test_the_records_of_the_resumed_run_are_of_this_machine() -> None:
+    own = msgspec.structs.replace(timed(60.0), run="own")
+    pace = DurationEstimates.from_records(QUICK, [timed(30.0), own, timed(90.0, cell=BEIT.cell)], resumed=[own])
+    assert [pace.of(cell, is_first=True) for cell in (VIT.cell, BEIT.cell)] == pytest.approx([60.0, 180.0])
+
+
+def test_a_process_that_was_stopped_is_expected_to_take_twice_as_long_until_it_ends() -> None:
+    stopped = msgspec.structs.replace(timed(100.0), status=Status.TIMEOUT, measurement=None)
+    pace = DurationEstimates.from_records(QUICK, [timed(50.0), timed(40.0, cell=BEIT.cell)], [stopped])
+    assert [pace.of(cell, is_first=True) for cell in (VIT.cell, BEIT.cell)] == pytest.approx([200.0, 160.0])
+    pace.learn(msgspec.structs.replace(stopped, seconds=290.0), is_first=True)
+    assert pace.of(VIT.cell, is_first=True) == QUICK.timeout_s, "no process takes longer"
+    pace.learn(timed(75.0), is_first=True)
+    assert [pace.of(cell, is_first=True) for cell in (VIT.cell, BEIT.cell)] == pytest.approx([75.0, 60.0])
+
+
+def test_only_what_ended_in_this_run_is_enough_to_go_by() -> None:
+    pace = DurationEstimates.from_records(QUICK, [timed(30.0)])
+    assert pace.enough_s(VIT.cell, is_first=True) * (1 + OVERRUN) == QUICK.timeout_s
+    pace.learn(timed(35.0), is_first=True)
+    assert pace.enough_s(VIT.cell, is_first=True) == 35.0
+    pace.learn(msgspec.structs.replace(timed(140.0), status=Status.TIMEOUT, measurement=None), is_first=True)
+    assert pace.enough_s(VIT.cell, is_first=True) == 280.0
+
+
+def test_a_budget_is_whole_minutes_and_leaves_time_to_check_the_machine() -> None:
+    assert [time_budget(*seconds) for seconds in ((30.0, 5.0), (60.0, 0.0), (110.0, 6.0))] == ["1m", "1m", "3m"]
 
 
 def test_records_of_the_same_profile_tell_more_than_newer_ones_of_another() -> None:
@@ -55,7 +94,7 @@ def test_records_of_the_same_profile_tell_more_than_newer_ones_of_another() -> N
     ids=["unknown", "another protocol", "failed"],
 )
 def test_what_tells_nothing_is_passed_over(useless: Record) -> None:
-    assert DurationEstimates.from_records(QUICK, [useless]).seconds == {}
+    assert DurationEstimates.from_records(QUICK, [useless]).is_guess
 
 
 def test_records_of_this_kind_of_machine_are_found_wherever_they_lie(tmp_path: Path) -> None:
@@ -76,4 +115,6 @@ def test_a_measurement_without_compile_cost_is_no_first_process() -> None:
     bare = msgspec.structs.replace(
         timed(5.0), measurement=Measurement(eager=measurement().eager, compiled=measurement().compiled)
     )
-    assert DurationEstimates.from_records(QUICK, [bare]).seconds == {(VIT.cell.identity, False): 5.0}
+    pace = DurationEstimates.from_records(QUICK, [bare])
+    assert pace.of(VIT.cell, is_first=False) == 5.0
+    assert pace.of(VIT.cell, is_first=True) == DurationEstimates(QUICK).of(VIT.cell, is_first=True)

@@ -13,7 +13,7 @@ from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.models import find
 from bench.plans.plan import Agenda, Step, duration_s, fitting, make_plan, pending, progress_by_cell
-from bench.plans.profiles import PROFILES, Sampling
+from bench.plans.profiles import PROFILES
 from bench.records.record import Record, Status
 
 # ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -73,14 +73,16 @@ def test_limited_time_goes_to_the_quickest_model_of_every_task_first() -> None:
 
 
 def test_before_anything_is_known_small_models_are_taken_for_quick_ones() -> None:
-    steps = pending(plan("ConvNeXT", "ResNet", "Maskformer", "Segformer"), [], durations=DurationEstimates(Sampling()))
+    steps = pending(
+        plan("ConvNeXT", "ResNet", "Maskformer", "Segformer"), [], durations=DurationEstimates(PROFILES["quick"])
+    )
     assert [step.planned.cell.model for step in steps] == ["Segformer", "ResNet", "ConvNeXT", "Maskformer"]
 
 
 def test_limited_time_goes_to_one_combination_after_the_other() -> None:
     profile = msgspec.structs.replace(PROFILES["quick"], models=("ConvNeXT", "ResNet"), batch_sizes=(1, 16))
     made = make_plan(profile, [Recipe(model=name, task=find(name).task) for name in profile.models], "cpu")
-    steps = pending(made, [], durations=DurationEstimates(Sampling()))
+    steps = pending(made, [], durations=DurationEstimates(profile))
     assert [(step.planned.cell.model, step.planned.cell.batch_size) for step in steps] == [
         ("ResNet", 1),
         ("ConvNeXT", 1),
@@ -111,7 +113,7 @@ def test_whatever_the_limit_each_process_is_planned_once_and_the_limit_holds(
 def test_no_later_process_of_a_cell_begins_whose_first_does_not_fit() -> None:
     made = plan("ViT", "BeiT", processes=2)
     steps = pending(made, [])
-    assert fitting(steps, DurationEstimates(made.profile.sampling), 30.0) == []  # only its second process would fit
+    assert fitting(steps, DurationEstimates(made.profile), 15.0) == []  # only its second process would fit
 
 
 # ── Several workers ─────────────────────────────────────────────────────────────────────────────────────────────────

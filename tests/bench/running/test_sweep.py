@@ -21,22 +21,24 @@ import msgspec
 import pytest
 from conftest import THOROUGH
 from faults import Survived
+from hypothesis import HealthCheck, given, settings, strategies as st
 from stub_worker import ENVIRONMENT, measurement
 from test_executors import STUB, is_alive, wait_until
 
+from bench.commands.selection import seconds_of
 from bench.errors import AtlasError, Complaint
 from bench.exchange.check import check
-from bench.plans.duration import DurationEstimates
+from bench.plans.duration import OVERRUN, DurationEstimates, time_budget
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Recipe, Request
 from bench.plans.models import find
-from bench.plans.plan import Plan, PlannedCell, Step, make_plan
+from bench.plans.plan import Plan, PlannedCell, Step, enough_s, make_plan, pending
 from bench.plans.profiles import PROFILES, Sampling
 from bench.records import plausibility
 from bench.records.record import SCHEMA, Measurement, Peaks, Record, Status, Variant, Work
 from bench.records.run_file import append, read
 from bench.running import sweep
 from bench.running.executors import ROOT, Executor, WorkerExit
-from bench.running.resume import RunFile, find_run, owned
+from bench.running.resume import RunFile, earlier, find_run, owned
 from bench.running.sweep import run
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
@@ -84,7 +86,7 @@ def todo(steps: list[Step]) -> list[tuple[str, int, bool]]:
 
 def paced(seconds: dict[str, float]) -> DurationEstimates:
     """Return a pace with these durations of first processes; later processes take 10 s."""
-    pace = DurationEstimates(Sampling(max_s=10.0))
+    pace = DurationEstimates(PROFILES["quick"])
     for model, each in seconds.items():
         for planned in plan(model).planned:
             pace.note(planned.cell, is_first=True, seconds=each)
@@ -185,10 +187,98 @@ def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) 
     late = WorkerExit(seconds=20.0, timed_out=True)
     records = sweep_with(Scripted(late), plan("ViT"), tmp_path / "a")
     assert records[0].status is Status.TIMEOUT
-    stopped = WorkerExit(seconds=3.0, timed_out=True)
-    deadline = time.monotonic() + 1e6
-    assert sweep_with(Scripted(stopped), plan("ViT"), tmp_path / "b", deadline=deadline) == []
+    stopped, told = WorkerExit(seconds=15.0, timed_out=True), Told()
+    made, pace = plan("ViT"), DurationEstimates(plan().profile)
+    pace.note(made.planned[0].cell, is_first=True, seconds=9.0)
+    found = find_run(made, MACHINE, tmp_path / "b", is_ordinary=True)
+    deadline = time.monotonic() + 10
+    assert run(made, MACHINE, found, Scripted(stopped), told, pace=pace, deadline=deadline, grace_s=5.0) == []
+    assert "ViT had not ended after 15 s" in told.complaints[0].what
+    assert pace.of(made.planned[0].cell, is_first=True) == 20.0, "twice as long, but never longer than its time limit"
+    (kept,) = earlier(MACHINE, [sweep.stopped_runs()])
+    assert (kept.status, kept.seconds) == (Status.TIMEOUT, 15.0)
     assert list((tmp_path / "b").glob("*")) == []  # no empty file stays behind
+
+
+class Timed:
+    """An executor with a clock of its own: each process takes the seconds that its cell is given."""
+
+    def __init__(self, seconds: Callable[[Job], float]) -> None:
+        self.now, self.seconds = 0.0, seconds
+        self.answers = 0
+
+    def run(self, request: Request, *, timeout_s: float, **_: Any) -> WorkerExit:
+        assert isinstance(request, Job)
+        seconds = self.seconds(request)
+        self.now += min(seconds, timeout_s)
+        if seconds > timeout_s:
+            return WorkerExit(seconds=timeout_s, timed_out=True)
+        self.answers += 1
+        outcome = CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm))
+        return WorkerExit(seconds=seconds, answer=outcome)
+
+
+TRUE_S = st.floats(1, 400)
+"""The limit is 300 s: some cells never end."""
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    true_s=st.lists(st.tuples(TRUE_S, TRUE_S), min_size=1, max_size=4),
+    known_s=st.lists(st.floats(1, 300), max_size=4),
+    preparation_s=st.lists(st.floats(5, 10), min_size=12, max_size=12),
+    jitter=st.randoms(use_true_random=False),
+    processes=st.integers(1, 3),
+    first_budget_s=st.integers(1, 400),
+)
+def test_a_budget_is_kept_and_the_one_that_is_named_is_enough(
+    tmp_path_factory: pytest.TempPathFactory,
+    true_s: list[tuple[float, float]],
+    known_s: list[float],
+    preparation_s: list[float],
+    jitter: random.Random,
+    processes: int,
+    first_budget_s: int,
+) -> None:
+    """However wrong the estimates are at first; from the first process on, cells take at most 1.4 times as long."""
+    folder = tmp_path_factory.mktemp("budget")
+    names = PROFILES["standard"].models[: len(true_s)]
+    seconds_of_model = dict(zip(names, true_s, strict=True))
+    made = plan(*names, processes=processes, max_s=12.0)
+    made = msgspec.structs.replace(made, profile=msgspec.structs.replace(made.profile, timeout_s=300.0))
+    known = [
+        msgspec.structs.replace(record(planned), seconds=seconds)
+        for planned, seconds in zip(made.planned, known_s, strict=False)
+    ]
+    executor = Timed(lambda job: min(seconds_of_model[job.cell.model][job.warm] * jitter.uniform(1.0, 1.4), 400.0))
+    budget_s, is_named = float(first_budget_s), False
+    for each_s in preparation_s:
+        start = executor.now
+        executor.now += each_s
+        found = find_run(made, MACHINE, folder / "out", is_ordinary=True)
+        stopped = earlier(MACHINE, [folder / "cache" / "stopped"])
+        pace = DurationEstimates.from_records(made.profile, known, stopped, found.records)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sweep, "CACHE", folder / "cache")
+            records = run(
+                made,
+                MACHINE,
+                found,
+                executor,
+                Silent(),
+                pace=pace,
+                deadline=start + budget_s,
+                grace_s=OVERRUN * budget_s,
+                clock=lambda: executor.now,
+            )
+        assert executor.now - start <= max(each_s, (1 + OVERRUN) * budget_s) + 1e-6
+        assert not is_named or len(records) > len(found.records)
+        assert executor.answers == sum(each.measurement is not None for each in records), "nothing is measured twice"
+        assert len({(each.cell, each.process) for each in records}) == len(records)
+        if not (left := pending(made, records)):
+            break
+        enough = seconds_of(time_budget(enough_s(left, pace), each_s))
+        budget_s, is_named = enough * jitter.choice([1.0, 1.0, 1.2, 3.0]), True
 
 
 def test_every_record_says_what_its_process_took(tmp_path: Path) -> None:
