@@ -83,15 +83,22 @@ class DurationEstimates:
     ) -> DurationEstimates:
         """Learn from earlier runs: of each cell the newest record of the same profile, else the newest record.
 
-        `stopped`: records of processes that a time budget stopped on this machine. `resumed`: those of the run that
+        `stopped`: records of processes that a time budget stopped on this machine; they count until the same process
+        of the cell is measured. `resumed`: those of the run that
         goes on here, which may be among `records`.
         """
-        estimates, own = cls(profile), _by_age(resumed, profile)
+        estimates, own, ended = cls(profile), _by_age(resumed, profile), dict[tuple[Cell, bool], str]()
         runs = {record.run for record in own}
         for record in _by_age(records, profile):
+            ended[record.cell.identity, _was_first(record)] = str(record.measured_at)
             if record.run not in runs:
                 estimates._elsewhere.note(record.cell.identity, _was_first(record), record.seconds or 0.0)
-        for record in [*_by_age(stopped, profile), *own]:
+        since = (
+            record
+            for record in _by_age(stopped, profile)
+            if str(record.measured_at) > ended.get((record.cell.identity, _was_first(record)), "")
+        )
+        for record in [*since, *own]:
             estimates.learn(record, _was_first(record))
         return estimates
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from bench.records.run_file import append
 from bench.running.resume import earlier
 
 VIT, BEIT = (each for each in plan("ViT", "BeiT").planned)
+TOMORROW = datetime.now(UTC) + timedelta(days=1)
 QUICK, STANDARD, PAPER = PROFILES["quick"], PROFILES["standard"], PROFILES["paper-2023"]
 
 
@@ -58,11 +60,14 @@ def test_the_records_of_the_resumed_run_are_of_this_machine() -> None:
 
 
 def test_a_process_that_was_stopped_is_expected_to_take_twice_as_long_until_it_ends() -> None:
-    stopped = msgspec.structs.replace(timed(100.0), status=Status.TIMEOUT, measurement=None)
-    pace = DurationEstimates.from_records(QUICK, [timed(50.0), timed(40.0, cell=BEIT.cell)], [stopped])
+    earlier_records = [timed(50.0), timed(40.0, cell=BEIT.cell)]
+    stopped = msgspec.structs.replace(timed(100.0), status=Status.TIMEOUT, measurement=None, measured_at=TOMORROW)
+    pace = DurationEstimates.from_records(QUICK, earlier_records, [stopped])
     assert [pace.of(cell, is_first=True) for cell in (VIT.cell, BEIT.cell)] == pytest.approx([200.0, 160.0])
     pace.learn(msgspec.structs.replace(stopped, seconds=290.0), is_first=True)
     assert pace.of(VIT.cell, is_first=True) == QUICK.timeout_s, "no process takes longer"
+    later = msgspec.structs.replace(timed(60.0), measured_at=TOMORROW)
+    assert DurationEstimates.from_records(QUICK, [later], [stopped]).of(VIT.cell, is_first=True) == 60.0
     pace.learn(timed(75.0), is_first=True)
     assert [pace.of(cell, is_first=True) for cell in (VIT.cell, BEIT.cell)] == pytest.approx([75.0, 60.0])
 
