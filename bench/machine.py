@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +45,12 @@ def boot() -> str:
     Unsynced files from before the boot may be damaged by a power cut.
     """
     return "".join(lines(Path("/proc/sys/kernel/random/boot_id")))
+
+
+def compiler() -> str | None:
+    """Return the path of the C++ compiler that Inductor runs, or None where there is none."""
+    usual = {"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++")
+    return shutil.which(os.environ.get("CXX", usual))
 
 
 def version(package: str) -> str | None:

@@ -126,7 +126,7 @@ def _run(options: argparse.Namespace) -> int:
     machine = preflight(executor, device, recipes, profile)
     environment = machine.environment
     plan, run_file, pace = prepared(options, machine, time.monotonic() - start)
-    forgotten = run_file.failed if options.retry_failed else ()
+    forgotten = run_file.forgotten(retry_failed=options.retry_failed)
     steps = pending(plan, run_file.records, forgotten=forgotten, durations=None if deadline is None else pace)
     path = display_path(run_file.path)
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")

@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 from bench.errors import Complaint, attempt
-from bench.machine import cores
+from bench.machine import compiler, cores
 from bench.measuring.throttling import SLOWDOWNS, named
 from bench.served_requests import ServedRequests
 
@@ -53,7 +53,11 @@ FREE_MEMORY_GB = 4.0
 DRIVER = Path("/proc/driver/nvidia")
 """Exists if the kernel has loaded NVIDIA's driver."""
 
-COMPILERS = ("c++", "g++", "clang++", "cl")
+NO_COMPILER = Complaint(
+    "compiler",
+    "there is no C++ compiler, and torch.compile needs one",
+    "apt install g++, or xcode-select --install, or Build Tools for Visual Studio",
+)
 
 SLOW_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smbfs", "fuse.sshfs", "9p", "lustre", "beegfs"})
 """Network file systems, too slow for the thousands of small files of a compile cache."""
@@ -168,11 +172,7 @@ def _memory(machine: MachineState) -> Iterator[Complaint]:
 
 def _compiling(machine: MachineState) -> Iterator[Complaint]:
     if machine.compiler is None:
-        yield Complaint(
-            "compiler",
-            "there is no C++ compiler, and torch.compile needs one",
-            "apt install g++, or xcode-select --install, or Build Tools for Visual Studio",
-        )
+        yield NO_COMPILER
     if machine.cache_free_gb is not None and machine.cache_free_gb < FREE_GB:
         yield Complaint(
             "disk",
@@ -241,7 +241,7 @@ def look(cache: Path, seconds: float = LOOK_S) -> MachineState:
         on_battery=attempt(lambda: psutil.sensors_battery().power_plugged is False),
         swapped_share=attempt(lambda: psutil.swap_memory().used / memory.total),
         free_memory_gb=memory.available / 1e9,
-        compiler=next((path for name in (os.environ.get("CXX", ""), *COMPILERS) if (path := shutil.which(name))), None),
+        compiler=compiler(),
         cache_free_gb=attempt(lambda: shutil.disk_usage(folder).free / 1e9),
         cache_file_system=_file_system(folder),
         gpus=gpus,

@@ -21,6 +21,7 @@ import torch
 from bench.errors import attempt
 from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Inputs, Loaded
+from bench.measuring.doctor import NO_COMPILER
 from bench.measuring.environment import load_average, minor_faults
 from bench.measuring.interference import CpuWatch, RequestWatch, RoundWatch, Watch
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
@@ -40,6 +41,13 @@ T = TypeVar("T")
 
 UNSTABLE = 0.15
 """Half-width of the 95% interval of a latency within the process, as a share, above which the cell is unstable."""
+
+NO_COMPILER_WORDS = (
+    "InvalidCxxCompiler",  # Inductor, for a CPU
+    "Failed to find C compiler",  # Triton, for a GPU
+    "xcrun: error: invalid active developer path",  # macOS has a command that only tells how to install one
+)
+"""What an error says where there is no compiler."""
 
 RETRACE_CAP_S = 240.0
 """Time limit to trace other batch sizes, which takes seconds for most models, and minutes for a Swin with windows that
@@ -101,7 +109,9 @@ def run(job: Job, send: Send) -> CellOutcome:
         failed = _failure(error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
         variants.release_compiled()
-        return msgspec.structs.replace(failed, measurement=_eager_alone(variants, send))
+        alone = _eager_alone(variants, send)
+        status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
+        return msgspec.structs.replace(failed, status=status, measurement=alone)
     if accuracy.is_finite(errors):
         measurement = msgspec.structs.replace(measurement, accuracy=errors)
     repeats = accuracy.are_identical(*outputs[:2])
@@ -226,6 +236,10 @@ def _within(seconds: float, question: Callable[[], T]) -> T | None:
 
 
 def _failure(error: Exception, oom: Status, size: tuple[int, int] | None) -> CellOutcome:
+    """Return the outcome of a cell with this error. Without a compiler, compiling is skipped, not broken."""
+    if any(words in str(error) for words in NO_COMPILER_WORDS):
+        reason = f"{NO_COMPILER.what}: {NO_COMPILER.remedy}; the same command then goes on"
+        return CellOutcome(status=Status.SKIPPED, reason=reason, input_size=size)
     text = one_line(f"{type(error).__name__}: {error}")
     is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
     return CellOutcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, input_size=size)

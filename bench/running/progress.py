@@ -133,8 +133,10 @@ def outcome(record: Record) -> str:
     """Return the latencies and the speedup of one record, or why it has none."""
     measurement = record.measurement
     reason = f"{record.status}: {record.reason}" if record.reason else ""
-    if not measurement or not measurement.compiled:
+    if not measurement:
         return reason
+    if not measurement.compiled:
+        return f"eager {rounded(latency([measurement.eager]), least=LATENCY)} ms; {reason}"
     variants = measurement.eager, measurement.compiled
     eager_ms, compiled_ms = (rounded(latency([each]), least=LATENCY) for each in variants)
     calls = " + ".join(str(sum(map(len, each.rounds_ms))) for each in variants)
@@ -211,9 +213,11 @@ def _aligned(rows: Sequence[Sequence[str]], left: int) -> str:
 
 
 def _figures(records: Sequence[Record]) -> list[str]:
-    pairs = [each.measurement for each in records if each.measurement and each.measurement.compiled]
+    measured = [each.measurement for each in records if each.measurement]
+    pairs = [each for each in measured if each.compiled]
     if not pairs:
-        return ["–"] * len(_FIGURES)
+        eager_ms = rounded(latency([each.eager for each in measured]), least=LATENCY) if measured else "–"
+        return [eager_ms, *["–"] * (len(_FIGURES) - 1)]
     eager = latency([pair.eager for pair in pairs])
     compiled = latency([pair.compiled for pair in pairs if pair.compiled])
     ratio, calls = speedup(pairs), break_even_calls(pairs)

@@ -19,9 +19,10 @@ import msgspec
 
 from bench import durable
 from bench.errors import AtlasError, unwritable
+from bench.machine import compiler
 from bench.plans.messages import Machine
 from bench.plans.plan import Plan, pending
-from bench.records.record import Environment, Record, gave_nothing
+from bench.records.record import Environment, Record, Status, gave_nothing
 from bench.records.run_file import append, decode, encode, file_slug, read
 
 ROOM = "make room or choose another folder with --out; the same command then goes on"
@@ -43,6 +44,13 @@ class RunFile:
     def failed(self) -> tuple[Record, ...]:
         """Records of processes that gave no pair of latencies."""
         return tuple(filter(gave_nothing, self.records))
+
+    def forgotten(self, *, retry_failed: bool) -> tuple[Record, ...]:
+        """Return the records of processes to measure again: those that failed if asked to, and those that lacked a
+        compiler as soon as there is one."""
+        if retry_failed:
+            return self.failed
+        return tuple(record for record in self.failed if record.status is Status.SKIPPED and compiler() is not None)
 
 
 def find_run(

@@ -88,7 +88,7 @@ def run(
     def left_s() -> float:
         return math.inf if deadline is None else deadline - clock()
 
-    forgotten = run_file.failed if retry_failed else ()
+    forgotten = run_file.forgotten(retry_failed=retry_failed)
     with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to the file since it was chosen
         while steps := pending(plan, records, forgotten=forgotten, durations=None if deadline is None else pace):
@@ -166,10 +166,11 @@ def once(show: Callable[[Complaint], None]) -> Callable[[Iterable[Complaint]], N
 
 
 def _refuse_skipped(ended: WorkerExit, machine: Machine) -> None:
-    """Raise `AtlasError` if the cell was skipped: the device is busy, and the next cell would be skipped as well."""
-    if isinstance(ended.answer, CellOutcome) and ended.answer.status is Status.SKIPPED:
+    """Raise `AtlasError` if all of the cell was skipped: the device is busy, and the next would be skipped as well."""
+    answer = ended.answer
+    if isinstance(answer, CellOutcome) and answer.status is Status.SKIPPED and answer.measurement is None:
         raise AtlasError(
-            ended.answer.reason or "the cell was skipped",
+            answer.reason or "the cell was skipped",
             where=machine.environment.device_name,
             remedy="wait until that has ended, or measure beside it with --allow-busy; then the same command goes on",
         )
@@ -196,8 +197,11 @@ def _cache(run_file: RunFile) -> Path:
 
 
 def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
-    """Return the flags of a record that was measured despite these complaints."""
-    return tuple(f"{DOCTOR}{complaint.check}" for complaint in complaints)
+    """Return the flags of a record that was measured despite these complaints.
+
+    A lack of a compiler disturbs nothing; what it prevents has that reason.
+    """
+    return tuple(f"{DOCTOR}{complaint.check}" for complaint in complaints if complaint.check != "compiler")
 
 
 def measure(

@@ -118,7 +118,7 @@ def test_a_run_measures_reports_and_is_not_repeated(tmp_path: Path, capsys: pyte
     assert "[1/4] ViT" in text
     assert text.count("warning: battery: there is no plug\n  remedy: plug it in\n") == 1
     assert re.search(r"^ViT +\d\d\.\d+ +\d\d?\.\d+ +[12]\.\d+× .* 2  pass$", text, re.MULTILINE)
-    assert re.search(r"^ConvNeXT +– .*oom$", text, re.MULTILINE)
+    assert re.search(r"^ConvNeXT +\d\d\.\d+ +– .*oom$", text, re.MULTILINE)
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert [each.process for each in read(path)] == [0, 0, 1]
     assert {each.flags for each in read(path)} == {("doctor-battery",)}

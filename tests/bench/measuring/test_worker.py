@@ -182,6 +182,8 @@ def failing_compile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], No
         (torch.OutOfMemoryError("CUDA out of memory."), Status.OOM),
         (MemoryError(), Status.OOM),
         (RuntimeError("no kernel for /home/ann/x.py"), Status.FAIL_TO_RUN),
+        (RuntimeError("InvalidCxxCompiler: No working C++ compiler found in /home/ann/x.py"), Status.SKIPPED),
+        (RuntimeError("Failed to find C compiler. Please specify via CC environment variable"), Status.SKIPPED),
     ],
 )
 def test_a_compilation_that_fails_leaves_the_latency_of_eager(
@@ -195,6 +197,19 @@ def test_a_compilation_that_fails_leaves_the_latency_of_eager(
     assert outcome.measurement is not None
     assert outcome.measurement.compiled is None
     assert len(outcome.measurement.eager.rounds_ms) >= 3
+    assert (status is Status.SKIPPED) == ("apt install g++" in outcome.reason)
+
+
+@pytest.mark.torch
+def test_without_a_compiler_eager_is_measured_and_compiling_is_skipped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    ended = run(job(), tmp_path)
+    assert isinstance(ended.answer, CellOutcome)
+    assert ended.answer.status is Status.SKIPPED
+    assert ended.answer.measurement is not None
+    assert ended.answer.measurement.compiled is None
 
 
 def test_a_model_that_does_not_fit_in_eager_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

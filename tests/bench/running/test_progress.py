@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
 
 from rich.console import Console
+from stub_worker import measurement
 from test_sweep import plan, record
 
 from bench.plans.messages import Phase
 from bench.plans.plan import pending
-from bench.running.progress import BarReporter, PlainReporter
+from bench.records.record import Status
+from bench.running.progress import BarReporter, PlainReporter, outcome, results_table
 
 
 def told(*, is_terminal: bool) -> str:
@@ -28,6 +31,14 @@ def test_a_terminal_shows_the_model_its_phase_what_is_done_and_the_time_left() -
     text = told(is_terminal=True)
     for part in ("3/8", "ViT, process 1 · starting", "measuring 7/30", "about 10 min left", "(12 s)"):
         assert part in text
+
+
+def test_a_cell_that_was_not_compiled_shows_its_eager_latency() -> None:
+    (planned,) = plan("ViT").planned
+    skipped = record(planned, status=Status.SKIPPED, found=measurement(compiled=False))
+    assert re.fullmatch(r"eager [\d.]+ ms; skipped: so it was", outcome(skipped))
+    row = results_table([skipped]).splitlines()[1]
+    assert re.fullmatch(r"ViT +[\d.]+( +–){6} +skipped", row)
 
 
 def test_elsewhere_there_are_lines_without_controls() -> None:

@@ -36,7 +36,7 @@ from bench.plans.profiles import PROFILES, Sampling
 from bench.records import plausibility
 from bench.records.record import SCHEMA, Measurement, Peaks, Record, Status, Variant, Work
 from bench.records.run_file import append, read
-from bench.running import sweep
+from bench.running import resume, sweep
 from bench.running.executors import ROOT, Executor, WorkerExit
 from bench.running.resume import RunFile, earlier, find_run, owned
 from bench.running.sweep import run
@@ -315,6 +315,30 @@ def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
     assert len(sweep_with(Scripted(), made, tmp_path)) == 1
     records = sweep_with(Scripted(failure), made, tmp_path, retry_failed=True)
     assert [each.process for each in records] == [0, 1]
+
+
+def test_what_lacked_a_compiler_is_kept_and_measured_as_soon_as_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, missing = plan("ViT", "BeiT", processes=2), [Complaint("compiler", "there is none", "get one")]
+    eager = CellOutcome(status=Status.SKIPPED, reason="no compiler", measurement=measurement(compiled=False))
+    monkeypatch.setattr(resume, "compiler", lambda: None)
+    skipped = sweep_with(Scripted(*[WorkerExit(1.0, eager)] * 2), made, tmp_path, examine=lambda: missing)
+    assert [(each.status, each.flags) for each in skipped] == [(Status.SKIPPED, ())] * 2
+    (path,) = tmp_path.glob("*.jsonl")
+    assert list(check([path])) == []
+    assert sweep_with(Scripted(), made, tmp_path) == skipped, "nothing has changed"
+    monkeypatch.setattr(resume, "compiler", lambda: "/usr/bin/g++")
+    answered = WorkerExit(1.0, CellOutcome(status=Status.PASS, measurement=measurement()))
+    records = sweep_with(Scripted(*[answered] * 4), made, tmp_path)
+    assert [each.status for each in records] == [Status.SKIPPED] * 2 + [Status.PASS] * 4
+    assert pending(made, records) == []
+
+
+def test_a_cell_that_was_skipped_as_a_whole_ends_the_run(tmp_path: Path) -> None:
+    busy = WorkerExit(1.0, CellOutcome(status=Status.SKIPPED, reason="another process was computing"))
+    with pytest.raises(AtlasError, match="another process was computing"):
+        sweep_with(Scripted(busy), plan("ViT"), tmp_path)
 
 
 def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path, survived: Survived) -> None:
