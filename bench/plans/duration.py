@@ -98,8 +98,10 @@ class DurationEstimates:
             for record in _by_age(stopped, profile)
             if str(record.measured_at) > ended.get((record.cell.identity, _was_first(record)), "")
         )
+        newest = max(ended.values(), default="")
         for record in [*since, *own]:
-            estimates.learn(record, _was_first(record))
+            is_telling = record.run in runs or str(record.measured_at) > newest  # else other cells have been measured
+            estimates.learn(record, _was_first(record), scales=is_telling)
         return estimates
 
     @property
@@ -107,16 +109,17 @@ class DurationEstimates:
         """Whether nothing is known of this kind of machine."""
         return not self._elsewhere.figures and not self._here.figures
 
-    def learn(self, record: Record, is_first: bool) -> None:
+    def learn(self, record: Record, is_first: bool, *, scales: bool = True) -> None:
         """Learn from a process of this run. One that failed tells nothing; one that was stopped takes longer."""
         if record.seconds is None or not _tells(record, self.profile):
             return
-        self.note(record.cell, is_first, record.seconds, stopped=record.status is Status.TIMEOUT)
+        self.note(record.cell, is_first, record.seconds, stopped=record.status is Status.TIMEOUT, scales=scales)
 
-    def note(self, cell: Cell, is_first: bool, seconds: float, *, stopped: bool = False) -> None:
+    def note(self, cell: Cell, is_first: bool, seconds: float, *, stopped: bool = False, scales: bool = True) -> None:
         """Add the duration of one process of the cell in this run, replacing an earlier one.
 
         One that was `stopped` after that time is expected to take twice as long, but never longer than its time limit.
+        If it `scales`, what is known from elsewhere is expected to take longer, too, or less long.
         """
         key = cell.identity, is_first
         expected = max(self._expected(*key), _LEAST_S)
@@ -126,7 +129,8 @@ class DurationEstimates:
         else:
             self._stopped.discard(key)
         self._here.note(*key, seconds)
-        self._slowness.note(*key, math.log(max(seconds, _LEAST_S) / expected))
+        if scales:
+            self._slowness.note(*key, math.log(max(seconds, _LEAST_S) / expected))
 
     def of(self, cell: Cell, is_first: bool) -> float:
         """Return the estimated seconds of one process of the cell, at most its time limit."""

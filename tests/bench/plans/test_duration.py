@@ -64,6 +64,9 @@ def test_a_process_that_was_stopped_is_expected_to_take_twice_as_long_until_it_e
     stopped = msgspec.structs.replace(timed(100.0), status=Status.TIMEOUT, measurement=None, measured_at=TOMORROW)
     pace = DurationEstimates.from_records(QUICK, earlier_records, [stopped])
     assert [pace.of(cell, is_first=True) for cell in (VIT.cell, BEIT.cell)] == pytest.approx([200.0, 160.0])
+    since = [*earlier_records, msgspec.structs.replace(timed(45.0, cell=BEIT.cell), measured_at=TOMORROW)]
+    newer = DurationEstimates.from_records(QUICK, since, [stopped])
+    assert [newer.of(cell, is_first=True) for cell in (VIT.cell, BEIT.cell)] == [200.0, 45.0]
     pace.learn(msgspec.structs.replace(stopped, seconds=290.0), is_first=True)
     assert pace.of(VIT.cell, is_first=True) == QUICK.timeout_s, "no process takes longer"
     later = msgspec.structs.replace(timed(60.0), measured_at=TOMORROW)
