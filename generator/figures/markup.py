@@ -573,9 +573,9 @@ class Tables:
 
 
 def status_notes(rows: Rows, words: Words) -> list[str]:
-    """Return a sentence for each status that occurs, except pass."""
+    """Return a sentence for each status that occurs, except pass. What was skipped has its reason, as recorded."""
     found = {row["status"] for row in rows} - {Status.PASS}
-    return [
+    notes = [
         words.say(
             words.language.gettext("%(status)s – %(explanation)s"),
             status=Markup("<b>{}</b>").format(words.status(status)),
@@ -584,6 +584,8 @@ def status_notes(rows: Rows, words: Words) -> list[str]:
         for status in Status
         if status in found
     ]
+    reasons = dict.fromkeys(row["reason"] for row in rows if row["status"] == Status.SKIPPED and row["reason"])
+    return [*notes, *(Markup('<code lang="en">{}</code>').format(reason) for reason in reasons)]
 
 
 def _says(column: Column, values: Iterable[Any]) -> bool:

@@ -103,6 +103,15 @@ def test_a_published_difference_within_noise_has_no_colour(published: Pages) -> 
     assert {(line[1][2], line[1][1]["class"]) for line in lines} == {("−1.5%", "number"), ("0.0%", "number")}
 
 
+def test_what_was_skipped_shows_the_eager_latency_and_says_why(tmp_path: Path) -> None:
+    eager = Measurement(eager=Variant(rounds_ms=tuple((40.0,) for _ in range(9))))
+    skipped = measured(status=Status.SKIPPED, reason="no compiler: install <g++>", figures=eager, **ON_CPU)
+    html = Pages(load(write(tmp_path, [skipped]))).render("{{ latency_table(device=atlas.devices[0].slug) }}")
+    (_, (_, *cells)), *_ = Tables(html).tables
+    assert [text for *_, text in cells] == ["skipped", "40.000", "skipped"]
+    assert '<code lang="en">no compiler: install &lt;g++&gt;</code>' in html
+
+
 def test_both_ways_of_freeing_memory_stand_side_by_side(tmp_path: Path) -> None:
     slower = measured(run="default", day=1, figures=measurement(10.0, 13.0), **ON_CPU)
     faster = measured(run="keep", day=2, figures=measurement(9.0, 8.0), **KEEPING)
