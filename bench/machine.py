@@ -83,7 +83,8 @@ def commit() -> str | None:
 
     The hash ends in "-dirty" if the tree has changes other than records.
     """
-    if _git("rev-parse", "--show-toplevel") != str(ROOT):
+    top = _git("rev-parse", "--show-toplevel")  # with slashes, on Windows too
+    if top is None or Path(top) != ROOT:
         return None
     head = _git("rev-parse", "--short=12", "HEAD")
     changes = _git("status", "--porcelain", "--", ":!bench/results")

@@ -294,10 +294,10 @@ def _governors() -> frozenset[str]:
 
 def _hottest() -> tuple[float, float] | None:
     """Return the temperature of the sensor nearest to its critical temperature, and that, in °C."""
-    sensors = attempt(psutil.sensors_temperatures) or {}
+    chips = attempt(lambda: [*psutil.sensors_temperatures().values()]) or []  # macOS lacks the function itself
     known = [
         (sensor.current, sensor.critical or sensor.high)
-        for chip in sensors.values()
+        for chip in chips
         for sensor in chip
         if sensor.current and (sensor.critical or sensor.high)
     ]

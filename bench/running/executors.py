@@ -102,7 +102,10 @@ WORKER = (sys.executable, "-m", "bench.measuring.worker")
 
 @dataclass(frozen=True)
 class LocalProcesses:
-    """Runs workers on this machine, one at a time, each started with `command`."""
+    """Runs workers on this machine, one at a time, each started with `command`.
+
+    Raises `AtlasError` on Windows, whose `select` knows no pipes and which has no process groups to kill.
+    """
 
     command: tuple[str, ...] = WORKER
 
@@ -116,6 +119,9 @@ class LocalProcesses:
         on_second: Callable[[], None] | None = None,
     ) -> WorkerExit:
         """See `Executor.run`."""
+        if sys.platform == "win32":
+            remedy = "run it in WSL 2 (wsl --install), where NVIDIA GPUs can be measured, too"
+            raise AtlasError("measuring needs Linux or macOS", where="Windows", remedy=remedy)
         start, kills = time.monotonic(), _kernel_kills()
         answer, decode_error, timed_out = None, "", False
         with _process(self.command, variables) as process, _Pipes(process) as pipes:

@@ -5,9 +5,9 @@ Takes a plan and a machine; returns a `RunFile`. A run resumes on any machine of
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import IO
 
 import msgspec
+
+if sys.platform != "win32":  # where nothing measures: see `LocalProcesses`
+    import fcntl
 
 from bench import durable
 from bench.errors import AtlasError, unwritable
@@ -153,7 +156,8 @@ def _locked(path: Path) -> IO[bytes]:
     while True:
         file = path.open("ab")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if sys.platform != "win32":
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                     return file

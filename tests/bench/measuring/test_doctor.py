@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given, strategies as st
 
@@ -142,3 +143,9 @@ def test_the_command_tells_what_it_found() -> None:
     assert done.returncode in (0, 1)
     assert ("remedy: " in done.stdout) == bool(done.returncode)
     assert "torch" not in done.stderr
+
+
+def test_a_system_without_sensors_has_no_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On macOS, psutil lacks the function itself."""
+    monkeypatch.delattr(psutil, "sensors_temperatures", raising=False)
+    assert doctor._hottest() is None

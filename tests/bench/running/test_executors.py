@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from faults import Survived
 
+from bench.errors import AtlasError
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Recipe, Request
 from bench.plans.models import find
 from bench.plans.plan import make_plan
@@ -49,6 +50,37 @@ def test_a_worker_tells_its_phases_and_answers() -> None:
     assert isinstance(ended.answer, CellOutcome)
     assert ended.answer.status is Status.PASS
     assert [phase.name for phase in phases] == ["building", "measuring"]
+
+
+def test_where_workers_cannot_run_an_error_names_where_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(AtlasError, match="WSL 2"):
+        run(job())
+
+
+WITHOUT_UNIX = """
+import multiprocessing.pool, select, signal, subprocess, sys, tempfile
+import msgspec, numpy, psutil, rich.console, rich.progress
+sys.platform = "win32"
+sys.modules |= dict.fromkeys(("fcntl", "resource", "termios"))
+for name in ("killpg", "getpgid", "pidfd_open", "sched_getaffinity", "getuid", "fork"):
+    delattr(__import__("os"), name)
+del signal.SIGKILL
+from bench.commands import command_line
+command_line.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "text"),
+    [(["run"], 2, "WSL 2"), (["doctor"], 1, "compiler"), (["list"], 0, "ViT"), (["check"], 0, "no faults")],
+)
+def test_what_needs_no_worker_runs_without_the_functions_of_unix(command: list[str], status: int, text: str) -> None:
+    environment = {**os.environ, "CXX": "no-such-compiler", "LOGNAME": "somebody"}
+    code = [sys.executable, "-c", WITHOUT_UNIX, *command]
+    done = subprocess.run(code, capture_output=True, text=True, check=False, env=environment)
+    assert "Traceback" not in done.stderr
+    assert (done.returncode, text in done.stdout + done.stderr) == (status, True)
 
 
 def test_a_survey_describes_the_machine() -> None:
