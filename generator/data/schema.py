@@ -5,6 +5,7 @@ Returns what `json.dumps` writes. The first follows from the registry of columns
 
 from __future__ import annotations
 
+import inspect
 import json
 from datetime import datetime
 from typing import Any
@@ -39,7 +40,13 @@ def record_schema() -> dict[str, Any]:
     """Return the schema of a line of a run file, from which all rows are computed."""
     schema = json.dumps(msgspec.json.schema(Record)).replace(r"\\Z", "$")  # the end of a text outside of Python
     title = f"Compile Atlas: a line of a run file, schema {SCHEMA}"
-    return {"$schema": DIALECT, "title": title, **json.loads(schema)}
+    return {"$schema": DIALECT, "title": title, **json.loads(schema, object_hook=_undented)}
+
+
+def _undented(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the part with its docstring as Python 3.13 and newer keep it, whichever version runs."""
+    text = part.get("description")
+    return part | {"description": inspect.cleandoc(text)} if isinstance(text, str) else part
 
 
 def _column(column: Column) -> dict[str, Any]:
