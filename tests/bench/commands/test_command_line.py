@@ -209,6 +209,21 @@ def test_the_end_of_the_budget_says_how_to_go_on(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.usefixtures("stub")
+def test_the_most_informative_cells_need_a_budget_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["run", "--most-informative", "--profile", "quick", "--out", str(tmp_path), "--model", "ViT", "BeiT"]
+    assert bench(*run, "--time-budget", "1s") == 2
+    found = re.search(r"no cell fits into the time\n +remedy: give --time-budget (\d+m)", capsys.readouterr().err)
+    assert found
+    assert bench(*run, "--time-budget", found[1]) == 0
+    assert all(list(read(path)) for path in tmp_path.glob("*.jsonl"))
+    statuses = [bench(*run, "--time-budget", found[1]) for _ in range(2)]
+    assert statuses[-1] == 2
+    assert "everything is measured already" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("stub")
 def test_estimates_are_what_earlier_processes_took(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ("run", "--model", "ViT", "BeiT", "--out", str(tmp_path))
     assert bench("run", "--model", "ViT", "--out", str(tmp_path)) == 0
