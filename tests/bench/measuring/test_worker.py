@@ -200,7 +200,6 @@ def test_a_compilation_that_fails_leaves_the_latency_of_eager(
     assert (status is Status.SKIPPED) == ("apt install g++" in outcome.reason)
 
 
-@pytest.mark.torch
 def test_without_a_compiler_eager_is_measured_and_compiling_is_skipped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
