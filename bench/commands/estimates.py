@@ -26,6 +26,7 @@ def add(commands: Commands) -> None:
     )
     describe.add_argument("--checkpoint", required=True, metavar="ID_OR_DIR", help="a hub id or a local directory")
     describe.add_argument("--task", default="image-classification", metavar="TASK", help="default: %(default)s")
+    describe.add_argument("--digest", action="store_true", help="print instead by which digest records name a folder")
     describe.set_defaults(command=_describe)
 
     operations = commands.add_parser(
@@ -51,6 +52,9 @@ def _describe(options: argparse.Namespace) -> int:
     from bench.running import operations
     from bench.running.executors import LocalProcesses
 
+    if options.digest:
+        print(_digest(Path(options.checkpoint)))
+        return OK
     recipe = checkpoint_recipe(options.checkpoint, options.task, "random")
     counted = operations.count(LocalProcesses(), CountOperations(recipe=recipe), log=lambda _: None)
     ((_, (height, width)), found) = counted.counted[0]
@@ -58,6 +62,16 @@ def _describe(options: argparse.Namespace) -> int:
     print(f"{found.parameters / 1e6:.3g} M parameters. Paste this line into the guide, under “My model is not here”:\n")
     print(described(found))
     return OK
+
+
+def _digest(directory: Path) -> str:
+    from bench.plans.checkpoints import identify
+
+    if not directory.is_dir():
+        remedy = "give the folder of a checkpoint: those of the hub go by their id"
+        raise AtlasError(f"{str(directory)!r} is no folder", where="--checkpoint", remedy=remedy)
+    local = identify(directory, needs_weights=False)
+    return f"{local.name}: {local.identity}"
 
 
 def _operations(options: argparse.Namespace) -> int:

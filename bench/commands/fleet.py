@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bench.fleet.cluster import Engine, Node
     from bench.fleet.dispatch import Site
     from bench.fleet.ray_engine import RayEngine
-    from bench.plans.messages import Machine, Preflight
+    from bench.plans.messages import Machine, Preflight, Recipe
 
 LARGEST_TABLE = 200
 """The largest number of cells that are printed as a table."""
@@ -37,23 +37,26 @@ def run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from bench.fleet.ray_engine import RayEngine
+    from bench.running.preflight import preflight_request
 
     if options.cluster and not options.dry_run:
         remedy = "add --dry-run, or give the --address of one that exists"
         raise AtlasError("a described cluster cannot measure", where="--cluster", remedy=remedy)
     budget_s = math.inf if options.time_budget is None else seconds_of(options.time_budget)
     contributor_of(options.by)  # raises before the cluster is contacted
-    request = _request(options)
+    recipes = recipes_of(options)
     console = Console(soft_wrap=True, highlight=False, markup=False)
     if options.cluster:
-        return _forecast(_described_sites(options, console.print), budget_s, console.print)
+        return _forecast(_described_sites(options, recipes, console.print), budget_s, console.print)
 
+    request = preflight_request(_device(options), recipes, profile_of(options))
     start, engine = time.monotonic(), RayEngine(options.address)
     try:
-        sites = _live_sites(options, engine, request, console.print)
+        sites = _live_sites(options, recipes, engine, request, console.print)
         if options.dry_run:
             return _forecast(sites, budget_s, console.print)
-        return _measure(options, engine, sites, engine.clock() - (time.monotonic() - start), budget_s, console)
+        start += engine.clock() - time.monotonic()  # by the engine's clock
+        return _measure(options, engine, sites, request, start, budget_s, console)
     except KeyboardInterrupt:
         console.print(f"Stopped; finished records are on disk. To go on: {resume_command(options)}")
         return INTERRUPTED
@@ -64,16 +67,19 @@ def run(options: argparse.Namespace) -> int:
 # ── Sites ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _described_sites(options: argparse.Namespace, log: Log) -> list[Site]:
+def _described_sites(options: argparse.Namespace, recipes: Sequence[Recipe], log: Log) -> list[Site]:
     """Return the sites of the cluster that a file describes."""
     from bench.fleet.simulation import read_cluster
 
     machines = read_cluster(options.cluster)
     chosen = _chosen(options, machines)
-    return _sites(options, {name: {node: machines[node] for node in nodes} for name, nodes in chosen.items()}, log)
+    described = {name: {node: machines[node] for node in nodes} for name, nodes in chosen.items()}
+    return _sites(options, recipes, described, log)
 
 
-def _live_sites(options: argparse.Namespace, engine: Engine, request: Preflight, log: Log) -> list[Site]:
+def _live_sites(
+    options: argparse.Namespace, recipes: Sequence[Recipe], engine: Engine, request: Preflight, log: Log
+) -> list[Site]:
     """Return the sites of a cluster whose nodes answer."""
     from bench.fleet.cluster import survey
     from bench.fleet.dispatch import GRACE_S
@@ -81,17 +87,11 @@ def _live_sites(options: argparse.Namespace, engine: Engine, request: Preflight,
 
     chosen = _chosen(options, engine.nodes())
     log(f"Checking {_nodes(sum(map(len, chosen.values())))} …")
-    return _sites(options, survey(engine, chosen, request, PREFLIGHT_TIMEOUT_S + GRACE_S, log), log)
+    return _sites(options, recipes, survey(engine, chosen, request, PREFLIGHT_TIMEOUT_S + GRACE_S, log), log)
 
 
 def _nodes(count: int) -> str:
     return f"{count} node{'s' if count != 1 else ''}"
-
-
-def _request(options: argparse.Namespace) -> Preflight:
-    from bench.running.preflight import preflight_request
-
-    return preflight_request(_device(options), recipes_of(options), profile_of(options))
 
 
 def _device(options: argparse.Namespace) -> str | None:
@@ -105,14 +105,21 @@ def _chosen(options: argparse.Namespace, nodes: Iterable[Node]) -> dict[str, lis
     return choose(nodes, named, _device(options))
 
 
-def _sites(options: argparse.Namespace, machines: Mapping[str, Mapping[Node, Machine]], log: Log) -> list[Site]:
-    sites = [_site(name, nodes, options, log) for name, nodes in machines.items()]
+def _sites(
+    options: argparse.Namespace,
+    recipes: Sequence[Recipe],
+    machines: Mapping[str, Mapping[Node, Machine]],
+    log: Log,
+) -> list[Site]:
+    sites = [_site(name, nodes, options, recipes, log) for name, nodes in machines.items()]
     if len({site.run_file.path for site in sites}) < len(sites):
         raise AtlasError("these are the same kind of machine", where="--accelerator", remedy="name one of them")
     return sites
 
 
-def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, log: Log) -> Site:
+def _site(
+    name: str, machines: Mapping[Node, Machine], options: argparse.Namespace, recipes: Sequence[Recipe], log: Log
+) -> Site:
     """Return the site of one kind of machine, with its plan and its run file."""
     from bench.fleet.cluster import CPU, alike, with_commit
     from bench.fleet.dispatch import Site
@@ -126,7 +133,7 @@ def _site(name: str, machines: Mapping[Node, Machine], options: argparse.Namespa
 
     nodes = {node: known(machine) for node, machine in alike(machines, name, log).items()}
     machine = next(iter(nodes.values()))
-    plan, run_file, pace = prepared(options, machine)
+    plan, run_file, pace = prepared(options, recipes, machine)
     return Site(name, plan, run_file, pace, machine, nodes, time_limited=options.time_budget is not None)
 
 
@@ -145,6 +152,7 @@ def _measure(
     options: argparse.Namespace,
     engine: RayEngine,
     sites: Sequence[Site],
+    request: Preflight,
     start: float,
     budget_s: float,
     console: Console,
@@ -164,7 +172,7 @@ def _measure(
             sites,
             engine,
             reporter,
-            request=_request(options),
+            request=request,
             deadline=start + budget_s,
             grace_s=OVERRUN * budget_s,
             contributor=contributor_of(options.by),

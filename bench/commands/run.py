@@ -58,6 +58,7 @@ def add(commands: Commands) -> None:
     )
     what.add_argument("--model", nargs="+", action="extend", metavar="NAME", help="labels of the model table")
     what.add_argument("--checkpoint", metavar="ID_OR_DIR", help="any other checkpoint: a hub id or a local directory")
+    what.add_argument("--name", metavar="NAME", help="what to call a local checkpoint (default: as its folder)")
     what.add_argument("--task", metavar="TASK", help=f"task of the checkpoint: {', '.join(get_args(Task))}")
     what.add_argument(
         "--weights",
@@ -122,10 +123,12 @@ def _run(options: argparse.Namespace) -> int:
     device = None if options.device is None else pick("device", options.device, DEVICES)
     console, executor = Console(soft_wrap=True, highlight=False, markup=False), LocalProcesses()
 
+    for local in filter(None, (recipe.local for recipe in recipes)):
+        console.print(f"{local.name}: {local.identity}")
     console.print("Checking the machine …")
     machine = preflight(executor, device, recipes, profile)
     environment = machine.environment
-    plan, run_file, pace = prepared(options, machine, time.monotonic() - start)
+    plan, run_file, pace = prepared(options, recipes, machine, time.monotonic() - start)
     forgotten = run_file.forgotten(retry_failed=options.retry_failed)
     steps = pending(plan, run_file.records, forgotten=forgotten, durations=None if deadline is None else pace)
     path = display_path(run_file.path)

@@ -17,6 +17,7 @@ import msgspec
 from bench.choices import pick
 from bench.commands import LARGEST_COUNT, MEASURED, PUBLISHED, count
 from bench.errors import AtlasError
+from bench.plans.checkpoints import identify
 from bench.plans.messages import Recipe, Weights
 from bench.plans.models import MODELS, find
 from bench.plans.profiles import PROFILES, Profile
@@ -61,17 +62,37 @@ def profile_of(options: argparse.Namespace) -> Profile:
 
 
 def recipes_of(options: argparse.Namespace) -> list[Recipe]:
-    """Return what to build: the models of the profile or the command line, and the checkpoint."""
+    """Return what to build: the models of the profile or the command line, and the checkpoint.
+
+    Reads the whole of a local checkpoint, so call it once. Raises `AtlasError`.
+    """
     weights = options.weights and cast(Weights, pick("weights", options.weights, get_args(Weights)))
     recipes = [
         msgspec.structs.replace(recipe, weights=weights or "random", shrunken=options.shrunken)
         for recipe in _table_recipes(profile_of(options).models)
     ]
     if options.checkpoint:
-        recipes.append(checkpoint_recipe(options.checkpoint, options.task, weights or "pretrained"))
-    elif options.task:
-        raise AtlasError("--task is for a checkpoint", where="--task", remedy="add --checkpoint, or leave --task out")
+        recipes.append(
+            _identified(checkpoint_recipe(options.checkpoint, options.task, weights or "pretrained"), options.name)
+        )
+        return recipes
+    for option in ("task", "name"):
+        if getattr(options, option) is not None:
+            remedy = f"add --checkpoint, or leave --{option} out"
+            raise AtlasError(f"--{option} is for a checkpoint", where=f"--{option}", remedy=remedy)
     return recipes
+
+
+def _identified(recipe: Recipe, name: str | None) -> Recipe:
+    """Return the recipe with a local checkpoint under this name and its digest."""
+    directory = Path(recipe.source)
+    if recipe.model is None and directory.is_dir():
+        local = identify(directory, needs_weights=recipe.weights == "pretrained", name=name)
+        return msgspec.structs.replace(recipe, checkpoint=local)
+    if name is not None:
+        remedy = "leave it out: a checkpoint of the hub goes by its id"
+        raise AtlasError("names a checkpoint in a folder", where="--name", remedy=remedy)
+    return recipe
 
 
 def _table_recipes(labels: Sequence[str]) -> list[Recipe]:
@@ -95,7 +116,7 @@ def checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> Re
 
 
 def prepared(
-    options: argparse.Namespace, machine: Machine, preparation_s: float = 0.0
+    options: argparse.Namespace, recipes: Sequence[Recipe], machine: Machine, preparation_s: float = 0.0
 ) -> tuple[Plan, RunFile, DurationEstimates]:
     """Return what to measure on this machine, its run file, and how long its processes take.
 
@@ -107,7 +128,7 @@ def prepared(
     from bench.running.sweep import stopped_runs
 
     profile = profile_of(options)
-    plan = make_plan(profile, recipes_of(options), machine.device)
+    plan = make_plan(profile, recipes, machine.device)
     known, stopped = earlier(machine, {options.out, MEASURED}), earlier(machine, [stopped_runs()])
     pace = DurationEstimates.from_records(profile, known, stopped)
     if options.most_informative:

@@ -21,19 +21,27 @@ import msgspec
 
 from bench.choices import existing
 from bench.errors import AtlasError
+from bench.plans import checkpoints
 from bench.plans.models import BY_LABEL
 from bench.records import build_times, injected_faults, plausibility, repeatability, walkthrough
 from bench.records.build_times import BUILD_TIMES
 from bench.records.injected_faults import FAULTS
 from bench.records.plausibility import Fault
-from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, RESULTS, Measurement, Record, Status
+from bench.records.record import (
+    COMPILE_MODES,
+    DEVICES,
+    DTYPES,
+    LONGEST_NAME,
+    RESULTS,
+    Cell,
+    Measurement,
+    Record,
+    Status,
+)
 from bench.records.repeatability import REPEATABILITY
 from bench.records.run_file import decode, lines, run_files, run_of
 from bench.records.scrub import anonymous, identifying
 from bench.records.walkthrough import WALKTHROUGHS
-
-LONGEST_NAME = 80
-"""The longest name of a contributor, so that it fits into a table."""
 
 VERSIONS = frozenset({"torch", "transformers", "python", "accelerator", "driver", "triton"})
 """The fields of an environment that hold versions."""
@@ -244,9 +252,24 @@ def _coordinates(record: Record) -> Iterator[Fault]:
         yield "cell.batch_size", f"{cell.batch_size} is not positive", _MEASURE_AGAIN
     if record.process < 0:
         yield "process", f"{record.process} is negative", "count processes from 0"
-    spec = BY_LABEL.get(cell.model)
+    yield from _local(record, cell)
+    spec = None if cell.digest else BY_LABEL.get(cell.model)
     if spec and spec.checkpoint != cell.checkpoint:
         yield "cell.checkpoint", f"{cell.checkpoint!r} is not what {cell.model} stands for", f"it is {spec.checkpoint}"
+
+
+def _local(record: Record, cell: Cell) -> Iterator[Fault]:
+    """Yield the faults of a local checkpoint: pages show its name, and its digest says which model it is."""
+    if (cell.digest is None) != (cell.model_type is None):
+        yield "cell.digest", "a local checkpoint has a digest and a model_type, others have neither", _MEASURE_AGAIN
+    if cell.digest is None:
+        return
+    if record.origin != "measured":
+        yield "cell.digest", "published figures are not of a local checkpoint", "leave the digest out"
+    if cell.model != cell.checkpoint:
+        yield "cell.model", f"{cell.model!r} is not the name of its checkpoint, {cell.checkpoint!r}", "write that name"
+    if fault := checkpoints.name_fault(cell.checkpoint):
+        yield "cell.checkpoint", fault, "write a short name, the same in every line"
 
 
 def _identity(record: Record) -> Iterator[Fault]:

@@ -81,7 +81,7 @@ def run(job: Job, send: Send) -> CellOutcome:
         outputs = [variants.output(variants.eager) for _ in range(2)]
         warm_up(variants.eager, job.sampling)
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
-        return _failure(error, Status.EAGER_OOM, size)
+        return _failure(job, error, Status.EAGER_OOM, size)
 
     failed = None
     try:
@@ -106,7 +106,7 @@ def run(job: Job, send: Send) -> CellOutcome:
         errors = _accuracy(variants, *outputs[1:])
         measurement = _with_diagnostics(variants, measurement, compiled_traffic)
     except Exception as error:  # noqa: BLE001 - as above
-        failed = _failure(error, Status.OOM, size)
+        failed = _failure(job, error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
         variants.release_compiled()
         alone = _eager_alone(variants, send)
@@ -235,12 +235,12 @@ def _within(seconds: float, question: Callable[[], T]) -> T | None:
 # ── Verdict ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _failure(error: Exception, oom: Status, size: tuple[int, int] | None) -> CellOutcome:
+def _failure(job: Job, error: Exception, oom: Status, size: tuple[int, int] | None) -> CellOutcome:
     """Return the outcome of a cell with this error. Without a compiler, compiling is skipped, not broken."""
     if any(words in str(error) for words in NO_COMPILER_WORDS):
         reason = f"{NO_COMPILER.what}: {NO_COMPILER.remedy}; the same command then goes on"
         return CellOutcome(status=Status.SKIPPED, reason=reason, input_size=size)
-    text = one_line(f"{type(error).__name__}: {error}")
+    text = one_line(job.recipe.without_folder(f"{type(error).__name__}: {error}"))
     is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
     return CellOutcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, input_size=size)
 

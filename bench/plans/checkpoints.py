@@ -1,26 +1,188 @@
-"""Check that an untrusted checkpoint directory is safe to load. Imports no torch.
+"""Check that an untrusted checkpoint directory is safe to load, and say which checkpoint it is. Imports no torch.
 
 `refuse_unsafe` takes a directory and raises `AtlasError` for links and shards outside of it, adapters, and malformed
 JSON: Transformers would follow these to any file or other checkpoint. `bench.measuring.build` itself loads neither
-pickles nor code.
+pickles nor code. `identify` refuses what could not be measured, and returns a `LocalCheckpoint`.
 
     python -m bench run --checkpoint ./my-model --task image-classification
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shlex
 import stat
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from bench.errors import AtlasError
+from bench.records.record import LONGEST_NAME, Name, Slug, as_name
+from bench.records.scrub import identifying
 
 MAX_JSON_BYTES = 64 * 1024 * 1024
 """Limit for a configuration or tokenizer file, three times the size of the largest known one."""
 
 INDEX = ".safetensors.index.json"
 ADAPTER = "adapter_config.json"
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+PROCESSORS = ("preprocessor_config.json", "processor_config.json")
+"""Files that say how an image becomes the input of the model. A checkpoint has one of them, or both."""
+
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+
+PLACEHOLDER = "path/to/"
+"""Stands for the folder of a local checkpoint wherever others read it."""
+
+_ABOUT_SAVING = {"_name_or_path", "transformers_version"}
+"""Fields of a configuration that say how it was saved, not what it is."""
+
+
+class LocalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint in a folder. Records hold its name, its digest and its type; the folder is private."""
+
+    directory: str
+    name: str
+    digest: str
+    model_type: str
+    has_weights: bool  # besides its configuration
+
+    @property
+    def identity(self) -> str:
+        """Its digest, and what the digest is of."""
+        covered = "configuration and weights" if self.has_weights else "the configuration alone: it has no weights"
+        return f"sha256 {self.digest} of {covered}"
+
+    @property
+    def placeholder(self) -> str:
+        """What stands for its folder in a command that others read."""
+        return PLACEHOLDER + self.name
+
+
+def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -> LocalCheckpoint:
+    """Return the checkpoint in the directory, under the given name or that of the directory. Reads its weights once.
+
+    The digest is the SHA-256 of what decides about a measurement: the configuration and that of the image processor,
+    without how they are laid out and by which version they were saved, and the SHA-256 of each safetensors file.
+
+    Raises `AtlasError` for a directory from which no model can be built, or none with weights if it `needs_weights`.
+    """
+    where = f"--checkpoint {directory}"
+    name = as_name(directory.resolve().name)[:LONGEST_NAME].strip() if name is None else name
+    private = identifying(name)
+    if fault := name_fault(name) or (private and f"{name!r} holds a {private[0]}, and records are public"):
+        raise AtlasError(fault, where="--name", remedy="give a short name without markup: --name my-vit")
+    if not (directory / CONFIG).is_file():
+        inner = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))[:3]
+        remedy = f"give {' or '.join(map(str, inner))}" if inner else "give the folder that save_pretrained wrote"
+        raise AtlasError(f"there is no {CONFIG} in it", where=where, remedy=remedy)
+    try:
+        refuse_unsafe(directory)
+        config = _json(directory / CONFIG)
+        weights = _weights(directory)
+        if needs_weights and not weights:
+            raise _without_weights(directory, config)
+        described = {each: _json(directory / each) for each in PROCESSORS if (directory / each).is_file()}
+        if not described:
+            remedy = "save the image processor there too: processor.save_pretrained(folder)"
+            raise AtlasError(f"there is no {PROCESSORS[0]} in it", where=where, remedy=remedy)
+        content = {CONFIG: config, **described, "weights": [_digest(path) for path in weights]}
+    except OSError as error:
+        remedy = "check its files, and that you may read them"
+        raise AtlasError(f"cannot be read: {error.strerror or error}", where=where, remedy=remedy) from None
+    return LocalCheckpoint(
+        directory=str(directory.resolve()),
+        name=name,
+        digest=hashlib.sha256(_canonical(content, where)).hexdigest(),
+        model_type=_model_type(config, where),
+        has_weights=bool(weights),
+    )
+
+
+def name_fault(name: str) -> str | None:
+    """Return what is wrong with the name of a local checkpoint, or None."""
+    try:
+        msgspec.convert(name, Name)
+    except msgspec.ValidationError:
+        return f"{name!r:.100} is no name: it is empty, or has characters of markup or control"
+    if "/" in name:
+        return f"{name!r:.100} looks like a hub id or a folder: a name has no slash"
+    return f"is longer than {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else None
+
+
+def _model_type(config: Any, where: str) -> str:
+    try:
+        return msgspec.convert(config["model_type"], Slug)
+    except (KeyError, TypeError, msgspec.ValidationError):
+        remedy = "save the checkpoint again with Transformers: model.save_pretrained(folder)"
+        raise AtlasError(f"its {CONFIG} has no model_type", where=where, remedy=remedy) from None
+
+
+def _canonical(content: Any, where: str) -> bytes:
+    """Return the same JSON for the same content, however it was laid out and saved."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: kept(each) for name, each in value.items() if name not in _ABOUT_SAVING}
+        return [kept(each) for each in value] if isinstance(value, list) else value
+
+    try:
+        return json.dumps(kept(content), sort_keys=True, separators=(",", ":")).encode()
+    except RecursionError:
+        raise AtlasError("its configuration is nested too deeply", where=where, remedy="save it again") from None
+
+
+def _weights(directory: Path) -> list[Path]:
+    """Return the files that Transformers reads, in a fixed order. Raises `AtlasError` for one that is not whole."""
+    if (directory / WEIGHTS).is_file():
+        paths = [directory / WEIGHTS]
+    elif (index := directory / f"{WEIGHTS}.index.json").is_file():
+        paths = [directory / name for name in sorted(set(_json(index)["weight_map"].values()))]
+    else:
+        paths = []
+    for path in paths:
+        _refuse_incomplete(path)
+    return paths
+
+
+def _refuse_incomplete(path: Path) -> None:
+    """Raise `AtlasError` unless the file is as long as its header says: 8 bytes with the size of the header, the header
+    with the place of each tensor, and the tensors."""
+    remedy = "copy or download it again; in a clone of git, run: git lfs pull"
+    if not path.is_file():
+        raise _unsafe(path, "is missing, although the index names it", remedy)
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(size)) if size <= MAX_JSON_BYTES else {}
+        ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
+        is_whole = path.stat().st_size == 8 + size + max(ends)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        is_whole = False
+    if not is_whole:
+        raise _unsafe(path, "is no whole safetensors file", remedy)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _without_weights(directory: Path, config: Any) -> AtlasError:
+    where = f"--checkpoint {directory}"
+    pickles = [path.name for path in sorted(directory.iterdir()) if path.suffix in PICKLES]
+    if not pickles:
+        remedy = f"put {WEIGHTS} beside {CONFIG}, or measure the configuration alone: --weights random"
+        return AtlasError("has no weights", where=where, remedy=remedy)
+    named = config.get("architectures") if isinstance(config, dict) else None
+    model_class = next((each for each in named or () if isinstance(each, str) and each.isidentifier()), "AutoModel")
+    code = f"import sys, transformers as t; t.{model_class}.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])"
+    what = f"its weights are pickles alone ({pickles[0]}), and loading a pickle may run code"
+    command = shlex.join(["python", "-c", code, str(directory)])
+    return AtlasError(what, where=where, remedy=f"if you trust them, convert them to safetensors: {command}")
 
 
 def refuse_unsafe(directory: Path) -> None:

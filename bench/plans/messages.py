@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
 from bench.records.operations import Operations, Source
@@ -35,11 +36,11 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """The model to build: a label of the model table, or else a `checkpoint` (hub id or directory)."""
+    """The model to build: a label of the model table, or else a `checkpoint` (hub id, or one in a folder)."""
 
     task: Task
     model: str | None = None
-    checkpoint: str | None = None
+    checkpoint: str | LocalCheckpoint | None = None
     shrunken: bool = False
     weights: Weights = "random"
 
@@ -52,8 +53,17 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def source(self) -> str:
         """The hub id or directory of its pretrained weights."""
-        spec = self.spec
-        return spec.checkpoint if spec else str(self.checkpoint)
+        spec, local = self.spec, self.local
+        return spec.checkpoint if spec else local.directory if local else str(self.checkpoint)
+
+    @property
+    def local(self) -> LocalCheckpoint | None:
+        """The checkpoint in a folder, if it is one."""
+        return self.checkpoint if isinstance(self.checkpoint, LocalCheckpoint) else None
+
+    def without_folder(self, text: str) -> str:
+        """Return the text with the name of a local checkpoint in place of its folder, which is private."""
+        return text.replace(self.local.directory, self.local.name) if self.local else text
 
     @property
     def needs_hub(self) -> bool:

@@ -12,7 +12,6 @@ import shlex
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,7 +19,7 @@ import msgspec
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.profiles import Profile
-from bench.records.record import Cell, Record, as_name, gave_nothing
+from bench.records.record import Cell, Record, gave_nothing
 
 
 class PlannedCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +28,15 @@ class PlannedCell(msgspec.Struct, frozen=True, kw_only=True):
     cell: Cell
     recipe: Recipe
     command: str
+
+    @property
+    def by_content(self) -> PlannedCell:
+        """The same without the names and the folder of a local checkpoint."""
+        local = self.recipe.local
+        if local is None:
+            return self
+        recipe = msgspec.structs.replace(self.recipe, checkpoint=local.digest)
+        return PlannedCell(cell=self.cell.by_content, recipe=recipe, command="")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,8 +47,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Six hexadecimal digits that identify the plan."""
-        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:6]
+        """Six hexadecimal digits that identify the plan, wherever its local checkpoint lies."""
+        plan = msgspec.structs.replace(self, planned=tuple(each.by_content for each in self.planned))
+        return hashlib.sha256(msgspec.json.encode(plan)).hexdigest()[:6]
 
 
 def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
@@ -60,9 +69,8 @@ def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
 def _planned(
     profile: Profile, recipe: Recipe, device: str, dtype: str, batch_size: int, compile_mode: str
 ) -> PlannedCell:
-    spec = recipe.spec
-    # A local checkpoint is recorded by its directory name, since its path is private.
-    checkpoint = spec.checkpoint if spec else _public_name(str(recipe.checkpoint))
+    spec, local = recipe.spec, recipe.local
+    checkpoint = local.name if local else recipe.source
     cell = Cell(
         model=spec.label if spec else checkpoint.rpartition("/")[2],
         checkpoint=checkpoint,
@@ -74,8 +82,11 @@ def _planned(
         dynamic=profile.dynamic,
         weights=recipe.weights,
         input_size=spec.input_size if spec else None,
+        digest=local.digest if local else None,
+        model_type=local.model_type if local else None,
     )
-    model = ["--model", recipe.model] if recipe.model else ["--checkpoint", checkpoint, "--task", recipe.task]
+    source = [local.placeholder, "--name", local.name] if local else [checkpoint]
+    model = ["--model", recipe.model] if recipe.model else ["--checkpoint", *source, "--task", recipe.task]
     options = {
         "--weights": recipe.weights,
         "--batch-size": batch_size,
@@ -91,10 +102,6 @@ def _planned(
     words += [str(word) for option in options.items() for word in option]
     words += ["--allow-busy"] if profile.allow_busy else []
     return PlannedCell(cell=cell, recipe=recipe, command=shlex.join(words))
-
-
-def _public_name(checkpoint: str) -> str:
-    return as_name(Path(checkpoint).resolve().name) if Path(checkpoint).is_dir() else checkpoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def image_latencies(record: Record, path: str, line: int) -> Iterator[tuple[Fami
     cell = record.cell
     for name, variant, batch_size in variants(record):
         if batch_size > 0:
-            family = (cell.model, cell.device, cell.dtype, name)
+            family = (cell.by_content.model, cell.device, cell.dtype, name)
             yield family, ImageLatency(path, line, statistics.median(calls(variant)) / batch_size)
 
 
@@ -122,7 +122,8 @@ def faults(record: Record, known: KnownLatencies, path: str, line: int) -> Itera
         latency_ms = statistics.median(latencies)
         yield from _throughput(field, variant, batch_size / latency_ms * 1e3)
         yield from _faster_than_possible(record, name, latency_ms, batch_size)
-        others = known.get((record.cell.model, record.cell.device, record.cell.dtype, name), ())
+        cell = record.cell
+        others = known.get((cell.by_content.model, cell.device, cell.dtype, name), ())
         others_ms = [each.image_ms for each in others if (each.path, each.line) != (path, line)]
         yield from _slower_than_family(record, field, latency_ms / batch_size if batch_size else 0.0, others_ms)
     yield from _ratio(record)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-SCHEMA = 6
+SCHEMA = 7
 """Version of the line format. Raise it if old readers would misread new lines; `run_file` upgrades old ones.
 
 1: first version.
@@ -25,6 +25,7 @@ SCHEMA = 6
 4: node of a fleet.
 5: FLOP of convolutions, and their peak.
 6: activations and parameters.
+7: digest and type of a local checkpoint.
 """
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -43,6 +44,9 @@ _MARKUP = r"<>`{}\\|$\";"
 MAX_NAME, MAX_TEXT = 200, 4000
 """Maximum lengths in characters."""
 
+LONGEST_NAME = 80
+"""The longest name that somebody chooses, of a contributor or a local checkpoint, so that it fits into a table."""
+
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME, pattern=rf"^(?=\S)[^{_NO_TEXT}{_MARKUP}]+\Z")]
 """The name of a model, device or version: one line, without characters of markup or shell syntax."""
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT, pattern=rf"^[^{_NO_TEXT}]*\Z")]
@@ -55,6 +59,8 @@ Slug = Annotated[
     ),
 ]
 """A file name that is safe on every platform, including Windows. Also used for flags."""
+Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+"""A SHA-256 digest in hexadecimal digits."""
 Url = Annotated[str, msgspec.Meta(max_length=2000, pattern=r"^https?://[^\s<>\"'`{}\\]+\Z")]
 Day = Annotated[str, msgspec.Meta(pattern=r"^(?:19|2[01])\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?\Z")]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -137,7 +143,7 @@ class Cell(_Value, frozen=True):
     """One point of the grid: what is measured, regardless of where and when."""
 
     model: Name  # label in tables, such as "ViT"
-    checkpoint: Name  # hub id, or directory name of a local checkpoint
+    checkpoint: Name  # hub id, or the name that a local checkpoint goes by
     task: Task
     device: Name  # torch device type: cuda, xpu, mps, cpu
     dtype: Name  # float32, float16, bfloat16; with autocast, the lower-precision type
@@ -148,11 +154,18 @@ class Cell(_Value, frozen=True):
     input_size: tuple[Whole, Whole] | None = None  # height and width in pixels
     autocast: bool = False  # weights stay float32; each operation runs in float32 or `dtype`
     channels_last: bool = False  # memory layout of weights and images: NHWC instead of NCHW
+    digest: Digest | None = None  # of a local checkpoint: see `bench.plans.checkpoints.identify`
+    model_type: Slug | None = None  # of a local checkpoint, from its configuration: "vit"
+
+    @property
+    def by_content(self) -> Cell:
+        """The cell with the digest of a local checkpoint for its names, so that equal content is one model."""
+        return msgspec.structs.replace(self, model=self.digest, checkpoint=self.digest) if self.digest else self
 
     @property
     def identity(self) -> Cell:
-        """The cell without its input size, which is unknown outside of the model table until measured."""
-        return msgspec.structs.replace(self, input_size=None)
+        """The cell `by_content`, without its input size, which is unknown outside of the model table until measured."""
+        return msgspec.structs.replace(self.by_content, input_size=None)
 
 
 class Environment(_Value, frozen=True):
@@ -330,7 +343,7 @@ class Record(_Value, frozen=True):
     def key(self) -> tuple[Any, ...]:
         """Identifies a record in its run: cell, device, torch version and process."""
         environment = self.environment
-        return (self.cell, environment.device_name, environment.torch, self.process)
+        return (self.cell.by_content, environment.device_name, environment.torch, self.process)
 
 
 def gave_nothing(record: Record) -> bool:

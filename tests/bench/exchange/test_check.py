@@ -49,6 +49,39 @@ def test_good_records_have_no_findings(tmp_path: Path) -> None:
 
 
 CELL, FOUND = good().cell, measurement()
+LOCAL = msgspec.structs.replace(CELL, model="model", checkpoint="model", digest="ab" * 32, model_type="vit")
+
+
+def test_a_local_checkpoint_is_sound_whatever_its_name(tmp_path: Path) -> None:
+    named_like_a_known_one = msgspec.structs.replace(LOCAL, model="ViT", checkpoint="ViT", digest="cd" * 32)
+    assert list(check([written(tmp_path, good(cell=LOCAL), good(cell=named_like_a_known_one))])) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"model_type": None}, "cell.digest"),
+        ({"digest": None}, "cell.digest"),
+        ({"model": "other"}, "cell.model"),
+        ({"model": "org/model", "checkpoint": "org/model"}, "cell.checkpoint"),
+        ({"model": "x" * 81, "checkpoint": "x" * 81}, "cell.checkpoint"),
+    ],
+)
+def test_a_local_checkpoint_has_one_short_name_and_says_what_it_is(
+    tmp_path: Path, changes: dict[str, Any], field: str
+) -> None:
+    cell = msgspec.structs.replace(LOCAL, **changes)
+    assert [problem.field for problem in check([written(tmp_path, good(cell=cell))])] == [field]
+
+
+@pytest.mark.parametrize("digest", ["", "AB" * 32, "ab" * 31, "ab" * 32 + "\n", "<script>"])
+def test_a_digest_is_64_hexadecimal_digits(tmp_path: Path, digest: str) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(encode(good(cell=LOCAL)).replace(b"ab" * 32, msgspec.json.encode(digest)[1:-1]))
+    (problem,) = check([path])
+    assert "$.cell.digest" in problem.what
+
+
 FAULTS = {
     "cell": good(),  # written twice
     "run": good(process=1, run="another"),

@@ -24,7 +24,21 @@ from bench.exchange.exporters import FORMATS, github_action, pytorch_oss_v3, tab
 from bench.exchange.importers import huggingface_2023, pytorch_oss_v3 as from_v3, table as from_table
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import export, import_
-from bench.records.record import SCHEMA, Day, Measurement, Moment, Name, Record, Slug, Status, Text, Url, Variant, Whole
+from bench.records.record import (
+    SCHEMA,
+    Day,
+    Digest,
+    Measurement,
+    Moment,
+    Name,
+    Record,
+    Slug,
+    Status,
+    Text,
+    Url,
+    Variant,
+    Whole,
+)
 from bench.records.run_file import append, compressed, read
 from bench.records.tabular import COLUMNS, flatten, unflatten
 
@@ -45,6 +59,7 @@ LIMITED: dict[Any, st.SearchStrategy[Any]] = {
     Name: st.text(LETTERS, min_size=1, max_size=6).filter(lambda text: not text[0].isspace()),
     Text: st.text(LETTERS, max_size=6),
     Slug: st.text("abz09", min_size=1, max_size=6),
+    Digest: st.text("0123456789abcdef", min_size=64, max_size=64),
     Url: st.sampled_from(["https://example.org/?a=1&b=%20#c", "http://localhost"]),
     Day: st.sampled_from(["2023", "2023-07", "2023-07-13"]),
     Moment: st.datetimes(timezones=st.just(UTC)),

@@ -1,4 +1,7 @@
-"""Untrusted checkpoints: nothing outside of the directory is read, and no file that never ends."""
+"""Untrusted checkpoints: nothing outside of the directory is read, and no file that never ends.
+
+Each local one is told by its content.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from hypothesis import given
 from readers import INDEX, checkpoint as read_checkpoint
 
 from bench.errors import AtlasError
-from bench.plans.checkpoints import MAX_JSON_BYTES, refuse_unsafe
+from bench.plans.checkpoints import MAX_JSON_BYTES, LocalCheckpoint, identify, refuse_unsafe
 
 CONFIG = json.dumps({"model_type": "vit", "hidden_size": 8}).encode()
 
@@ -96,6 +99,131 @@ def report(survived: Survived) -> Iterator[None]:
     """Each case is an injected fault."""
     yield
     survived("hostile_input", "checkpoints", "read_or_refused")
+
+
+# ── Identity ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def safetensors(*values: int) -> bytes:
+    """One tensor of bytes, in the format of safetensors."""
+    header = json.dumps({"a": {"dtype": "U8", "shape": [len(values)], "data_offsets": [0, len(values)]}}).encode()
+    return len(header).to_bytes(8, "little") + header + bytes(values)
+
+
+def saved(folder: Path, weights: bytes | None = safetensors(1, 2), config: object = None) -> Path:
+    """Save a checkpoint as Transformers does."""
+    folder.mkdir(parents=True)
+    config = {"model_type": "vit", "hidden_size": 8} if config is None else config
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "preprocessor_config.json").write_text('{"size": 224}', encoding="utf-8")
+    if weights is not None:
+        (folder / "model.safetensors").write_bytes(weights)
+    return folder
+
+
+def identified(folder: Path, **options: object) -> LocalCheckpoint:
+    return identify(folder, needs_weights=bool(options.pop("needs_weights", True)), **options)  # type: ignore[arg-type]
+
+
+def test_equal_content_is_one_checkpoint_wherever_it_lies_and_however_it_was_saved(tmp_path: Path) -> None:
+    one = identified(saved(tmp_path / "a" / "model"))
+    config = {"transformers_version": "9", "hidden_size": 8, "_name_or_path": "/home/me", "model_type": "vit"}
+    other = identified(saved(tmp_path / "b" / "other", config=config))
+    assert one.digest == other.digest
+    assert (one.name, other.name, one.model_type, one.has_weights) == ("model", "other", "vit", True)
+
+
+@pytest.mark.parametrize("difference", ["weights", "config", "processor", "no weights"])
+def test_other_content_is_another_checkpoint(tmp_path: Path, difference: str) -> None:
+    first = identified(saved(tmp_path / "a" / "model"))
+    weights = {"weights": safetensors(1, 3), "no weights": None}.get(difference, safetensors(1, 2))
+    config = {"model_type": "vit", "hidden_size": 9} if difference == "config" else None
+    other = saved(tmp_path / "b" / "model", weights, config)
+    if difference == "processor":
+        (other / "preprocessor_config.json").write_text('{"size": 384}', encoding="utf-8")
+    second = identified(other, needs_weights=False)
+    assert first.name == second.name
+    assert first.digest != second.digest
+
+
+def test_all_parts_of_the_weights_count(tmp_path: Path) -> None:
+    digests = set()
+    for number, part in enumerate((safetensors(3), safetensors(4))):
+        folder = saved(tmp_path / str(number), None)
+        (folder / "one.safetensors").write_bytes(safetensors(1))
+        (folder / "two.safetensors").write_bytes(part)
+        index = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+        digests.add(identified(folder).digest)
+    assert len(digests) == 2
+
+
+def test_pickles_are_refused_with_the_command_that_converts_them(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "m", None, {"model_type": "vit", "architectures": ["ViTForImageClassification"]})
+    (folder / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(AtlasError, match="pickles alone") as error:
+        identified(folder)
+    assert "t.ViTForImageClassification.from_pretrained(sys.argv[1]).save_pretrained" in error.value.remedy
+    assert not identified(folder, needs_weights=False).has_weights
+
+
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [
+        ("config.json", "there is no config.json"),
+        ("preprocessor_config.json", "there is no preprocessor_config.json"),
+        ("model.safetensors", "has no weights"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path: Path, missing: str, says: str) -> None:
+    folder = saved(tmp_path / "m")
+    (folder / missing).unlink()
+    with pytest.raises(AtlasError, match=says) as error:
+        identified(folder)
+    assert error.value.remedy
+
+
+def test_the_folder_inside_is_suggested(tmp_path: Path) -> None:
+    inner = saved(tmp_path / "training" / "checkpoint-500")
+    with pytest.raises(AtlasError) as error:
+        identified(inner.parent)
+    assert str(inner) in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"version https://git-lfs.github.com/spec/v1\n", safetensors(1, 2)[:-1], b"", safetensors(1) + b"more", b"\0" * 8],
+)
+def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(AtlasError, match="no whole safetensors"):
+        identified(saved(tmp_path / "m", content))
+
+
+def test_a_part_that_is_missing_is_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "m", None)
+    index = {"weight_map": {"a": "gone.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    with pytest.raises(AtlasError, match="is missing"):
+        identified(folder)
+
+
+@pytest.mark.parametrize("config", [[], {}, {"model_type": 3}, {"model_type": "../vit"}, "vit"])
+def test_a_configuration_without_a_type_is_refused(tmp_path: Path, config: object) -> None:
+    with pytest.raises(AtlasError, match="no model_type"):
+        identified(saved(tmp_path / "m", config=config))
+
+
+@pytest.mark.parametrize("name", ["", " ", "a/b", "<b>", "a\nb", "$(reboot)", "x" * 81, "me@example.org", "\u202eabc"])
+def test_a_name_that_pages_could_not_show_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(AtlasError) as error:
+        identified(saved(tmp_path / "m"), name=name)
+    assert error.value.where == "--name"
+
+
+def test_any_other_name_will_do(tmp_path: Path) -> None:
+    folder = saved(tmp_path / ("long" * 40))
+    assert identified(folder).name == "long" * 20
+    assert identified(folder, name="mon modèle: l'été, 小 (2)").name == "mon modèle: l'été, 小 (2)"
 
 
 @given(broken(INDEX))

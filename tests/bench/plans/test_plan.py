@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import msgspec
 from hypothesis import given, strategies as st
 from test_sweep import paced, plan, record, todo
 
+from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.models import find
-from bench.plans.plan import Agenda, Step, duration_s, fitting, make_plan, pending, progress_by_cell
+from bench.plans.plan import Agenda, Plan, Step, duration_s, fitting, make_plan, pending, progress_by_cell
 from bench.plans.profiles import PROFILES
 from bench.records.record import Record, Status
 
@@ -54,12 +54,26 @@ def test_a_foreign_checkpoint_is_recognised_although_its_input_size_was_unknown(
     assert pending(made, [record(msgspec.structs.replace(planned, cell=measured))]) == []
 
 
-def test_a_local_checkpoint_is_told_by_its_name_alone(tmp_path: Path) -> None:
-    (tmp_path / "my-model").mkdir()
-    recipe = Recipe(task="image-classification", checkpoint=str(tmp_path / "my-model"), weights="pretrained")
-    (planned,) = make_plan(PROFILES["quick"], [recipe], "cpu").planned
+def local_plan(directory: str = "/home/me/my-model", name: str = "my-model", digest: str = "ab" * 32) -> Plan:
+    local = LocalCheckpoint(directory=directory, name=name, digest=digest, model_type="vit", has_weights=True)
+    recipe = Recipe(task="image-classification", checkpoint=local, weights="pretrained")
+    return make_plan(PROFILES["quick"], [recipe], "cpu")
+
+
+def test_a_local_checkpoint_is_told_by_its_name_and_digest_and_not_by_its_folder() -> None:
+    (planned,) = local_plan().planned
     assert planned.cell.checkpoint == planned.cell.model == "my-model"
-    assert str(tmp_path) not in planned.command
+    assert (planned.cell.digest, planned.cell.model_type) == ("ab" * 32, "vit")
+    assert "--checkpoint path/to/my-model --name my-model" in planned.command
+    assert "/home/me" not in msgspec.json.encode(record(planned)).decode()
+
+
+def test_a_run_of_a_local_checkpoint_goes_on_wherever_it_lies_and_whatever_it_is_called() -> None:
+    one, same, other = local_plan(), local_plan("/mnt/copy", "copy"), local_plan(digest="cd" * 32)
+    assert one.digest == same.digest != other.digest
+    (planned,) = one.planned
+    assert pending(same, [record(planned)]) == []
+    assert len(pending(other, [record(planned)])) == 1
 
 
 # ── Limited time ────────────────────────────────────────────────────────────────────────────────────────────────────
