@@ -188,7 +188,7 @@ _PARTS = ("cell", "environment", "source")
 _PART_TEXTS = [f"{part}_text" for part in _PARTS]
 
 # Of what tells rows apart, a machine is a device with a version of torch, which name the processes of one cell.
-_NUMBERS = ("cell", "model", "environment", "machine", "device", "processor", "host", "malloc", "source")
+_NUMBERS = ("cell", "model", "named", "environment", "machine", "device", "processor", "host", "malloc", "source")
 
 _TYPES = {
     **dict.fromkeys(_TEXTS, "VARCHAR"),
@@ -248,9 +248,11 @@ def _read(database: Database, paths: Sequence[str]) -> Sequence[tuple[str, int, 
         return numbers.setdefault((kind, msgspec.json.encode(value).decode()), len(numbers))
 
     @cache
-    def of_cell(text: str) -> tuple[str, int, int]:
+    def of_cell(text: str) -> tuple[str, int, int, int]:
         cell = msgspec.json.decode(text, type=Cell)
-        return cell.device, number("cell", cell), number("model", (cell.model, cell.checkpoint))
+        names = (cell.model, cell.checkpoint)
+        model = (cell.digest,) if cell.digest else names
+        return cell.device, number("cell", cell.by_content), number("model", model), number("named", names)
 
     @cache
     def of_environment(text: str, device_type: str) -> Sequence[int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from bench.plans.checkpoints import PLACEHOLDER
 from bench.records.families import slugify
 
 _NOISE = re.compile(
@@ -53,6 +54,11 @@ def device_slug(device_type: str, device_name: str, cores: float | None) -> str:
     return slugify(f"cpu {device_name}{'' if cores is None else f' {cores:.0f} cores'}")
 
 
+def location(checkpoint: str, digest: str | None) -> str:
+    """Return what code loads a checkpoint from: its hub id, or a placeholder for the folder of a local one."""
+    return f"{PLACEHOLDER}{checkpoint}" if digest else checkpoint
+
+
 def slugs(oldest_first: Iterable[tuple[Any, ...]], slug: Callable[..., str]) -> list[str]:
     """Return one slug for each tuple, made from its values. Where several would share one, the oldest keeps it: links
     stay valid."""
@@ -65,9 +71,26 @@ def slugs(oldest_first: Iterable[tuple[Any, ...]], slug: Callable[..., str]) -> 
     return list(taken)
 
 
-def distinct_labels(models: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the label of each model, a pair of label and checkpoint, with its checkpoint where several checkpoints go
-    by one label."""
-    models = list(models)
-    shared = {label for label, count in Counter(label for label, _ in models).items() if count > 1}
-    return [f"{label} ({name})" if label in shared else label for label, name in models]
+SHORT = 8
+"""Digits of the digest of a local checkpoint that tell it from others of its name."""
+
+
+def model_slug(label: str, _checkpoint: str, digest: str = "") -> str:
+    """Return the slug of a model. The digest tells local checkpoints apart, whichever came first."""
+    return slugify(f"{label} {digest[:SHORT]}")
+
+
+def distinct_labels(models: Iterable[Sequence[str]]) -> list[str]:
+    """Return the label of each model, which is given as label, checkpoint and the digest of a local one. Where several
+    models go by one label, it has its checkpoint, or for a local one its digest; a local checkpoint takes no label from
+    a model that others know."""
+    models = [(label, name, *digest) for label, name, *digest in models]
+    counts = Counter(label for label, *_ in models)
+    public = Counter(label for label, _, *digest in models if not digest)
+
+    def distinct(label: str, name: str, digest: str = "") -> str:
+        if digest:
+            return f"{label} ({digest[:SHORT]})" if counts[label] > 1 else label
+        return f"{label} ({name})" if public[label] > 1 else label
+
+    return [distinct(*model) for model in models]

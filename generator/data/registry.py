@@ -266,6 +266,8 @@ _TEXTS = (
     _column("model_label", str, "name of the model in tables"),
     _column("family", str, "models whose names begin alike", "", N_("Family"), "family"),
     _column("checkpoint", str, "name of the weights", "", N_("Checkpoint"), "code", detail=HEADING),
+    _column("digest", str, "SHA-256 of the files of a local checkpoint", "", N_("SHA-256"), "code", detail=HEADING),
+    _column("model_type", str, "architecture of a local checkpoint, from its configuration"),
     _column("task", str, "what the model does", "", N_("Task"), "task", explorer=HEADING, values=get_args(Task)),
     _column("transformers", str, "version of Transformers", "", "Transformers", detail=HEADING),
     _column("python", str, "version of Python", "", "Python", detail=HEADING),

@@ -22,14 +22,14 @@ import numpy as np
 
 from bench.errors import AtlasError
 from bench.records import record
-from bench.records.families import family_slug, slugify
+from bench.records.families import family_slug
 from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Source, Status
 from bench.statistics.causes import explain
 from bench.statistics.cells import by_size
 from bench.statistics.processes import VARIANTS, Processes
 from bench.statistics.ragged import Array, Indices
 from generator.data.archive import Database, Stamp, measurements
-from generator.data.names import device_slug, distinct_labels, short_name, slugs
+from generator.data.names import device_slug, distinct_labels, model_slug, short_name, slugs
 from generator.data.registry import COLUMNS
 from generator.data.selection import ORDERS
 
@@ -133,7 +133,8 @@ FROM (SELECT unnest(?::BIGINT[]) AS number, unnest(?::BIGINT[]) AS line) WHERE i
 # Two cells of one age are of one run.
 _CELLS = """
 CREATE OR REPLACE TEMP TABLE cells AS
-SELECT g.*, origin, model, device, processor, host, malloc, (coalesce(g.measured_at, -1), source_date, g.run, id) AS age
+SELECT g.*, origin, model, named, device, processor, host, malloc,
+    (coalesce(g.measured_at, -1), source_date, g.run, id) AS age
 FROM groups g JOIN lines ON lines.rowid = standing
 """
 
@@ -175,19 +176,27 @@ def _choose_standing(database: Database) -> None:
 
 
 def _shared_names(database: Database, shown: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns that name the model and the device of each row that is shown. Who came first decides."""
+    """Return the columns that name the model and the device of each row that is shown. Who came first decides about
+    addresses; a local checkpoint goes by its newest name."""
     pairs = database.execute("SELECT model, device FROM cells GROUP BY ALL ORDER BY min(age)").fetchall()
-    texts = dict(database.execute("SELECT number, text FROM names WHERE kind IN ('model', 'device')").fetchall())
+    texts = dict(
+        database.execute("SELECT number, text FROM names WHERE kind IN ('model', 'named', 'device')").fetchall()
+    )
     models, devices = (
         {number: json.loads(texts[number]) for number in dict.fromkeys(pair[at] for pair in pairs)} for at in range(2)
     )
-    model_slugs = dict(zip(models, slugs(models.values(), lambda label, _: slugify(label)), strict=True))
+    for number, named in database.execute("SELECT model, arg_max(named, age) FROM cells GROUP BY model").fetchall():
+        if len(models[number]) == 1:  # the digest of a local checkpoint
+            models[number] = [*json.loads(texts[named]), *models[number]]
+    checkpoints = {number: checkpoint for number, (_, checkpoint, *_) in models.items()}
+    model_slugs = dict(zip(models, slugs(models.values(), model_slug), strict=True))
     model_labels = dict(zip(models, distinct_labels(models.values()), strict=True))
     device_slugs = dict(zip(devices, slugs(devices.values(), device_slug), strict=True))
     families = {number: family_slug(label) for number, label in model_labels.items()}
     return {
         "family": _texts(map(families.__getitem__, shown["model"])),
         "model": _texts(map(model_slugs.__getitem__, shown["model"])),
+        "checkpoint": _texts(map(checkpoints.__getitem__, shown["model"])),
         "model_label": _texts(map(model_labels.__getitem__, shown["model"])),
         "device": _texts(map(device_slugs.__getitem__, shown["device"])),
     }

@@ -25,6 +25,7 @@ from bench.records.record import UNEQUAL_BATCHES, Workload
 from bench.statistics.verdicts import Verdict
 from generator.data.digits import RowFigure
 from generator.data.load import Results
+from generator.data.names import location
 from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, plain, version_order, where
 from generator.drawing.plot import Box
 from generator.figures import tables
@@ -425,6 +426,8 @@ class Model(_Known):
     slug: str
     label: str
     checkpoint: str
+    digest: str  # "" unless it is a local checkpoint
+    model_type: str  # likewise
     task: str
     task_name: str
 
@@ -454,14 +457,26 @@ class Model(_Known):
     @cached_property
     def chosen_by(self) -> str:
         """Its options on the command line of `python -m bench run`."""
-        is_known = any((spec.label, spec.checkpoint) == (self.label, self.checkpoint) for spec in MODELS)
-        named = ("--model", self.label) if is_known else ("--checkpoint", self.checkpoint, "--task", self.task)
-        return shlex.join(named)
+        if any((spec.label, spec.checkpoint) == (self.label, self.checkpoint) for spec in MODELS):
+            return shlex.join(("--model", self.label))
+        name = ("--name", self.checkpoint) if self.digest else ()
+        weights = ("--weights", "random") if self.is_configuration else ()
+        return shlex.join(("--checkpoint", self.location, *name, "--task", self.task, *weights))
+
+    @property
+    def location(self) -> str:
+        """What code loads it from: its hub id, or a placeholder for the folder of a local checkpoint."""
+        return location(self.checkpoint, self.digest)
+
+    @cached_property
+    def is_configuration(self) -> bool:
+        """Whether it is a local checkpoint that was measured with random weights alone: it may have no others."""
+        return bool(self.digest) and self._distinct("weights") == ["random"]
 
     @cached_property
     def auto_class(self) -> str:
         """The class of transformers that loads the checkpoint."""
-        return auto_class(self.checkpoint, self.task)
+        return auto_class(self.model_type or self.checkpoint, self.task)
 
 
 _has_page = attrgetter("has_page")
@@ -473,17 +488,18 @@ _AUTO_CLASS_OF_TASK = {
 }
 # Families whose checkpoints do their task in another way than most.
 _AUTO_CLASS_OF_FAMILY = {
-    "owlv": "AutoModelForZeroShotObjectDetection",
-    "mask2former": "AutoModelForUniversalSegmentation",
-    "maskformer": "AutoModelForUniversalSegmentation",
-    "oneformer": "AutoModelForUniversalSegmentation",
+    ("object-detection", "AutoModelForZeroShotObjectDetection"): ("owlv", "grounding-dino", "omdet"),
+    ("image-segmentation", "AutoModelForInstanceSegmentation"): ("rf_detr", "rf-detr"),
+    ("image-segmentation", "AutoModelForUniversalSegmentation"): (
+        *("detr", "eomt", "maskformer", "mask2former", "oneformer", "videomt"),
+    ),
 }
 
 
-def auto_class(checkpoint: str, task: str) -> str:
-    """Return the class of transformers that loads a checkpoint."""
-    for part, name in _AUTO_CLASS_OF_FAMILY.items():
-        if part in checkpoint.lower():
+def auto_class(named: str, task: str) -> str:
+    """Return the class of transformers that loads a checkpoint, by its hub id or the type of its model."""
+    for (its_task, name), families in _AUTO_CLASS_OF_FAMILY.items():
+        if its_task == task and any(family in named.lower() for family in families):
             return name
     return _AUTO_CLASS_OF_TASK.get(task, "AutoModel")
 
@@ -570,10 +586,9 @@ class Atlas(_Known):
         return Device(self, labels, slug, self.words.device(row), row["device_name"], row["device_type"], row["cores"])
 
     def _model(self, slug: str, labels: list[int]) -> Model:
-        label, checkpoint, task = (
-            self.results.by_label.column(name)[labels[0]] for name in ("model_label", "checkpoint", "task")
-        )
-        return Model(self, labels, slug, label, checkpoint, task, self.words.task(task))
+        row = self.results.by_label[labels[0]]
+        own = {name: row[name] for name in ("checkpoint", "digest", "model_type", "task")}
+        return Model(self, labels, slug, row["model_label"], **own, task_name=self.words.task(row["task"]))
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:

@@ -18,6 +18,7 @@ from bench.records.record import TIMM, Status, Workload
 from bench.statistics.verdicts import SAME
 from generator.data.digits import digits
 from generator.data.load import Results
+from generator.data.names import location
 from generator.data.selection import Row, Rows, records
 from generator.estimates import wording
 from generator.estimates.answers import Answer, answers
@@ -86,7 +87,7 @@ _FIGURES = {
 }
 """Figures with the ends of their intervals."""
 
-_COLUMNS = (*("device", "model", "model_label", "checkpoint", "profile"), *_PLAIN, *_FIGURES)
+_COLUMNS = (*("device", "model", "model_label", "checkpoint", "digest", "model_type", "profile"), *_PLAIN, *_FIGURES)
 
 
 @lru_cache(maxsize=2)
@@ -126,7 +127,10 @@ def _elsewhere(results: Results, models: Iterable[str]) -> Mapping[str, Row]:
     """Return a row of each model, whatever its device."""
     newest = results.newest
     firsts = newest[newest["model"].isin(list(models)) & ~newest["model"].duplicated()]
-    return {row["model"]: row for row in records(firsts[["model", "model_label", "checkpoint", "task"]])}
+    return {
+        row["model"]: row
+        for row in records(firsts[["model", "model_label", "checkpoint", "digest", "model_type", "task"]])
+    }
 
 
 def _estimate(answer: Answer, model: int, task: str) -> dict[str, Any]:
@@ -186,11 +190,11 @@ def _packed(values: Sequence[Any]) -> Any:
 
 
 def _model(row: Row) -> tuple[str, str, str, str, str]:
-    """Return slug, label and checkpoint of the model of a row, its class in transformers, "" for one of timm, and its
-    task."""
-    checkpoint = row["checkpoint"]
+    """Return slug and label of the model of a row, where it is loaded from, its class in transformers, "" for one of
+    timm, and its task."""
+    checkpoint = location(row["checkpoint"], row["digest"])
     is_of_timm = checkpoint.startswith(TIMM)
-    loaded = "" if is_of_timm else auto_class(checkpoint, row["task"])
+    loaded = "" if is_of_timm else auto_class(row["model_type"] or checkpoint, row["task"])
     return row["model"], row["model_label"], checkpoint.removeprefix(TIMM), loaded, row["task"]
 
 

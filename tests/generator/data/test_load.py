@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from atlas_data import KEEPING, ON_CPU, PUBLISHED, XEON, measured, measurement, 
 
 from bench.errors import AtlasError
 from bench.records.families import family_slug, slugify
-from bench.records.record import Measurement, Status, Variant
+from bench.records.record import Measurement, Record, Status, Variant
 from generator.data import selection
 from generator.data.load import Results, load
 from generator.data.names import device_label, short_name
@@ -422,3 +423,36 @@ def test_the_machine_of_the_reader_comes_first(tmp_path: Path) -> None:
 )
 def test_the_family_slug_a_model_is_how_its_name_begins(label: str, family: str) -> None:
     assert family_slug(label) == family
+
+
+# ── Local checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def local(name: str, digest: str, **changes: Any) -> Record:
+    return measured(model=name, checkpoint=name, digest=digest * 64, model_type="vit", **changes)
+
+
+def named(results: Results) -> list[tuple[str, str, str]]:
+    rows = results.newest[["model", "model_label", "checkpoint"]]
+    return sorted(rows.itertuples(index=False, name=None))
+
+
+def test_two_local_checkpoints_of_one_name_are_two_models(tmp_path: Path) -> None:
+    assert named(loaded(tmp_path, local("model", "a"), local("model", "b", run="other"))) == [
+        ("model-aaaaaaaa", "model (aaaaaaaa)", "model"),
+        ("model-bbbbbbbb", "model (bbbbbbbb)", "model"),
+    ]
+
+
+def test_one_local_checkpoint_of_two_names_is_one_model_under_the_newer(tmp_path: Path) -> None:
+    results = loaded(tmp_path, local("old", "a"), local("new", "a", run="other", day=9))
+    assert named(results) == [("new-aaaaaaaa", "new", "new")]
+    assert len(results.table) == 2
+
+
+def test_a_local_checkpoint_takes_neither_label_nor_address_from_a_known_model(tmp_path: Path) -> None:
+    results = loaded(tmp_path, local("ViT", "a"), measured(run="other", day=9))
+    assert named(results) == [
+        ("vit", "ViT", "google/vit-base-patch16-224"),
+        ("vit-aaaaaaaa", "ViT (aaaaaaaa)", "ViT"),
+    ]

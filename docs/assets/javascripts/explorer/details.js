@@ -67,6 +67,7 @@ export const makeDetails = (texts, load, folder) => {
         ["model", link(row, "model")],
         ["device", link(row, "device")],
         ["checkpoint", row.checkpoint && element("code", {}, row.checkpoint)],
+        ["digest", row.digest && element("code", {}, row.digest)],
         ...told(row, calls, "batch_size"),
         ["input_size", shown(row, "input_size")],
         ["layout", shown(row, "layout")],
