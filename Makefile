@@ -9,7 +9,9 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar o
 
 CAN_AUDIT := command -v pip-audit >/dev/null && $(BIN)/python -m pip --timeout 5 --retries 0 index versions pip-audit >/dev/null 2>&1
 
-.PHONY: guide serve site publish bench bench-quality perf check test fuzz messages lock audit sbom clean
+export ATLAS_GOALS := $(or $(MAKECMDGOALS),guide)
+
+.PHONY: guide serve site publish committed bench bench-quality perf check test fuzz messages lock audit sbom clean
 .DEFAULT_GOAL := guide
 
 guide: .venv/site.done            ## serve the guide at once, and measure the quick profile on this machine meanwhile
@@ -24,8 +26,11 @@ serve: .venv/site.done            ## serve the guide, without measuring
 site: .venv/site.done             ## the static site, in site/
 	$(BIN)/mkdocs build --strict
 
-publish: check                    ## build the site, check it, and push it to the branch gh-pages
+publish: committed check          ## check and build what is committed, and push it to the branch gh-pages
 	$(BIN)/mkdocs gh-deploy --strict
+
+committed: .venv/site.done        # fails before anything is checked that would not be published
+	@$(BIN)/python -m generator committed
 
 check: .venv/site.done            ## validate records, catalogs and pages
 	$(BIN)/python -m bench check && $(BIN)/python -m generator check

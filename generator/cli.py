@@ -8,6 +8,7 @@ python -m generator add-language     add a language
 python -m generator export, import   convert catalogs to XLIFF or CSV, and back
 python -m generator stage            write the guide as plain files, for another site builder
 python -m generator pseudo           build the site in two invented languages, for tests
+python -m generator committed        check that nothing differs from the commit, before it is published
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from bench.errors import AtlasError, unusable
+from bench.errors import AtlasError, counted, unusable
 
 if TYPE_CHECKING:
     from polib import POFile
@@ -108,7 +109,7 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
         click.echo(finding.annotation if layout == "github" else finding)
     for note in (*font_notes(codes or None), *data_notes(load(), datetime.now(UTC).date())):
         click.echo(f"note: {note}", err=True)
-    click.echo(f"{len(findings)} findings" if findings else "no findings", err=True)
+    click.echo(counted(len(findings), "finding") if findings else "no findings", err=True)
     sys.exit(1 if findings else 0)
 
 
@@ -127,6 +128,15 @@ def guide(address: str, time_budget: str) -> None:
     seconds_of(time_budget)  # raises at once, not after minutes
     os.environ[BUDGET] = time_budget
     cli(["serve", "--quiet", "--dev-addr", address])
+
+
+@main.command()
+def committed() -> None:
+    """Check that nothing differs from the commit, which is all that is published."""
+    from generator.languages.catalogs import ROOT
+    from generator.site.publishing import refuse_uncommitted
+
+    refuse_uncommitted(ROOT)
 
 
 @main.command()
@@ -181,8 +191,8 @@ def _print_coverage(rows: list[Coverage], following: list[tuple[Coverage, int]])
     if following:
         console.print("\nTo translate next:")
     for row, views in following[:NEXT]:
-        read = f", {views} views" if views else ""
-        console.print(f"  {row.language} {row.page}: {row.left.words} words{read}", highlight=False)
+        read = f", {counted(views, 'view')}" if views else ""
+        console.print(f"  {row.language} {row.page}: {counted(row.left.words, 'word')}{read}", highlight=False)
 
 
 NEXT = 10
@@ -246,9 +256,10 @@ def import_(file: Path, code: str, layout: Format | None) -> None:
     path, catalog = _catalog(code)
     result = imported(catalog, file.read_bytes(), layout or ("csv" if file.suffix == ".csv" else "xliff"), str(file))
     write(result.catalog, path)
-    click.echo(f"{result.changed} messages changed in {_shown(path)}")
+    click.echo(f"{counted(result.changed, 'message')} changed in {_shown(path)}")
     if result.unknown:
-        click.echo(f"{result.unknown} texts are no longer in the catalog, and were left out", err=True)
+        unknown = counted(result.unknown, "text is", "texts are")
+        click.echo(f"{unknown} no longer in the catalog, and left out", err=True)
     click.echo("now run `python -m generator check`", err=True)
 
 
@@ -270,7 +281,7 @@ def stage(out: Path) -> None:
     from generator.languages.language import published_languages
     from generator.site.stage import stage as staged
 
-    click.echo(f"wrote {staged(out)} files into {out}; to build the site in {out / 'site'}:")
+    click.echo(f"wrote {counted(staged(out), 'file')} into {out}; to build the site in {out / 'site'}:")
     click.echo(f"  for language in {' '.join(published_languages())}; do zensical build -f {out}/$language.yml; done")
 
 

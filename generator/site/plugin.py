@@ -15,6 +15,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from html import unescape
@@ -54,7 +55,7 @@ from generator.site.on_demand import OnDemandPages
 from generator.site.policy import policy
 from generator.site.preview import Preview, check_address, template_error
 from generator.site.progress_bar import ProgressBar
-from generator.site.publishing import address, refuse_uncommitted, uncommitted_runs
+from generator.site.publishing import address, is_published, refuse_uncommitted, uncommitted_runs
 from generator.site.search_index import SearchIndex
 from generator.site.site_build import Outcome, SiteBuild, concerns_site
 from generator.site.theme import SidebarCache, Theme, translate
@@ -96,6 +97,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self.language = SOURCE
         self.serving = False
         self._publishing = False
+        self._published_as: tuple[Path, Path, str, str] | None = None
         self._may_skip = False  # the build, where nothing has changed
         self._starting = False  # to serve: MkDocs builds once before anybody looks at a page
         self._outer: AtlasPlugin | None = None
@@ -143,11 +145,15 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         return server
 
     def on_shutdown(self) -> None:
-        """Stop measuring and building: MkDocs removes the folder next."""
+        """Stop measuring and building: MkDocs removes the folder next, or publishes it, unless that would change
+        nothing."""
         if self._live_run:
             self._live_run.stop()
         if self._preview:
             self._preview.close()
+        if self._published_as and sys.exc_info()[0] is None and is_published(*self._published_as):
+            _log.info("Already published: %s holds this very site", self.guide.address)
+            raise click.exceptions.Exit(0)
 
     # ── Events of the build of one language ─────────────────────────────────────────────────────────────────────────
 
@@ -179,6 +185,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         if self._publishing:
             refuse_uncommitted(root)
             self.guide.address = config.site_url = address(root, config.remote_name)
+            self._published_as = (Path(config.site_dir), root, config.remote_name, config.remote_branch)
         self._build = SiteBuild(config)
         if self._may_skip and self._build.is_current:
             _log.info("Nothing has changed since %s was built", config.site_dir)

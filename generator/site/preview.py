@@ -7,9 +7,12 @@ with the reason on top.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gc
 import html
 import logging
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +27,7 @@ from mkdocs.livereload import LiveReloadServer
 
 from bench.errors import AtlasError
 from generator.live import App
-from generator.live.live_run import LiveRun
+from generator.live.live_run import BUDGET, LiveRun
 from generator.pages.guide import Guide
 from generator.site.mkdocs_internals import build_number, wait_for_rebuild
 from generator.site.on_demand import OnDemandPages
@@ -55,6 +58,11 @@ TRIES = 3
 
 CLIENTS = 128
 """Connections that may wait to be accepted; each browser opens several."""
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
+
+GOALS = "ATLAS_GOALS"
+"""The variable in which make tells what it was asked for."""
 
 _FAILED = object()
 
@@ -272,9 +280,27 @@ def check_address(host: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
     except (OSError, OverflowError) as error:
-        free = port + 1 if port < 65535 else 8000
-        raise AtlasError(
-            f"cannot listen there: {getattr(error, 'strerror', None) or error}",
-            where=f"{host}:{port}",
-            remedy=f"choose another port: make serve PORT={free}, or mkdocs serve --dev-addr {host}:{free}",
-        ) from None
+        number = getattr(error, "errno", None)
+        is_of_host = isinstance(error, socket.gaierror) or number == errno.EADDRNOTAVAIL
+        what = "the port is taken" if number == errno.EADDRINUSE else getattr(error, "strerror", None) or str(error)
+        again = _again(DEFAULT_HOST, port) if is_of_host else _again(host, _free_port(host, family, port))
+        raise AtlasError(f"cannot listen there: {what}", where=f"{host}:{port}", remedy=again) from None
+
+
+def _free_port(host: str, family: socket.AddressFamily, taken: int) -> int:
+    """Return a port above the one that is taken, or any, where a server can listen."""
+    for port in (*range(max(taken, 1023) + 1, min(taken + 100, 65536)), 0):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind((host, port))
+            found: int = probe.getsockname()[1]
+            return found
+    return DEFAULT_PORT
+
+
+def _again(host: str, port: int) -> str:
+    """Return the command that the user has run, at another address: make tells its goals to what it runs."""
+    goals = os.environ.get(GOALS)
+    if goals is None:
+        command = "python -m generator guide" if BUDGET in os.environ else "mkdocs serve"
+        return f"{command} --dev-addr {host}:{port}"
+    return f"make {goals} PORT={port}" + (f" HOST={host}" if host != DEFAULT_HOST else "")

@@ -8,12 +8,13 @@ the rest: it builds, commits to the branch gh-pages, and pushes.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
 from pathlib import Path
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from bench.records.run_file import SUFFIX, run_of
 
 SITE_URL = "SITE_URL"
@@ -26,6 +27,17 @@ GITHUB = re.compile(
 
 MEASURED = Path("bench", "results", "measured")
 """The folder of this project's own records."""
+
+SOURCES = ("docs", "bench/results")
+"""Folders of which every file counts, even one that git ignores."""
+
+MOST_NAMED = 10
+"""Files that an error names."""
+
+NOJEKYLL = ".nojekyll"
+"""An empty file that `mkdocs gh-deploy` adds: GitHub then serves the site as it is."""
+
+SHA1_DIGITS = 40
 
 DOMAIN = Path("docs", "CNAME")
 """The file from which GitHub takes a custom domain; in the published site, and so among its sources."""
@@ -58,13 +70,38 @@ def address(root: Path, remote: str) -> str:
 
 def refuse_uncommitted(root: Path) -> None:
     """Raise `AtlasError` where the site would show what is not committed: nobody could build it again."""
-    changes = _git(root, "status", "--porcelain").splitlines()
+    if not _git(root, "rev-parse", "--verify", "HEAD"):
+        raise AtlasError("there is no commit to publish", where=str(root), remedy="git init && git add . && git commit")
+    status = ("-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=all")
+    ignored = [line for line in _git(root, *status, "--ignored", "--", *SOURCES).splitlines() if line[:2] == "!!"]
+    changes = [line[3:] for line in (*_git(root, *status).splitlines(), *ignored)]
     if changes:
         raise AtlasError(
-            f"{len(changes)} files differ from the commit that the published site would name",
-            where=changes[0][3:],
-            remedy="commit them, or set them aside with git stash",
+            f"{counted(len(changes), 'file differs', 'files differ')} from the commit that the published site would "
+            f"name: {', '.join(changes[:MOST_NAMED])}{' …' if len(changes) > MOST_NAMED else ''}",
+            remedy="commit them, or set them aside: git stash --include-untracked",
         )
+
+
+def is_published(site: Path, root: Path, remote: str, branch: str) -> bool:
+    """Return whether the branch of the remote holds this very site, so that another commit would be empty."""
+    commit = _git(root, "ls-remote", remote, f"refs/heads/{branch}").partition("\t")[0]
+    if not commit:
+        return False
+    if not _git(root, "cat-file", "-t", commit):
+        _git(root, "fetch", "--quiet", remote, branch)
+    listed = _git(root, "ls-tree", "-r", "-z", commit).split("\0")
+    theirs = {path: entry.split()[2] for entry, _, path in (line.partition("\t") for line in listed if line)}
+    kind = "sha1" if len(commit) == SHA1_DIGITS else "sha256"
+    ours = {
+        path.relative_to(site).as_posix(): _blob(path.read_bytes(), kind) for path in site.rglob("*") if path.is_file()
+    }
+    return theirs == {NOJEKYLL: _blob(b"", kind), **ours}
+
+
+def _blob(content: bytes, kind: str) -> str:
+    """Return the name that git gives to the content of a file."""
+    return hashlib.new(kind, b"blob %d\0%b" % (len(content), content)).hexdigest()
 
 
 def uncommitted_runs(root: Path) -> frozenset[str]:

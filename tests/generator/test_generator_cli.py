@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -15,7 +17,9 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import LANGUAGES
 
+from bench.errors import AtlasError
 from generator.cli import main
+from generator.site.preview import check_address
 from generator.languages.language import catalog_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,18 +36,56 @@ def test_help_lists_the_commands() -> None:
     assert done.returncode == 0
     assert all(
         f"  {command} " in done.stdout
-        for command in ("add-language", "check", "export", "guide", "import", "messages", "pseudo", "stage", "status")
+        for command in (
+            "add-language",
+            "check",
+            "committed",
+            "export",
+            "guide",
+            "import",
+            "messages",
+            "pseudo",
+            "stage",
+            "status",
+        )
     )
 
 
-def test_an_address_that_is_taken_is_refused_with_another_one() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+@pytest.mark.parametrize(
+    ("goals", "command"),
+    [
+        (None, r"python -m generator guide --dev-addr 127\.0\.0\.1:(\d+)"),
+        ("guide", r"make guide PORT=(\d+)"),
+        ("serve", r"make serve PORT=(\d+)"),
+    ],
+)
+def test_an_address_that_is_taken_is_refused_with_the_same_command_at_a_free_port(
+    goals: str | None, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATLAS_GOALS", goals) if goals else monkeypatch.delenv("ATLAS_GOALS", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as taken, contextlib.ExitStack() as others:
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "generator", "guide", "--dev-addr", f"127.0.0.1:{port}"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+        with contextlib.suppress(OSError, OverflowError):
+            others.enter_context(socket.create_server(("127.0.0.1", port + 1)))
+        guide = [sys.executable, "-m", "generator", "guide", "--dev-addr", f"127.0.0.1:{port}"]
+        done = subprocess.run(guide, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode != 0
-    assert f"127.0.0.1:{port}: cannot listen there" in done.stderr
     assert "Traceback" not in done.stderr
+    assert f"127.0.0.1:{port}: cannot listen there: the port is taken" in done.stderr
+    named = re.search(f"remedy: {command}$", done.stderr.strip())
+    assert named
+    socket.create_server(("127.0.0.1", int(named[1]))).close()
+
+
+@pytest.mark.parametrize("address", ["192.0.2.1:8000", "no.such.host.invalid:8000", "127.0.0.1:99999"])
+def test_an_address_that_cannot_be_is_refused_with_one_that_can(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ATLAS_GOALS", raising=False)
+    host, _, port = address.rpartition(":")
+    with pytest.raises(AtlasError, match="cannot listen there") as refused:
+        check_address(host, int(port))
+    assert refused.value.where == address
+    host, port = re.findall(r"^mkdocs serve --dev-addr (\S+):(\d+)$", refused.value.remedy)[0]
+    check_address(host, int(port))
 
 
 def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:

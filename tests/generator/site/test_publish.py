@@ -23,7 +23,8 @@ from conftest import ROOT, in_project, small_project, weekly
 from faults import Survived
 from playwright.sync_api import Browser
 
-from generator.site.publishing import address, pages_address, uncommitted_runs
+from bench.errors import AtlasError
+from generator.site.publishing import address, is_published, pages_address, refuse_uncommitted, uncommitted_runs
 
 
 def guide(folder: Path) -> Path:
@@ -110,6 +111,40 @@ def test_what_is_not_committed_is_not_published(published: Published) -> None:
     assert "remedy: commit" in done.stderr
     assert "Traceback" not in done.stderr
     assert git(published.remote, "rev-parse", "gh-pages") == before
+
+
+def test_every_file_that_differs_is_named_even_one_that_git_ignores(published: Published) -> None:
+    changed, ignored = published.project / "docs/explorer.md", published.project / "docs/draft.mo"
+    text = changed.read_text(encoding="utf-8")
+    changed.write_text(f"{text}\n", encoding="utf-8")
+    ignored.touch()
+    with pytest.raises(AtlasError, match=r"2 files differ .*: docs/explorer\.md, docs/draft\.mo") as error:
+        refuse_uncommitted(published.project)
+    changed.write_text(text, encoding="utf-8")
+    ignored.unlink()
+    assert "commit them" in error.value.remedy
+    refuse_uncommitted(published.project)
+
+
+def test_what_is_published_already_is_not_published_again(published: Published) -> None:
+    before = git(published.remote, "rev-parse", "gh-pages")
+    done = in_project(published.project, "mkdocs", "gh-deploy", "--strict", SITE_URL=published.address, **WHO)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"Already published: {published.address} holds this very site" in done.stderr
+    assert git(published.remote, "rev-parse", "gh-pages") == before
+
+
+def test_any_difference_is_published(published: Published, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(published.folder, site, ignore=shutil.ignore_patterns(".git"))
+    target = (published.project, "origin", "gh-pages")
+    assert is_published(site, *target)
+    (site / "index.html").write_text("changed", encoding="utf-8")
+    assert not is_published(site, *target)
+    shutil.copy(published.folder / "index.html", site / "index.html")
+    (site / "404.html").unlink()
+    assert not is_published(site, *target)
+    assert not is_published(published.folder, published.project, "origin", "other-branch")
 
 
 def test_runs_that_nobody_committed_are_those_of_the_reader(published: Published, tmp_path: Path) -> None:
