@@ -39,7 +39,7 @@ from bench.records.record import (
     Status,
 )
 from bench.records.repeatability import REPEATABILITY
-from bench.records.run_file import decode, lines, run_files, run_of
+from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files, run_of
 from bench.records.scrub import anonymous, identifying
 from bench.records.walkthrough import WALKTHROUGHS
 
@@ -53,6 +53,9 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     BUILD_TIMES.name: build_times.read,
 }
 """The reader of each kind of document, by the name of its folder."""
+
+CLOCK_TOLERANCE = timedelta(minutes=10)
+"""How far the clocks of two machines may be apart. Both tell UTC, so time zones make no difference."""
 
 _MEASURE_AGAIN = "remove the line and measure the cell again: python -m bench run"
 
@@ -72,23 +75,27 @@ class Problem:
         return f"{place}: {self.what}\n  remedy: {self.remedy}"
 
 
-def check(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Problem]:
+def check(paths: Iterable[Path], atlas: Path = RESULTS, *, now: datetime | None = None) -> Iterator[Problem]:
     """Yield the problems of all files at or below `paths`, on their own and compared with the `atlas`.
 
-    Raises `AtlasError` for a path that does not exist.
+    Nothing can have been measured after `now`, by default the time of the system's clock. Raises `AtlasError` for a
+    path that does not exist.
     """
-    paths = list(paths)
+    paths, now = list(paths), now or datetime.now(UTC)
     for path in paths:
         existing(path)
     checked = [file for path in paths for file in files(path)]
     known = _Known.of([*run_files(atlas), *(file for file in checked if file.parent.name not in READERS)])
     for file in checked:
-        yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known)
+        yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known, now)
 
 
 def files(path: Path) -> list[Path]:
-    """Return the run files at or below `path`, then the documents."""
+    """Return the run files at or below `path`, then the documents. Raises `AtlasError` for a file that is neither."""
     if path.is_file():
+        if not path.name.removesuffix(COMPRESSED).endswith(SUFFIX) and path.parent.name not in READERS:
+            remedy = f"name a run file, such as bench/results/measured/….{SUFFIX[1:]}, or a folder with some"
+            raise AtlasError(f"is no run file, which ends with {SUFFIX}", where=str(path), remedy=remedy)
         return [path]
     return run_files(path) + [file for file in sorted(path.rglob("*.json")) if file.parent.name in READERS]
 
@@ -100,14 +107,14 @@ def _check_document(path: Path) -> Iterator[Problem]:
         yield Problem(error.where, "", error.what, error.remedy)
 
 
-def _check_file(path: Path, known: _Known) -> Iterator[Problem]:
+def _check_file(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:
     try:
-        yield from _check_lines(path, known)
+        yield from _check_lines(path, known, now)
     except AtlasError as error:  # the rest of the file cannot be read
         yield Problem(error.where, "", error.what, error.remedy)
 
 
-def _check_lines(path: Path, known: _Known) -> Iterator[Problem]:
+def _check_lines(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:
     seen: dict[tuple[Any, ...], int] = {}
     for number, line in lines(path):
         where = f"{path}:{number}"
@@ -124,7 +131,7 @@ def _check_lines(path: Path, known: _Known) -> Iterator[Problem]:
         first = seen.setdefault(record.key, number)
         if first != number:
             yield Problem(where, "cell", f"repeats line {first}", "remove one of the two lines")
-        for field, what, remedy in (*_faults(record, path), *known.faults(record, path, number)):
+        for field, what, remedy in (*_faults(record, path, now), *known.faults(record, path, number)):
             yield Problem(where, field, what, remedy)
 
 
@@ -203,8 +210,8 @@ def _display_path(path: Path) -> str:
 # ── One record ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _faults(record: Record, path: Path) -> Iterator[Fault]:
-    yield from _provenance(record, path)
+def _faults(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
+    yield from _provenance(record, path, now)
     yield from _coordinates(record)
     yield from _identity(record)
     if record.status is not Status.PASS and not record.reason:
@@ -215,7 +222,7 @@ def _faults(record: Record, path: Path) -> Iterator[Fault]:
         yield from _samples(record.measurement, record)
 
 
-def _provenance(record: Record, path: Path) -> Iterator[Fault]:
+def _provenance(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
     if record.run != run_of(path):
         yield "run", f"is {record.run!r} in the file of run {run_of(path)!r}", "move the line to its own file"
     if record.origin == "published" and record.source is None:
@@ -223,8 +230,10 @@ def _provenance(record: Record, path: Path) -> Iterator[Fault]:
     if record.origin == "measured":
         if record.measured_at is None:
             yield "measured_at", "missing", _MEASURE_AGAIN
-        elif record.measured_at > datetime.now(UTC) + timedelta(days=1):
-            yield "measured_at", f"{record.measured_at:%Y-%m-%d} is in the future", "set the clock, and measure again"
+        elif record.measured_at > now + CLOCK_TOLERANCE:
+            measured_at = f"{record.measured_at.astimezone(UTC):%Y-%m-%d %H:%M}"
+            what = f"{measured_at} is in the future: it is {now.astimezone(UTC):%Y-%m-%d %H:%M} (UTC)"
+            yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
     if fault := name_fault(record.contributor):
         yield "contributor", fault, "write a name, or leave it out"
 

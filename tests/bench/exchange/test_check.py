@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,17 @@ def test_the_committed_records_are_sound() -> None:
 
 def test_good_records_have_no_findings(tmp_path: Path) -> None:
     assert list(check([written(tmp_path, good(), record(BEIT), good(process=1))])) == []
+
+
+def test_what_was_measured_later_than_now_is_refused_but_for_clocks_that_differ(tmp_path: Path) -> None:
+    now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    elsewhere = timezone(timedelta(hours=14))
+    times = (now, now + timedelta(minutes=9), now.astimezone(elsewhere), now + timedelta(minutes=11))
+    path = written(tmp_path, *(good(process=at, measured_at=each) for at, each in enumerate(times)))
+    (problem,) = check([path], now=now)
+    assert (problem.where, problem.field) == (f"{path}:4", "measured_at")
+    assert "2026-03-01 12:11 is in the future: it is 2026-03-01 12:00 (UTC)" in problem.what
+    assert "set the clock" in problem.remedy
 
 
 CELL, FOUND = good().cell, measurement()
