@@ -8,22 +8,40 @@ from pathlib import Path
 
 from bench.errors import AtlasError
 
+MISSPELT = 4
+"""Letters without counterpart that a misspelt name has at most: two replaced ones, or a `pre` that was left out."""
 
-def pick(kind: str, name: str, known: Collection[str], *, remedy: str = "") -> str:
+
+def pick(kind: str, name: str, known: Collection[str], *, remedy: str = "", where: str = "") -> str:
     """Return the member of `known` that matches `name`, ignoring case, spaces, `-` and `_`.
 
-    Raises `AtlasError` with the closest members, or with all of them if none is close.
+    Raises `AtlasError` with the members of which `name` may be a misspelling, or else with all of them.
     """
     by_form = {_form(member): member for member in known}
     if _form(name) in by_form:
         return by_form[_form(name)]
-    near = [by_form[form] for form in difflib.get_close_matches(_form(name), by_form, n=3, cutoff=0.5)]
+    similar = difflib.get_close_matches(_form(name), by_form, n=3, cutoff=0.6)
+    near = [by_form[form] for form in similar if _unmatched(_form(name), form) <= MISSPELT]
     hint = f"did you mean {' or '.join(near)}?" if near else f"choose among {', '.join(known)}"
-    raise AtlasError(f"{kind} {name!r} is not known", where=f"--{kind}", remedy=f"{hint}{remedy}")
+    raise AtlasError(f"{kind} {name!r} is not known", where=where or f"--{kind}", remedy=f"{hint}{remedy}")
 
 
 def _form(name: str) -> str:
     return "".join(character for character in name.lower() if character not in " -_")
+
+
+def _unmatched(one: str, other: str) -> float:
+    """Return how many letters of the two have no counterpart."""
+    return (1 - difflib.SequenceMatcher(None, one, other).ratio()) * (len(one) + len(other))
+
+
+def folder(path: Path) -> Path:
+    """Return `path`, where a folder is or can be made. Raises `AtlasError` if a file is in its place."""
+    nearest = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if not nearest.is_dir():
+        remedy = "name a folder, or move the file away"
+        raise AtlasError("is a file, and a folder is needed there", where=str(nearest), remedy=remedy)
+    return path
 
 
 def existing(path: Path) -> Path:

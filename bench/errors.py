@@ -29,8 +29,15 @@ class AtlasError(Exception):
         return f"{place}{self.what}{remedy}"
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun in English: 1 row, 1,200 rows, 2 processes with `plural` "processes"."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def unusable(error: OSError, where: str = "") -> AtlasError:
     """Return an error for a failed read or write. `where` overrides the file name in `error`."""
+    if in_the_way := _in_the_way(error):
+        return AtlasError(in_the_way, where=where or str(error.filename or ""), remedy="name another, or move it away")
     return AtlasError(
         f"cannot be read or written: {error.strerror or error}",
         where=where or str(error.filename or ""),
@@ -42,7 +49,15 @@ def unwritable(
     path: object, error: OSError, remedy: str = "make room or choose another place with --out"
 ) -> AtlasError:
     """Return an error for a failed write to `path`."""
+    if in_the_way := _in_the_way(error):
+        return AtlasError(in_the_way, where=str(path), remedy="name another with --out, or move it away")
     return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
+
+
+def _in_the_way(error: OSError) -> str:
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return "is a file, and a folder is needed there"
+    return "is a folder, and a file is needed there" if isinstance(error, IsADirectoryError) else ""
 
 
 def attempt(question: Callable[[], T]) -> T | None:

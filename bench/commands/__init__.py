@@ -32,7 +32,8 @@ Commands: TypeAlias = "argparse._SubParsersAction[Any]"  # noqa: SLF001 - it has
 
 def count(option: str, text: str, largest: int) -> int:
     """Return the value of `option` as a number from 1 to `largest`. Raises `AtlasError`."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= largest:
+    is_short_enough = text.isascii() and text.isdigit() and len(text) < 10
+    if not is_short_enough or not 1 <= int(text) <= largest:
         raise AtlasError(f"{text!r} is not a number from 1 to {largest}", where=option, remedy="give a whole number")
     return int(text)
 

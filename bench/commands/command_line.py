@@ -8,11 +8,13 @@ Takes the arguments; exits with the command's status. Only worker processes impo
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from bench import live_progress
 from bench.commands import (
@@ -54,6 +56,21 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._negative_number_matcher = re.compile(r"-\d")  # of -5m too, the value of an option says what is wrong
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what is not known here, where the names of the command's options are."""
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            near = difflib.get_close_matches(unknown[0], self._option_string_actions, n=1, cutoff=0.7)
+            hint = f"did you mean {near[0]}? " if near else ""
+            self.exit(
+                BAD_INPUT, f"error: unrecognized arguments: {' '.join(unknown)}\n  remedy: {hint}{self.prog} --help\n"
+            )
+        return namespace, unknown
+
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"error: {message}\n  remedy: {self.prog} --help\n")
 

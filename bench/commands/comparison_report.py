@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bench.errors import counted
 from bench.records.record import Cell, Status
 from bench.running.progress import describe
 from bench.statistics.compare import Change, Comparison, Outcome, Totals
@@ -74,7 +75,7 @@ def as_json(comparison: Comparison, threshold: float) -> str:
 def warnings(comparison: Comparison) -> list[str]:
     """Return the differences in conditions that change latencies by themselves."""
     return [
-        f"{each.name} is {each.before} in A and {each.after} in B ({_count(each.cells, 'cell')})"
+        f"{each.name} is {each.before} in A and {each.after} in B ({counted(each.cells, 'cell')})"
         for each in comparison.differences
         if each.is_condition
     ]
@@ -119,7 +120,7 @@ def _lone_processes(cells: Sequence[Change]) -> list[str]:
     lone = sum(each.before.processes == each.after.processes == 1 for each in cells)
     if not lone:
         return []
-    return [f"{_count(lone, 'cell')} with one process on each side: no interval. Measure with --processes 3 or more."]
+    return [f"{counted(lone, 'cell')} with one process on each side: no interval. Measure with --processes 3 or more."]
 
 
 def _conclusion(comparison: Comparison, threshold: float) -> str:
@@ -127,7 +128,7 @@ def _conclusion(comparison: Comparison, threshold: float) -> str:
     if not regressions:
         judged = sum(each.verdict != "unknown" for each in comparison.cells)
         return (
-            f"No regression: of {_count(judged, 'cell')} with a verdict none is {beyond}, and none fails that worked."
+            f"No regression: of {counted(judged, 'cell')} with a verdict none is {beyond}, and none fails that worked."
         )
     slower = [f"{describe(each.cell)} ({_percent(each.change.value)})" for each in regressions if not each.fails_now]
     failing = [f"{describe(each.cell)} ({each.after.status})" for each in regressions if each.fails_now]
@@ -137,8 +138,8 @@ def _conclusion(comparison: Comparison, threshold: float) -> str:
 
 
 def _side(side: Totals) -> str:
-    older = f"; the newest of several runs for {_count(side.superseded, 'cell')}" if side.superseded else ""
-    return f"{side.name}, {', '.join(side.devices)}, {_count(side.cells, 'cell')}{older}"
+    older = f"; the newest of several runs for {counted(side.superseded, 'cell')}" if side.superseded else ""
+    return f"{side.name}, {', '.join(side.devices)}, {counted(side.cells, 'cell')}{older}"
 
 
 def _only(side: str, cells: Sequence[Cell]) -> list[str]:
@@ -153,11 +154,7 @@ def _status(change: Change) -> str:
 
 
 def _passed(side: Totals) -> str:
-    return f"{side.passed} of {side.cells} cells"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{side.passed} of {counted(side.cells, 'cell')}"
 
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.commands import OK, Commands, display_path
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from bench.records.record import RESULTS, TIMM
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def _describe(options: argparse.Namespace) -> int:
         print(_digest(Path(options.checkpoint)))
         return OK
     recipe = checkpoint_recipe(options.checkpoint, options.task, "random")
-    counted = operations.count(LocalProcesses(), CountOperations(recipe=recipe), log=lambda _: None)
-    ((_, (height, width)), found) = counted.counted[0]
+    answer = operations.count(LocalProcesses(), CountOperations(recipe=recipe), log=lambda _: None)
+    ((_, (height, width)), found) = answer.counted[0]
     print(f"{found.flop / 1e9:.3g} GFLOP, {found.activations / 1e6:.3g} M activations per image of {height}×{width};")
     print(f"{found.parameters / 1e6:.3g} M parameters. Paste this line into the guide, under “My model is not here”:\n")
     print(described(found))
@@ -87,14 +87,14 @@ def _operations(options: argparse.Namespace) -> int:
     rows = comparisons.read()
     rows = rows[rows["checkpoint"].str.startswith(TIMM)]
     sources = sorted({(name, (size, size)) for name, size in zip(rows["checkpoint"], rows["height"], strict=True)})
-    counted = operations.count(LocalProcesses(), CountOperations(sources=tuple(sources)), _progress)
-    if not counted.counted:
-        raise AtlasError("no model could be counted", remedy=next(iter(counted.failures.values()), ""))
-    for name, reason in counted.failures.items():
+    answer = operations.count(LocalProcesses(), CountOperations(sources=tuple(sources)), _progress)
+    if not answer.counted:
+        raise AtlasError("no model could be counted", remedy=next(iter(answer.failures.values()), ""))
+    for name, reason in answer.failures.items():
         print(f"left out: {name}: {reason}")
-    versions = "_".join(f"{name}-{counted.versions[name].partition('+')[0]}" for name in ("timm", "torch"))
-    path = write(dict(counted.counted), folder / f"{versions}.csv")
-    print(f"{len(counted.counted)} models and image sizes: {display_path(path)}")
+    versions = "_".join(f"{name}-{answer.versions[name].partition('+')[0]}" for name in ("timm", "torch"))
+    path = write(dict(answer.counted), folder / f"{versions}.csv")
+    print(f"{counted(len(answer.counted), 'model at its image size', 'models and image sizes')}: {display_path(path)}")
     return OK
 
 

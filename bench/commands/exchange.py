@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.choices import pick
 from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, contributor_of, display_path
+from bench.errors import AtlasError, counted
 from bench.exchange.exporters import FORMATS
 from bench.exchange.transfer import export, import_, importers
 from bench.records.record import COMPILE_MODES, DTYPES, RESULTS
@@ -67,8 +68,11 @@ def _check(options: argparse.Namespace) -> int:
     for problem in problems:
         print(f"{'note' if problem.is_note else 'fault'}: {problem}")
     checked = sum(len(files(path)) for path in paths)
+    if not checked:
+        where = ", ".join(map(str, paths))
+        raise AtlasError("there is no record file in it", where=where, remedy="measure first: python -m bench run")
     faults = sum(not problem.is_note for problem in problems)
-    print(f"{checked} record file{'s' if checked != 1 else ''}, {faults or 'no'} fault{'s' if faults != 1 else ''}")
+    print(f"{counted(checked, 'record file')}, {counted(faults, 'fault') if faults else 'no faults'}")
     if faults:
         print("To publish without a faulty record, remove its line: the same `bench run` then measures its cell again.")
     return FOUND_FAULTS if faults else OK
@@ -86,7 +90,7 @@ def _import(options: argparse.Namespace) -> int:
         **{name: getattr(options, name) for name in names},
     )
     for path, records in import_(options.source, given, options.out, contributor_of(options.by)).items():
-        print(f"{len(records)} records: {display_path(path)}")
+        print(f"{counted(len(records), 'record')}: {display_path(path)}")
         for status, count in Counter(record.status.value for record in records).most_common():
             print(f"  {count} {status}")
         for flag, count in Counter(flag for record in records for flag in record.flags).most_common():
@@ -96,7 +100,8 @@ def _import(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     count, left_out = export(options.format, options.paths or [RESULTS], options.out)
-    print(f"{count} records: {display_path(options.out)}")
+    print(f"{counted(count, 'record')}: {display_path(options.out)}")
     if left_out:
-        print(f"note: {left_out} failed cells are left out: this format cannot hold them", file=sys.stderr)
+        cells = counted(left_out, "failed cell is", "failed cells are")
+        print(f"note: {cells} left out: this format cannot hold them", file=sys.stderr)
     return OK

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from bench.choices import pick
+from bench.choices import folder, pick
 from bench.commands import INTERRUPTED, NOTHING_MEASURED, OK, Log, contributor_of, display_path, resume_command
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from bench.records.record import DEVICES
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.cluster and not options.dry_run:
         remedy = "add --dry-run, or give the --address of one that exists"
         raise AtlasError("a described cluster cannot measure", where="--cluster", remedy=remedy)
+    folder(options.out)
     budget_s = math.inf if options.time_budget is None else seconds_of(options.time_budget)
     contributor_of(options.by)  # raises before the cluster is contacted
     recipes = recipes_of(options)
@@ -86,12 +87,8 @@ def _live_sites(
     from bench.running.preflight import PREFLIGHT_TIMEOUT_S
 
     chosen = _chosen(options, engine.nodes())
-    log(f"Checking {_nodes(sum(map(len, chosen.values())))} …")
+    log(f"Checking {counted(sum(map(len, chosen.values())), 'node')} …")
     return _sites(options, recipes, survey(engine, chosen, request, PREFLIGHT_TIMEOUT_S + GRACE_S, log), log)
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'s' if count != 1 else ''}"
 
 
 def _device(options: argparse.Namespace) -> str | None:
@@ -162,10 +159,10 @@ def _measure(
     from bench.plans.duration import OVERRUN
 
     for site in sites:
-        verb = f"resuming after {len(site.run_file.records)} records in" if site.run_file.records else "into"
+        verb = f"resuming after {counted(len(site.run_file.records), 'record')} in" if site.run_file.records else "into"
         console.print(
-            f"{site.name} ({site.machine.environment.device_name}, {_nodes(len(site.nodes))}): "
-            f"{site.agenda.left} processes, {verb} {display_path(site.run_file.path)}"
+            f"{site.name} ({site.machine.environment.device_name}, {counted(len(site.nodes), 'node')}): "
+            f"{counted(site.agenda.left, 'process', 'processes')}, {verb} {display_path(site.run_file.path)}"
         )
     with ConsoleReporter(console, sites) as reporter:
         measure_on(
@@ -199,5 +196,5 @@ def _conclude(sites: Sequence[Site], options: argparse.Namespace, log: Log) -> i
         statuses = Counter(record.status.value for record in records).most_common()
         log(f"{', '.join(f'{count} {status}' for status, count in statuses)}: {display_path(site.run_file.path)}")
     if left := sum(site.agenda.left for site in sites):
-        log(f"{left} processes are left. To go on: {resume_command(options)}")
+        log(f"{counted(left, 'process is', 'processes are')} left. To go on: {resume_command(options)}")
     return OK if measured else NOTHING_MEASURED

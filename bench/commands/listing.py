@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from bench.commands import OK, Commands
+from bench.errors import counted
 from bench.plans.models import MODELS
 from bench.plans.profiles import PROFILES
 from bench.records.record import COMPILE_MODES, DTYPES
@@ -30,7 +31,7 @@ def _list(_options: argparse.Namespace) -> int:
         cells = len(profile.models) * len(profile.batch_sizes) * len(profile.compile_modes) * len(profile.dtypes)
         print(f"  {profile.name:<12} {profile.summary}")
         print(f"  {'':<12} batch size {sizes}; {', '.join(profile.compile_modes)}; {', '.join(profile.dtypes)}")
-        print(f"  {'':<12} {cells} cells, processes each: {profile.processes}")
+        print(f"  {'':<12} {counted(cells, 'cell')}, processes each: {profile.processes}")
     print(f"\nCompile modes (--compile-mode)\n  {', '.join(COMPILE_MODES)}")
     print(f"\nData types (--dtype)\n  {', '.join(DTYPES)}")
     return OK

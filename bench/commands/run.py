@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from bench.choices import pick
+from bench.choices import folder, pick
 from bench.commands import (
     INTERRUPTED,
     MEASURED,
@@ -25,7 +25,7 @@ from bench.commands import (
     resume_command,
 )
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from bench.plans.profiles import PROFILES
 from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, Task
 
@@ -116,6 +116,7 @@ def _run(options: argparse.Namespace) -> int:
     from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
     from bench.running.sweep import run
 
+    folder(options.out)
     start = time.monotonic()
     budget_s = None if options.time_budget is None else seconds_of(options.time_budget)
     deadline = None if budget_s is None else start + budget_s
@@ -137,7 +138,7 @@ def _run(options: argparse.Namespace) -> int:
         console.print(f"Nothing to do: {path} is complete. To measure it again: {resume_command(options)} --fresh")
         console.print(results_table(run_file.records))
         return OK
-    verb = f"resuming after {len(run_file.records)} records in" if run_file.records else "measuring into"
+    verb = f"resuming after {counted(len(run_file.records), 'record')} in" if run_file.records else "measuring into"
     preparation_s = time.monotonic() - start
     left_s = None if budget_s is None else budget_s - preparation_s
     console.print(f"{estimate(steps, pace, left_s)}; {verb} {path}")

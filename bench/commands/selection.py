@@ -35,6 +35,8 @@ MALLOC = {"keep": True, "default": False}
 
 LARGEST_BATCH = 4096
 
+LONGEST_BUDGET_S = 366 * 86_400
+
 HUB_ID = re.compile(r"[\w][\w.-]*/[\w][\w.-]*")
 
 
@@ -189,10 +191,16 @@ def _is_ordinary(plan: Plan, machine: Machine) -> bool:
 
 def seconds_of(text: str) -> float:
     """Return the seconds of a time such as 90s, 9m, 1h30m or 45. Raises `AtlasError`."""
-    match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m(?:in)?)?(?:(\d+)s?)?", text.strip().lower())
-    seconds = (
-        sum(int(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True)) if match else 0
-    )
+    match = re.fullmatch(r"(?:(\d{1,9})h)?(?:(\d{1,9})m(?:in)?)?(?:(\d{1,9})s?)?", text.strip().lower(), re.ASCII)
+    if match is None or not text.strip():
+        raise _no_budget(f"{text!r:.60} is not a time")
+    seconds = sum(int(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
     if not seconds:
-        raise AtlasError(f"{text!r} is not a time", where="--time-budget", remedy="write 90s, 9m or 1h30m")
+        raise _no_budget("no time is left to measure in")
+    if seconds > LONGEST_BUDGET_S:
+        raise _no_budget(f"{text!r} is more than a year")
     return float(seconds)
+
+
+def _no_budget(what: str) -> AtlasError:
+    return AtlasError(what, where="--time-budget", remedy="write 90s, 9m or 1h30m, or leave it out to measure all")

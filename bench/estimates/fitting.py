@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from bench.estimates import comparisons, features, relatives
 from bench.estimates.relatives import Said
 from bench.estimates.trees import exported
@@ -60,7 +60,9 @@ def fit(command: str, results: Path = RESULTS, tell: Callable[[str], object] = p
     if compared.empty:
         raise AtlasError(f"no device has {ENOUGH} comparisons of throughput", where=str(results), remedy="import some")
     devices = tuple(sorted(compared["device"].unique()))
-    tell(f"{len(compared):,} comparisons of {compared['checkpoint'].nunique():,} models on {len(devices)} devices")
+    models = compared["checkpoint"].nunique()
+    found = counted(len(compared), "comparison"), counted(models, "model"), counted(len(devices), "device")
+    tell("{} of {} on {}".format(*found))
     first, known = compared.iloc[0], features.of(compared, devices)
     return Estimates(
         schema=SCHEMA,
@@ -72,7 +74,7 @@ def fit(command: str, results: Path = RESULTS, tell: Callable[[str], object] = p
         dtype=str(first["dtype"]),
         compile_mode=str(first["compile_mode"]),
         comparisons=len(compared),
-        models=int(compared["checkpoint"].nunique()),
+        models=int(models),
         families=tuple(sorted(compared["family"].unique())),
         trees=exported(_fitted(known, compared["speedup"]), features.names(devices)),
         accuracy=(

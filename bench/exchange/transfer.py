@@ -45,7 +45,7 @@ def import_(source: str, options: ImportOptions, out: Path, contributor: str | N
     Replaces earlier files of the same runs. Raises `AtlasError` before anything is written.
     """
     known = importers()
-    module: Any = importlib.import_module(known[pick("source", source, known)])
+    module: Any = importlib.import_module(known[pick("source", source, known, where="SOURCE")])
     runs: dict[str, list[Record]] = {}
     seen: set[tuple[Any, ...]] = set()
     for record in module.read(options):
@@ -94,7 +94,7 @@ def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
 
     Returns the number of records, and the number of cells that the format cannot hold. Raises `AtlasError`.
     """
-    module, function, _ = FORMATS[pick("format", form, FORMATS)]
+    module, function, _ = FORMATS[pick("format", form, FORMATS, where="FORMAT")]
     records = [record for path in paths for file in run_files(existing(path)) for record in read(file)]
     if not records:
         where = ", ".join(map(str, paths))

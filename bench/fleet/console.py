@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from bench.errors import counted
 from bench.fleet.cluster import CPU, Node
 from bench.fleet.dispatch import Site
 from bench.fleet.simulation import Forecast
@@ -91,7 +92,7 @@ class ConsoleReporter(BarContext):
     def by_node(self) -> list[str]:
         """Return a line for each node: how many processes it measured, and for how long."""
         return [
-            f"{node}: {count} process{'es' if count != 1 else ''}, {duration(self._seconds[node])}"
+            f"{node}: {counted(count, 'process', 'processes')}, {duration(self._seconds[node])}"
             for node, count in sorted(self._ended.items())
         ]
 
@@ -104,11 +105,11 @@ def forecast_lines(forecast: Forecast) -> list[str]:
         basis = "by earlier records" if not site.pace.is_guess else "a guess: no earlier records"
         unit = "node-hours" if site.name == CPU else "GPU-hours"
         lines.append(
-            f"{site.name}: {left} processes of {cells} cells on {site.slots} "
-            f"{'node' if site.name == CPU else 'GPU'}{'s' if site.slots != 1 else ''} of {len(site.nodes)} "
-            f"machine{'s' if len(site.nodes) != 1 else ''}, {hours:.1f} {unit} ({basis})"
+            f"{site.name}: {counted(left, 'process', 'processes')} of {counted(cells, 'cell')} on "
+            f"{counted(site.slots, 'node' if site.name == CPU else 'GPU')} of {counted(len(site.nodes), 'machine')}, "
+            f"{hours:.1f} {unit} ({basis})"
         )
     total = f"all of it takes about {duration(forecast.makespan_s)}"
     if forecast.left:
-        total = f"the time budget ends with {forecast.left} processes to go"
+        total = f"the time budget ends with {counted(forecast.left, 'process', 'processes')} to go"
     return [*lines, f"{total}, {sum(forecast.hours):.1f} hours of devices, {forecast.use:.0%} of the time in use"]

@@ -139,7 +139,12 @@ def _bytes(tensor: torch.Tensor) -> int:
 
 def count(request: CountOperations, send: Send) -> OperationsCounted:
     """Count the operations of models of timm, or of one checkpoint. A model that cannot be built is left out, with the
-    reason."""
+    reason. Raises `AtlasError` where there is no timm to build them."""
+    if request.sources:
+        try:
+            import timm  # noqa: F401, PLC0415 - optional, and slow
+        except ImportError as error:
+            raise AtlasError(f"timm cannot be imported: {error}", remedy="pip install timm") from None
     counted: list[tuple[Source, Operations]] = []
     failures: dict[str, str] = {}
     for at, (checkpoint, size) in enumerate(request.sources):
@@ -155,10 +160,7 @@ def count(request: CountOperations, send: Send) -> OperationsCounted:
 
 def _of_timm(checkpoint: str, size: tuple[int, int]) -> Operations:
     """Some models take any size; the others are told at their creation."""
-    try:
-        import timm  # noqa: PLC0415 - optional, and slow
-    except ImportError as error:
-        raise AtlasError(f"timm cannot be imported: {error}", remedy="pip install timm") from None
+    import timm  # noqa: PLC0415 - optional, and slow
 
     def counted(**options: Any) -> Operations:
         with torch.device("meta"):
@@ -183,7 +185,11 @@ def _of_checkpoint(recipe: Recipe) -> tuple[Source, Operations]:
             failure = one_line(error)
         else:
             return (recipe.source, loaded.input_size), operations
-    raise AtlasError(f"its operations cannot be counted: {failure}", where=f"--checkpoint {recipe.source}")
+    raise AtlasError(
+        f"its operations cannot be counted: {failure}",
+        where=f"--checkpoint {recipe.source}",
+        remedy="give a checkpoint with its image processor, as save_pretrained writes them",
+    )
 
 
 def _counted(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Operations:

@@ -255,5 +255,5 @@ def find(name: str) -> ModelSpec:
     for spec in MODELS:
         if name == spec.checkpoint:
             return spec
-    label = pick("model", name, BY_LABEL, remedy=" `python -m bench list` shows all; others go by --checkpoint")
+    label = pick("model", name, BY_LABEL, remedy=" (`python -m bench list` shows all; others go by --checkpoint)")
     return BY_LABEL[label]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import polib
 
+from bench.errors import counted
 from generator.checks import message_checks
 from generator.drawing.faces import own_face, script_name
 from generator.drawing.fonts import lacking
@@ -110,7 +111,7 @@ def _check_headings(source: PageSource) -> Iterator[Finding]:
             remedy = f"add one, the same in all languages: {{#{_slug(heading.text)}}}"
             yield Finding(source.where, heading.line, short(heading.text), "the heading has no id", remedy, "heading")
         elif seen[heading.id] > 1:
-            what = f"the id {heading.id} stands at {seen[heading.id]} headings"
+            what = f"the id {heading.id} stands at {counted(seen[heading.id], 'heading')}"
             yield Finding(source.where, heading.line, short(heading.text), what, "give each its own", "heading")
     titles = [heading for heading in source.document.headings if heading.level == 1]
     if len(titles) != 1:
@@ -172,7 +173,8 @@ def check_catalog(
     live = [entry for entry in catalog if not entry.obsolete]
     wanted, present = {message.key for message in messages}, {key(entry) for entry in live}
     if wanted != present:
-        what = f"{len(wanted - present)} messages are missing and {len(present - wanted)} are not used any more"
+        missing = counted(len(wanted - present), "message is", "messages are")
+        what = f"{missing} missing and {counted(len(present - wanted), 'is', 'are')} not used any more"
         yield Finding(file, 1, "", what, _REFRESH, "sources")
     for entry in live:
         for violation in _check_entry(entry, code, glossary, complete=is_complete(catalog)):

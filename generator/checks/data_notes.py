@@ -7,18 +7,25 @@ doubt. `python -m bench check` refuses record files that are wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from bench.records.estimates import COMMAND as ESTIMATE
-from generator.data.lint import stale
+from generator.data.lint import Anomaly, stale
 from generator.data.load import Results
+from generator.data.selection import Rows
 from generator.estimates.answers import compared
 from generator.figures.words import Words
 from generator.languages.catalogs import ROOT
 from generator.languages.language import load_language
+
+MOST_NAMED = 3
+"""Rows that a note names; of others it gives the number."""
+
+BY_COUNT = ("flag", "complaint")
+"""Kinds of anomalies whose words give the number of their rows, without names."""
 
 PINNED = Path("requirements/torch.txt")
 
@@ -27,14 +34,27 @@ def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str
     """Yield a line for each finding, the gravest first, then the runs to measure again."""
     words = Words(load_language("en"), html=False)
     for group in results.problem_groups:
-        yield f"{words.fault(group[0].kind)}: {words.told(group, results.by_label)}"
+        named = f" {_named(group, results.by_label)}" if len(group) > 1 or group[0].kind in BY_COUNT else ""
+        yield f"{words.fault(group[0].kind)}: {words.told(group, results.by_label)}{named}"
     for finding in stale(results.newest, today, pinned_torch(root)):
         run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
-        yield f"Old run: {run}, {figures['days']} days old, with torch {figures['torch']}. Measure again."
+        yield f"Old run: {run}, {counted(figures['days'], 'day')} old, with torch {figures['torch']}. Measure again."
     if results.estimates:
         fitted, now = results.estimates.comparisons, int(compared(results)["speedup"].notna().sum())
         if fitted != now:
-            yield f"Old estimates: fitted to {fitted:,} comparisons, and there are {now:,}. Run {ESTIMATE}."
+            yield f"Old estimates: fitted to {counted(fitted, 'comparison')}, and there are {now:,}. Run {ESTIMATE}."
+
+
+def _named(group: Sequence[Anomaly], rows: Rows) -> str:
+    """Return the first rows of the anomalies by name, and how many others there are."""
+    doubted = [rows[label] for label in dict.fromkeys(label for each in group for label in each.rows)]
+    named = [
+        f"{row['model_label']} on {row['processor']}, batch size {row['batch_size']}, mode {row['compile_mode']}, "
+        f"run {row['run']}"
+        for row in doubted[:MOST_NAMED]
+    ]
+    others = len(doubted) - len(named)
+    return "; ".join([*named, *([f"and {counted(others, 'other row')}"] if others else [])]) + "."
 
 
 def pinned_torch(root: Path = ROOT) -> str:

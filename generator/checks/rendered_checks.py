@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from generator.languages.findings import Finding, short
 from generator.languages.language import published_languages
 from generator.pages.pages import HELP
@@ -278,7 +278,7 @@ def _compare_tables(
 
 def _difference(table: TableOutline, other: TableOutline) -> str:
     if len(table.rows) != len(other.rows):
-        return f"the {table.name} has {len(other.rows)} rows instead of {len(table.rows)}"
+        return f"the {table.name} has {counted(len(other.rows), 'row')} instead of {len(table.rows)}"
     if table.rows != other.rows:
         return f"the {table.name} has another number of cells in a row"
     return f"the {table.name} has other values"

@@ -48,8 +48,7 @@ NO_TEST = frozenset({"bench.assets.draw_scene"})
 
 COVERED_BY: Mapping[str, Sequence[str]] = {
     "bench/commands/test_command_line.py": (
-        *("bench.choices", "bench.errors", "bench.parent", "bench.commands.comparison_report"),
-        "bench.commands.exchange",
+        *("bench.choices", "bench.parent", "bench.commands.comparison_report", "bench.commands.exchange"),
         *("bench.commands.fleet", "bench.commands.listing", "bench.commands.run", "bench.commands.selection"),
     ),
     "bench/exchange/test_export.py": (

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from bench.exchange.importers.timm import FLAGS, NO_MODE, NO_TYPE
 from bench.exchange.source_files import ImportOptions, SourceRow, csv_rows
 from bench.records.record import (
@@ -157,7 +157,7 @@ def _records(path: Path, beside: Path | None, options: ImportOptions) -> Iterato
             continue
         yield record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
     if left_out:
-        options.log(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
+        options.log(f"{path.name}: left out {counted(len(left_out), 'model')} without images: {', '.join(left_out)}")
 
 
 def setting_of(path: Path, options: ImportOptions) -> Setting:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, counted
 from bench.exchange.exporters.pytorch_oss_v3 import BACKENDS, FAILURE, LATENCY, NAME, ROUNDS
 from bench.exchange.importers.pytorch_dynamo import ACCURACY, NOTE, record, setting
 from bench.exchange.source_files import ImportOptions, SourceRow, documents
@@ -107,7 +107,7 @@ def _rounds(values: list[Any], lengths: Any, where: str) -> list[list[Any]]:
     except (TypeError, ValueError, OverflowError, RecursionError):
         counts = []
     if sum(counts) != len(values) or min(counts, default=1) < 0:
-        what = f"{len(values)} calls are not as many as its rounds have"
+        what = f"{counted(len(values), 'call is', 'calls are')} not as many as its rounds have"
         raise AtlasError(what, where=f"{where}: metric.extra_info.{ROUNDS}", remedy=REMEDY)
     calls = iter(values)
     return [[next(calls) for _ in range(count)] for count in counts]
@@ -158,7 +158,7 @@ def _dynamo_records(path: Path, entries: list[Entry], options: ImportOptions) ->
         run = file_slug(f"dynamo-{backend}-{origin}-{dtype}-{environment.device_name}-torch-{environment.torch}")
         yield record(row, setup, run, environment, source, flags, accuracy=accuracy)
     if left_out:
-        options.log(f"{path.name}: left out {len(left_out)} models that take no images: {', '.join(left_out)}")
+        options.log(f"{path.name}: left out {counted(len(left_out), 'model')} without images: {', '.join(left_out)}")
 
 
 def _text(placed: Entry) -> str:

@@ -81,16 +81,36 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--batch-size", "0"], ["--batch-size", "from 1 to"]),
         (["run", "--batch-size", "four"], ["--batch-size", "'four'"]),
         (["run", "--processes", "-1"], ["--processes"]),
-        (["run", "--time-budget", "soon"], ["--time-budget", "9m"]),
+        (["run", "--time-budget", "soon"], ["'soon' is not a time", "9m"]),
+        (["run", "--time-budget", "3 minutes"], ["'3 minutes' is not a time", "9m"]),
+        (["run", "--time-budget", "-5m"], ["'-5m' is not a time", "9m"]),
+        (["run", "--time-budget", ""], ["'' is not a time", "9m"]),
+        (["run", "--time-budget", "0m"], ["no time is left", "9m"]),
+        (["run", "--time-budget", "1e9h"], ["'1e9h' is not a time", "9m"]),
+        (["run", "--time-budget", "99999h"], ["more than a year", "9m"]),
+        (["run", "--time-budget", "9" * 5000 + "h"], ["is not a time", "9m"]),
+        (["run", "--processes", "9" * 5000], ["--processes", "from 1 to"]),
+        (["run", "--out", "README.md"], ["README.md: is a file, and a folder is needed there", "name a folder"]),
+        (["run", "--out", "README.md/records"], ["is a file, and a folder is needed there"]),
+        (["estimate", "--out", "README.md"], ["README.md: is a file, and a folder is needed there"]),
+        (["export", "csv", "--out", "docs"], ["docs: is a folder, and a file is needed there"]),
         (["run", "--checkpoint", "no such thing"], ["neither a directory nor a hub id"]),
         (["run", "--checkpoint", "a/b"], ["--task"]),
-        (["run", "--checkpoint", "a/b", "--task", "object-detecting"], ["object-detection"]),
+        (["run", "--checkpoint", "a/b", "--task", "object-detecting"], ["did you mean object-detection?"]),
+        (
+            ["run", "--checkpoint", "a/b", "--task", "depth-estimation"],
+            ["choose among image-classification, object-detection, image-segmentation"],
+        ),
+        (["run", "--checkpoint", "a/b", "--task", "video-classification"], ["choose among image-classification, "]),
         (["run", "--task", "object-detection"], ["--task is for a checkpoint"]),
         (["run", "--name", "x"], ["--name is for a checkpoint"]),
         (["run", "--checkpoint", "a/b", "--task", "object-detection", "--name", "x"], ["--name", "goes by its id"]),
         (["run", "--checkpoint", "docs", "--task", "object-detection"], ["there is no config.json", "save_pretrained"]),
         (["describe", "--checkpoint", "a/b", "--digest"], ["'a/b' is no folder"]),
-        (["run", "--bacth-size", "1"], ["--bacth-size", "--help"]),
+        (["run", "--bacth-size", "1"], ["--bacth-size", "did you mean --batch-size?", "bench run --help"]),
+        (["run", "more"], ["unrecognized arguments: more", "bench run --help"]),
+        (["check", "README.md"], ["README.md: is no run file"]),
+        (["check", "docs"], ["docs: there is no record file in it"]),
         (["rnu"], ["rnu", "--help"]),
         ([], ["COMMAND"]),
         (["import", "huggingface-2024"], ["huggingface-2023"]),
@@ -103,7 +123,7 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
 def test_a_mistake_is_one_message_with_a_remedy(
     arguments: list[str], says: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    out = ["--out", str(tmp_path / "out")] if arguments[:1] == ["run"] else []
+    out = ["--out", str(tmp_path / "out")] if arguments[:1] == ["run"] and "--out" not in arguments else []
     assert bench(*arguments, *out) == 2
     text = capsys.readouterr().err
     assert all(each in text for each in [*says, "error: ", "remedy: "])

@@ -156,6 +156,16 @@ def test_notes_tell_doubts_and_old_runs_in_words(tmp_path: Path) -> None:
     assert notes[1] == "Old run: run-1, 10 days old, with torch 2.12.0. Measure again."
 
 
+@pytest.mark.parametrize(("sizes", "says"), [((1,), ""), ((1, 2, 4, 8, 16), "; and 2 other rows")])
+def test_a_note_names_the_rows_that_were_disturbed(tmp_path: Path, sizes: tuple[int, ...], says: str) -> None:
+    records = (measured(batch_size=size, figures=measurement(10.0 * size, 8.0 * size, seed=size)) for size in sizes)
+    marked = [msgspec.structs.replace(record, flags=("doctor-load",)) for record in records]
+    notes = data_notes(load(write(tmp_path, marked)), date(2026, 7, 2))
+    (note,) = (each for each in notes if each.startswith("Disturbed measurement: While "))
+    named = "; ".join(f"ViT on H200, batch size {size}, mode default, run run-1" for size in sizes[:3])
+    assert note.endswith(f": other programs were computing. {named}{says}.")
+
+
 def test_the_pinned_torch_is_that_of_the_requirements(tmp_path: Path) -> None:
     assert f"torch=={pinned_torch()}" in Path("requirements/torch.txt").read_text(encoding="utf-8")
     with pytest.raises(AtlasError, match="no version of torch is pinned"):

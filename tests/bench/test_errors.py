@@ -1,0 +1,36 @@
+"""Errors say what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from bench.errors import counted, unusable, unwritable
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "0 processes"), (1, "1 process"), (2, "2 processes"), (1200, "1,200 processes")]
+)
+def test_numbers_agree_with_their_nouns(number: int, words: str) -> None:
+    assert counted(number, "process", "processes") == words
+
+
+def test_most_plurals_need_no_telling() -> None:
+    assert [counted(number, "row") for number in (1, 2)] == ["1 row", "2 rows"]
+
+
+def test_what_is_in_the_way_is_not_called_a_lack_of_room(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for attempt, says in (
+        (file.mkdir, "is a file, and a folder is needed"),
+        (tmp_path.read_bytes, "is a folder, and a"),
+    ):
+        with pytest.raises(OSError) as failed:
+            attempt()
+        for error in (unwritable(failed.value.filename, failed.value), unusable(failed.value)):
+            assert says in error.what
+            assert "room" not in error.remedy
+    assert "make room" in unwritable(file, OSError(errno.ENOSPC, "No space left on device")).remedy
