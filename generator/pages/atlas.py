@@ -478,6 +478,18 @@ class Model(_Known):
         """The class of transformers that loads the checkpoint."""
         return auto_class(self.model_type or self.checkpoint, self.task)
 
+    @property
+    def loading_classes(self) -> str:
+        """What its code imports from transformers."""
+        return f"{'AutoConfig, ' if self.is_configuration else ''}AutoImageProcessor, {self.auto_class}"
+
+    @property
+    def loader(self) -> str:
+        """The beginning of the call that loads it, up to the parenthesis before its `location`; that of a configuration
+        opens two."""
+        how = "from_config(AutoConfig.from_pretrained" if self.is_configuration else "from_pretrained"
+        return f"{self.auto_class}.{how}"
+
 
 _has_page = attrgetter("has_page")
 

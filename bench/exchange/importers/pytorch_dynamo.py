@@ -157,7 +157,8 @@ def _records(path: Path, beside: Path | None, options: ImportOptions) -> Iterato
             continue
         yield record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
     if left_out:
-        options.log(f"{path.name}: left out {counted(len(left_out), 'model')} without images: {', '.join(left_out)}")
+        models = counted(len(left_out), "model that takes no images", "models that take no images")
+        options.log(f"{path.name}: left out {models}: {', '.join(left_out)}")
 
 
 def setting_of(path: Path, options: ImportOptions) -> Setting:

@@ -158,7 +158,8 @@ def _dynamo_records(path: Path, entries: list[Entry], options: ImportOptions) ->
         run = file_slug(f"dynamo-{backend}-{origin}-{dtype}-{environment.device_name}-torch-{environment.torch}")
         yield record(row, setup, run, environment, source, flags, accuracy=accuracy)
     if left_out:
-        options.log(f"{path.name}: left out {counted(len(left_out), 'model')} without images: {', '.join(left_out)}")
+        models = counted(len(left_out), "model that takes no images", "models that take no images")
+        options.log(f"{path.name}: left out {models}: {', '.join(left_out)}")
 
 
 def _text(placed: Entry) -> str:

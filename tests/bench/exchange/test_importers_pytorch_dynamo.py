@@ -101,7 +101,7 @@ def test_models_that_take_no_images_are_left_out_and_named(tmp_path: Path) -> No
         ("resnet50", "image-classification"),
         ("yolov3", "object-detection"),
     ]
-    assert told == [f"{name}: left out 1 models that take no images: BERT_pytorch"]
+    assert told == [f"{name}: left out 1 model that takes no images: BERT_pytorch"]
 
 
 @pytest.mark.parametrize(("backend", "mode"), MODES.items())

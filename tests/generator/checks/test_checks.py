@@ -110,7 +110,7 @@ def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
         *((f"locales/{code}/LC_MESSAGES/messages.po", 1) for code in ("zh", "ja", "ar")),
     }
     assert all("python -m generator messages" in finding.remedy for finding in findings)
-    assert "1 messages are missing and 1 are not used" in findings[0].what
+    assert "1 message is missing and 1 is not used" in findings[0].what
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_translated_page_has_the_same_structure(small: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        (r"<tr><td data-sort=\"1\">.*?</tr>", "", "the table “First” of the section #one has 1 rows instead of 2"),
+        (r"<tr><td data-sort=\"1\">.*?</tr>", "", "the table “First” of the section #one has 1 row instead of 2"),
         (r"<table><caption>第二.*?</table>", "", "the table “Second” of the section #one is missing"),
         (r"<table><caption>第一.*?</table>", "", "the table “First” of the section #one is missing"),
         (r"<table><caption>Third.*?</table>", "", "the table “Third” of the section #two is missing"),
