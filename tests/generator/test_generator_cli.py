@@ -19,8 +19,8 @@ from conftest import LANGUAGES
 
 from bench.errors import AtlasError
 from generator.cli import main
-from generator.site.preview import check_address
 from generator.languages.language import catalog_path
+from generator.site.preview import check_address
 
 ROOT = Path(__file__).resolve().parents[2]
 
