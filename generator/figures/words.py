@@ -396,7 +396,7 @@ class Words:
             ),
             Status.THROTTLED: gettext("The device lowered its clock while it was measured."),
             Status.UNSTABLE: gettext("Latency kept changing, so the figures are less certain than others."),
-            Status.SKIPPED: gettext("A variant was not measured, so there is nothing to compare."),
+            Status.SKIPPED: gettext("Eager or compiled was not measured, so there is nothing to compare."),
         }.get(Status(status), "")
 
     # ── Anomalies of the data lint ────────────────────────────────────────────────────────────────────────────────────
