@@ -25,6 +25,10 @@ from generator.drawing.faces import WEIGHTS, Face, Weight, face_of, faces, latin
 NAMES = (0, 1, 2, 3, 4, 5, 6, 13, 14)
 """OpenType name ids of the copyright, the names, the version and the licence of a font."""
 
+WEB_NAMES = (0, 1, 2, 14)
+"""Those of a font for pages, of which a page loads a dozen: the copyright, the name, and where the licence is. Its text
+lies beside them."""
+
 _WEB = Cache("web-fonts", ".woff2")
 
 
@@ -117,7 +121,7 @@ def _cut(source: Path, codes: Iterable[int]) -> bytes:
     wanted.unicode_set.set(codes)
     wanted.layout_feature_tag_set.clear()
     wanted.layout_feature_tag_set.invert()
-    wanted.name_id_set.update(NAMES)
+    wanted.name_id_set.update(WEB_NAMES)
     font: bytes = hb.subset(_opened(source), wanted).blob.data
     return font
 
