@@ -112,6 +112,11 @@ class LiveRun:
             self._changed.wait_for(lambda: self._situation.number != number, timeout_s)
             return self._situation
 
+    def wait_until_idle(self) -> None:
+        """Return when `is_idle`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_idle)
+
     def close(self) -> None:
         """Show nothing more of a measurement that has ended."""
         if not self.is_running:

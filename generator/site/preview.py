@@ -125,7 +125,8 @@ class Preview:
             self._has_changed.wait()
             self._has_changed.clear()
             for path in (*[*self._read][::-1], *self._listed()):
-                if self._has_changed.is_set() or not live_run.is_idle:
+                live_run.wait_until_idle()
+                if self._has_changed.is_set():
                     break
                 with self._counted():
                     self._build(path)

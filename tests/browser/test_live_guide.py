@@ -15,15 +15,17 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from bench.live_progress import LiveProgress
+from bench.served_requests import ServedRequests
 from browser.kinds import WITHOUT_SEARCH
-from browser.test_serving import REBUILD_MS, Server, without_charts
+from browser.test_serving import REBUILD_MS, Server, edit, without_charts
 
 pytestmark = pytest.mark.browser
 
@@ -93,12 +95,16 @@ def guiding(project: Path) -> Iterator[Server]:
         process.wait(60)
 
 
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 def said(server: Server, words: str) -> None:
     """Wait until the terminal says so."""
-    end = time.monotonic() + 60
-    while not any(words in line for line in server.output):
-        assert time.monotonic() < end, "".join(server.output)
-        time.sleep(0.05)
+    until(lambda: any(words in line for line in server.output))
 
 
 @pytest.fixture
@@ -140,6 +146,23 @@ def test_the_guide_is_read_while_this_machine_is_measured(tmp_path: Path, page: 
         expect(page.locator(STRIP)).to_have_count(0)
 
 
+def test_pages_are_made_beforehand_but_not_while_rounds_are_timed(tmp_path: Path) -> None:
+    with guiding(without_charts(tmp_path)) as server:
+        (server.project / "installed").touch()
+        folder = server.project / ".cache" / "guide"
+        served, progress = ServedRequests(folder / "requests"), folder / "progress.json"
+        until(lambda: (LiveProgress.read(progress) or LiveProgress()).phase == "measuring")
+        before = served.state()
+        edit(server.project / "docs/methodology.md", "A sceptical reader", "A curious reader")
+        until(lambda: served.state()[1] > before[1])  # the sources are read again
+        time.sleep(1.0)
+        before = served.state()
+        time.sleep(2.0)
+        assert served.are_quiet_since(before), "nobody has asked for a page"
+        LiveProgress(model="Segformer", number=1, of=2, ends_at=time.time() + 9, phase="building").write(progress)
+        until(lambda: served.state()[1] >= before[1] + 4)
+
+
 def test_ctrl_c_ends_measuring_and_then_the_server(tmp_path: Path, page: Page) -> None:
     with guiding(without_charts(tmp_path)) as server:
         page.goto(server.address)
@@ -157,10 +180,8 @@ def test_ctrl_c_ends_measuring_and_then_the_server(tmp_path: Path, page: Page) -
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_closed_terminal_ends_both(tmp_path: Path, number: signal.Signals) -> None:
     with guiding(without_charts(tmp_path)) as server:
-        end = time.monotonic() + 60
-        while not (found := psutil.Process(server.process.pid).children()):
-            assert time.monotonic() < end, "what installs"
-            time.sleep(0.05)
+        until(psutil.Process(server.process.pid).children)
+        found = psutil.Process(server.process.pid).children()
         server.process.send_signal(number)
         server.process.wait(60)
         assert not any(each.is_running() for each in found)
