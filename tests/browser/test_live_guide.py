@@ -7,12 +7,9 @@ ends; `tests/generator/live` and `tests/bench` have the rest.
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -25,7 +22,7 @@ from playwright.sync_api import Browser, Page, expect
 from bench.live_progress import LiveProgress
 from bench.served_requests import ServedRequests
 from browser.kinds import WITHOUT_SEARCH
-from browser.test_serving import REBUILD_MS, Server, edit, without_charts
+from browser.test_serving import REBUILD_MS, Server, edit, started, without_charts
 
 pytestmark = pytest.mark.browser
 
@@ -66,26 +63,8 @@ def guiding(project: Path) -> Iterator[Server]:
     """The guide of a project, started as a person starts it, until it has ended or the test has."""
     (project / "bench" / "__main__.py").write_text(BENCH, encoding="utf-8")
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)  # which tells the reader's own records
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "generator", "guide", "--dev-addr", f"127.0.0.1:{port}", "--time-budget", "3m"],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(project), "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    server = Server(project, f"http://127.0.0.1:{port}/", process)
-
-    def drain() -> None:
-        assert process.stdout is not None
-        server.output.extend(iter(process.stdout.readline, ""))
-
-    threading.Thread(target=drain, daemon=True).start()
-    said(server, "The guide is at")
+    server = started(project, "generator", "guide", "--time-budget", "3m", when="The guide is at")
+    process = server.process
     try:
         yield server
     finally:

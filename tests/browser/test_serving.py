@@ -39,14 +39,13 @@ class Server:
     output: list[str] = field(default_factory=list)
 
 
-@contextlib.contextmanager
-def serving(project: Path) -> Iterator[Server]:
-    """A server, ready to answer; ended by Ctrl-C."""
+def started(project: Path, *command: str, when: str) -> Server:
+    """Start ``python -m COMMAND`` as a person does, at a free port, and return it once it has said `when`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", f"127.0.0.1:{port}"],
+        [sys.executable, "-m", *command, "--dev-addr", f"127.0.0.1:{port}"],
         cwd=project,
         env={**os.environ, "PYTHONPATH": str(project), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
@@ -56,21 +55,28 @@ def serving(project: Path) -> Iterator[Server]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     server = Server(project, f"http://127.0.0.1:{port}/", process)
-    started: queue.Queue[bool] = queue.Queue()
+    is_ready: queue.Queue[bool] = queue.Queue()
 
     def drain() -> None:
         assert process.stdout is not None
         for line in process.stdout:
             server.output.append(line)
-            if "Serving on" in line:
-                started.put(True)
-        started.put(False)
+            if when in line:
+                is_ready.put(True)
+        is_ready.put(False)
 
     threading.Thread(target=drain, daemon=True).start()
-    assert started.get(timeout=60), "".join(server.output)
+    assert is_ready.get(timeout=60), "".join(server.output)
+    return server
+
+
+@contextlib.contextmanager
+def serving(project: Path) -> Iterator[Server]:
+    """A server, ready to answer; ended by Ctrl-C."""
+    server = started(project, "mkdocs", "serve", when="Serving on")
     yield server
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
+    server.process.send_signal(signal.SIGINT)
+    server.process.wait(timeout=60)
     assert "Traceback" not in "".join(server.output)
 
 
