@@ -41,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its status. A mistake in the input prints one message and exits with status 2."""
     options = parser().parse_args(arguments)
     options.arguments = list(sys.argv[1:] if arguments is None else arguments)
-    if live_progress.VARIABLE in os.environ:  # the server of the guide has started this
+    if live_progress.VARIABLE in os.environ:  # the server of the guide has started this, and ends it by SIGINT
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
         at_end_of_parent(lambda: os.kill(os.getpid(), signal.SIGINT))
     try:
         sys.exit(options.command(options))

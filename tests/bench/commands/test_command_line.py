@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -292,7 +293,13 @@ def test_a_command_ends_with_the_server_that_started_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code]
     variables = {**os.environ, live_progress.VARIABLE: str(tmp_path / "progress.json")}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables, cwd=ROOT, text=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=variables,
+        cwd=ROOT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # noqa: PLW1509  # as in the background
     ) as process:
         assert process.stdout
         assert process.stdin

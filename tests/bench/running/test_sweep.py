@@ -437,9 +437,9 @@ def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Pat
     assert list(check([found.path])) == []
 
 
-def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(AtlasError, match="cannot be written"):
+    with pytest.raises(AtlasError, match="is a file, and a folder is needed there"):
         sweep_with(Scripted(), plan("ViT"), tmp_path / "file" / "out")
 
 
