@@ -154,15 +154,18 @@ def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> Me
         compiled=samples[1] if len(samples) > 1 else None,
         warmup_calls=sum(len(subject.warmup_ms) for subject in subjects),
         stop_reason=last.stop_reason,
-        load_average=(before, after) if on_cpu and before is not None and after is not None else None,
+        load_average=None if before is None or after is None else (before, after),
         telemetry=watch.telemetry(last.disturbed),
     )
 
 
 def _watch(variants: Variants) -> RoundWatch:
-    watches: list[Watch] = [DeviceWatch(variants.sensors) if variants.sensors else CpuWatch(torch.get_num_threads())]
+    """Return a watch of all that may disturb a round. An accelerator waits for the thread that launches its kernels, so
+    the CPU is watched as well."""
+    device: list[Watch] = [DeviceWatch(variants.sensors)] if variants.sensors else []
+    threads = 1 if variants.sensors else torch.get_num_threads()
     served = ServedRequests.of_environment()
-    return RoundWatch([*watches, RequestWatch(served)] if served else watches)
+    return RoundWatch([*device, CpuWatch(threads), *([RequestWatch(served)] if served else [])])
 
 
 def _eager_alone(variants: Variants, send: Send) -> Measurement | None:

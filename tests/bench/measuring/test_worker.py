@@ -15,9 +15,9 @@ import pytest
 import torch
 from test_executors import job as plain_job
 
-from bench.measuring import environment, graphs, roofline, trial, worker
+from bench.measuring import environment, graphs, interference, roofline, trial, worker
 from bench.measuring.build import Loaded, load
-from bench.measuring.interference import PROGRAMS, REQUESTS
+from bench.measuring.interference import PROGRAMS, REQUESTS, CpuReading
 from bench.measuring.variants import Variants
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
@@ -98,6 +98,19 @@ def test_rounds_that_stay_disturbed_decide_the_status(
     variants: Any = SimpleNamespace(had_other_processes=False, eager=variant, compiled=variant, job=job())
     telemetry = Telemetry(throttle_reasons=reasons, throttled_rounds=disturbed)
     assert trial._verdict(variants, telemetry, Accuracy(max_relative_error=0.0), repeats=True) == (status, told)
+
+
+def test_programs_that_keep_an_accelerator_waiting_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    idle, cores = CpuReading(0.0, 0.0, 0.0), 4
+    others = [(1.0, 1.0 + 2.0, 1.0), (2.0, 2.0 + 5.5, 2.0)]  # two spare cores at first, then more than are spare
+    readings = iter([idle, *(CpuReading(*each) for each in others)])
+    monkeypatch.setattr(interference, "look", lambda: next(readings))
+    monkeypatch.setattr(interference, "cores", lambda: cores)
+    sensors = SimpleNamespace(read=lambda _: None, unreadable=set(), hidden=set())
+    variants: Any = SimpleNamespace(sensors=sensors)
+    watch = trial._watch(variants)
+    assert [watch.is_disturbed(), watch.is_disturbed()] == [False, True]
+    assert watch.telemetry(kept=0).throttle_reasons == {PROGRAMS: 1}
 
 
 def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
