@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,6 +52,15 @@ def compiler() -> str | None:
     """Return the path of the C++ compiler that Inductor runs, or None where there is none."""
     usual = {"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++")
     return shutil.which(os.environ.get("CXX", usual))
+
+
+def sees_all_processes() -> bool:
+    """Return whether this process may see those of the whole machine. On Linux, a container hides others."""
+    if platform.system() != "Linux":
+        return True
+    with suppress(OSError):  # the PID namespace of the host has a fixed number
+        return str(Path("/proc/self/ns/pid").readlink()) == "pid:[4026531836]"
+    return False
 
 
 def version(package: str) -> str | None:

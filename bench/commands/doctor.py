@@ -20,18 +20,26 @@ def add(commands: Commands) -> None:
 
 
 def _doctor(_options: argparse.Namespace) -> int:
-    present = complaints()
+    present, unknown = _examined()
     print("\n".join(map(str, present)) or "nothing that would spoil a measurement")
+    for each in unknown:
+        print(f"unknown: {each}")
     return FOUND_FAULTS if present else OK
 
 
 def complaints() -> list[Complaint]:
     """Return what would spoil a measurement now. Raises `AtlasError` where a package is missing."""
+    return _examined()[0]
+
+
+def _examined() -> tuple[list[Complaint], list[str]]:
+    """Return what would spoil a measurement now, and what cannot be known."""
     try:
-        from bench.measuring.doctor import examine, look
+        from bench.measuring.doctor import examine, look, unknowns
         from bench.running.sweep import CACHE
     except ModuleNotFoundError as error:
         raise AtlasError(
             f"{error.name} is not installed", remedy="install what measuring needs: python -m bench install"
         ) from None
-    return examine(look(CACHE))
+    machine = look(CACHE)
+    return examine(machine), unknowns(machine)

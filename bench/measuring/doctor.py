@@ -1,7 +1,8 @@
 """Find what would distort a measurement on this machine, with remedies. Imports no torch.
 
 `look` reads the machine once, through psutil and NVML, and returns a `MachineState`. `examine` takes it and returns
-`Complaint`s; it is pure, so that tests need no such machine. What cannot be read is no complaint.
+`Complaint`s; it is pure, so that tests need no such machine. What cannot be read is no complaint; `unknowns` lists it
+for NVIDIA GPUs.
 
     python -m bench doctor
 """
@@ -9,9 +10,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +23,7 @@ from typing import Any
 import psutil
 
 from bench.errors import Complaint, attempt
-from bench.machine import compiler, cores
+from bench.machine import compiler, cores, sees_all_processes
 from bench.measuring.throttling import SLOWDOWNS, named
 from bench.served_requests import ServedRequests
 
@@ -53,6 +55,8 @@ FREE_MEMORY_GB = 4.0
 DRIVER = Path("/proc/driver/nvidia")
 """Exists if the kernel has loaded NVIDIA's driver."""
 
+UNTOLD = "the driver does not tell"
+
 NO_COMPILER = Complaint(
     "compiler",
     "there is no C++ compiler, and torch.compile needs one",
@@ -65,11 +69,13 @@ SLOW_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smbfs", "fuse.sshfs", "9p
 
 @dataclass(frozen=True)
 class Gpu:
-    """One NVIDIA GPU as NVML describes it. Unknown values are None."""
+    """One NVIDIA GPU, or instance of one in MIG mode, as NVML describes it. Unknown values are None."""
 
     name: str
     processes: int | None = None  # number that compute on it
-    slowdowns: frozenset[str] = frozenset()  # current ones, by heat or a fault
+    hidden: str = ""  # why there may be other processes than these
+    slowdowns: frozenset[str] | None = None  # current ones, by heat or a fault
+    index: int = 0  # of the whole GPU, as nvidia-smi numbers them
     power_limit_w: float | None = None
     default_power_limit_w: float | None = None
     persistent: bool | None = None  # the driver stays loaded while the device is idle
@@ -92,7 +98,7 @@ class MachineState:
     cache: str = "the compile cache"
     cache_free_gb: float | None = None
     cache_file_system: str | None = None
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[Gpu, ...] = ()  # torch uses one of these; several where CUDA's order is unknown
     driver_fault: str | None = None  # error of NVML although there is a device
     thread_variables: tuple[str, ...] = ()  # environment variables that set torch's number of threads
     clock_behind_s: float = 0.0  # lag of the clock behind the files of this program
@@ -194,32 +200,64 @@ def _gpus(machine: MachineState) -> Iterator[Complaint]:
             f"the NVIDIA driver does not answer: {machine.driver_fault}",
             "reboot after an update of the driver, and in a container use libraries of the host's version",
         )
-    for gpu in machine.gpus:
-        if gpu.processes:
-            yield Complaint(
-                "gpu-processes",
-                f"other processes compute on {gpu.name}: {gpu.processes}",
-                "end them: nvidia-smi shows which",
-            )
-        if gpu.slowdowns:
-            yield Complaint(
-                "gpu-slowdown",
-                f"{gpu.name} is slowed down: {', '.join(sorted(gpu.slowdowns))}",
-                "let it cool down, and look after its fans and power supply",
-            )
-        limit, usual = gpu.power_limit_w, gpu.default_power_limit_w
-        if limit is not None and usual is not None and limit < usual:
-            yield Complaint(
-                "gpu-power",
-                f"{gpu.name} is limited to {limit:.0f} W, and {usual:.0f} W are usual",
-                f"sudo nvidia-smi --power-limit={usual:.0f}, unless the limit is what is to be measured",
-            )
-        if gpu.persistent is False:
-            yield Complaint(
-                "gpu-persistence",
-                f"the driver of {gpu.name} is unloaded between processes, so that each starts with a cold device",
-                "sudo nvidia-smi --persistence-mode=1",
-            )
+    each = [[*_gpu_complaints(gpu)] for gpu in machine.gpus]
+    for complaints in each:
+        yield from (complaint for complaint in complaints if _is_shared(complaint, each))
+
+
+def _is_shared(complaint: Complaint, each: Sequence[Sequence[Complaint]]) -> bool:
+    """Return whether all GPUs have this complaint, so that it concerns the one that is measured, whichever it is."""
+    return all(any(other.check == complaint.check for other in complaints) for complaints in each)
+
+
+def _gpu_complaints(gpu: Gpu) -> Iterator[Complaint]:
+    if gpu.processes:
+        yield Complaint(
+            "gpu-processes",
+            f"other processes compute on {gpu.name}: {gpu.processes}",
+            "end them: nvidia-smi shows which",
+        )
+    if gpu.slowdowns:
+        yield Complaint(
+            "gpu-slowdown",
+            f"{gpu.name} is slowed down: {', '.join(sorted(gpu.slowdowns))}",
+            "let it cool down, and look after its fans and power supply",
+        )
+    limit, usual = gpu.power_limit_w, gpu.default_power_limit_w
+    if limit is not None and usual is not None and limit < usual:
+        yield Complaint(
+            "gpu-power",
+            f"{gpu.name} is limited to {limit:.0f} W, and {usual:.0f} W are usual",
+            f"sudo nvidia-smi -i {gpu.index} --power-limit={usual:.0f}, unless the limit is what is to be measured",
+        )
+    if gpu.persistent is False:
+        yield Complaint(
+            "gpu-persistence",
+            f"the driver of {gpu.name} is unloaded between processes, so that each starts with a cold device",
+            f"sudo nvidia-smi -i {gpu.index} --persistence-mode=1",
+        )
+
+
+def unknowns(machine: MachineState) -> list[str]:
+    """Return what cannot be known of the NVIDIA GPU that torch will use, each with the reason."""
+    return [*_unknowns(machine.gpus)]
+
+
+def _unknowns(gpus: Sequence[Gpu]) -> Iterator[str]:
+    if len(gpus) > 1:
+        yield (
+            f"which of these {len(gpus)} will be measured: {', '.join(gpu.name for gpu in gpus)}; "
+            "put the UUID of one (nvidia-smi -L) into CUDA_VISIBLE_DEVICES"
+        )
+    each = [[*_gpu_complaints(gpu)] for gpu in gpus]
+    for gpu, complaints in zip(gpus, each, strict=True):
+        for complaint in complaints:
+            if not _is_shared(complaint, each):
+                yield f"whether this concerns what will be measured: {complaint.what}"
+        if gpu.hidden:
+            yield f"whether other processes compute on {gpu.name}: {gpu.hidden}"
+        if gpu.slowdowns is None:
+            yield f"whether {gpu.name} is slowed down: {UNTOLD}"
 
 
 # ── Reading the machine ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -316,7 +354,8 @@ def _is_below(place: str, mountpoint: str) -> bool:
 
 
 def _nvidia() -> tuple[tuple[Gpu, ...], str | None]:
-    """Return the NVIDIA GPU that torch would use, or the driver's error if there seems to be one."""
+    """Return the NVIDIA GPU that torch would use, or all that it may be, or the driver's error if there seems to be
+    one."""
     try:
         import pynvml  # noqa: PLC0415 - optional
     except ImportError:
@@ -325,23 +364,83 @@ def _nvidia() -> tuple[tuple[Gpu, ...], str | None]:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
         return (), str(error) if DRIVER.exists() else None
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip()
-    by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
-    handle = attempt(lambda: by_index(int(first)) if first.isdigit() else by_uuid(first))
-    if handle is None:  # no such device, such as -1; torch sees none either
-        return (), None
-    return (_gpu(pynvml, handle),), None
+    devices = attempt(lambda: [*_devices(pynvml)]) or []
+    found = _candidates(devices, os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ.get("CUDA_DEVICE_ORDER"))
+    return tuple(_gpu(pynvml, device, is_alone=len(found) == 1) for device in found), None
 
 
-def _gpu(nvml: Any, handle: Any) -> Gpu:
-    bits = attempt(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)) or 0
+@dataclass(frozen=True)
+class _Device:
+    """What CUDA takes for one device: a GPU, or an instance of a GPU in MIG mode."""
+
+    handle: Any
+    gpu: Any  # handle of the whole GPU
+    index: int  # of the whole GPU
+    uuids: tuple[str, ...]  # names of the GPU and of the instance
+
+    @property
+    def is_instance(self) -> bool:
+        return self.handle is not self.gpu
+
+
+def _devices(nvml: Any) -> Iterator[_Device]:
+    """Yield the devices of this machine by PCI bus, the order of NVML."""
+    for index in range(nvml.nvmlDeviceGetCount()):
+        gpu = attempt(partial(nvml.nvmlDeviceGetHandleByIndex, index))
+        if gpu is None:  # it has fallen off the bus
+            continue
+        uuid = nvml.nvmlDeviceGetUUID(gpu)
+        if (attempt(partial(nvml.nvmlDeviceGetMigMode, gpu)) or [0])[0]:
+            for number in range(nvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
+                instance = attempt(partial(nvml.nvmlDeviceGetMigDeviceHandleByIndex, gpu, number))
+                if instance is not None:
+                    yield _Device(instance, gpu, index, (uuid, nvml.nvmlDeviceGetUUID(instance)))
+        else:
+            yield _Device(gpu, gpu, index, (uuid,))
+
+
+def _candidates(devices: Sequence[_Device], visible: str | None, order: str | None) -> Sequence[_Device]:
+    """Return the device that CUDA takes first, or all that it may be.
+
+    `visible` is CUDA_VISIBLE_DEVICES: a list of indices or of UUIDs, which may be shortened. `order` is
+    CUDA_DEVICE_ORDER. Without it, CUDA begins with the fastest device, and without CUDA, nobody knows which that is.
+    """
+    first = "0" if visible is None else visible.partition(",")[0].strip()
+    if first.startswith(("GPU-", "MIG-")):
+        named = [device for device in devices if any(uuid.startswith(first) for uuid in device.uuids)]
+        is_ambiguous = len({device.uuids[: 1 if first.startswith("GPU-") else 2] for device in named}) > 1
+        return [] if is_ambiguous else named  # as CUDA does
+    number = re.match("[0-9]+", first)
+    if number is None or int(number[0]) >= len(devices):  # such as -1; torch sees none either
+        return []
+    is_ordered = order == "PCI_BUS_ID" and not any(device.is_instance for device in devices)
+    return [devices[int(number[0])]] if is_ordered or len(devices) == 1 else devices
+
+
+def _gpu(nvml: Any, device: _Device, *, is_alone: bool) -> Gpu:
+    """Describe a device. Clocks, heat and power limits of an instance are those of the whole GPU."""
+    name = attempt(lambda: str(nvml.nvmlDeviceGetName(device.handle))) or "an NVIDIA GPU"
+    bits = attempt(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device.gpu))
     milliwatts = (nvml.nvmlDeviceGetPowerManagementLimit, nvml.nvmlDeviceGetPowerManagementDefaultLimit)
-    limit, usual = (attempt(partial(ask, handle)) for ask in milliwatts)
+    limit, usual = (attempt(partial(ask, device.gpu)) for ask in milliwatts)
+    processes = attempt(lambda: len(nvml.nvmlDeviceGetComputeRunningProcesses(device.handle)))
+    hidden = _hidden(device, processes)
     return Gpu(
-        name=str(nvml.nvmlDeviceGetName(handle)),
-        processes=attempt(lambda: len(nvml.nvmlDeviceGetComputeRunningProcesses(handle))),
-        slowdowns=named(bits) & SLOWDOWNS.keys(),
+        name=name if is_alone else f"{name} (GPU {device.index})",
+        processes=processes or (None if hidden else 0),
+        hidden=hidden,
+        slowdowns=None if bits is None else named(bits) & SLOWDOWNS.keys(),
+        index=device.index,
         power_limit_w=limit and limit / 1e3,
         default_power_limit_w=usual and usual / 1e3,
-        persistent=attempt(lambda: bool(nvml.nvmlDeviceGetPersistenceMode(handle))),
+        persistent=attempt(lambda: bool(nvml.nvmlDeviceGetPersistenceMode(device.gpu))),
     )
+
+
+def _hidden(device: _Device, processes: int | None) -> str:
+    """Return why NVML may not list all processes that compute on the device, or an empty string."""
+    if processes is None:
+        return UNTOLD
+    if device.is_instance:
+        return "it is a part of a GPU, and those on other parts are not listed"
+    return "" if sees_all_processes() else "this container hides those outside of it"

@@ -12,11 +12,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from bench.errors import attempt
+from bench.machine import sees_all_processes
 from bench.measuring.throttling import SLOWDOWNS, named
 from bench.records.record import Telemetry
 
@@ -76,16 +77,9 @@ class Sensors:
         if os.getpid() not in pids:
             self.unreadable.add("processes")
             return ()
-        if not _sees_all_processes():
+        if not sees_all_processes():
             self.hidden.add("processes")
         return tuple(sorted(pid for pid in pids if not _is_ours(pid)))
-
-
-def _sees_all_processes() -> bool:
-    """Return whether this process is in the PID namespace of the host, which has a fixed number in Linux."""
-    with suppress(OSError):
-        return str(Path("/proc/self/ns/pid").readlink()) == "pid:[4026531836]"
-    return False
 
 
 def _is_ours(pid: int) -> bool:
@@ -101,23 +95,36 @@ def _answers(device: torch.device) -> Answers:
     if torch.version.hip:
         # Power is left out, because torch's documentation and code disagree on its unit.
         return {"clock": torch.cuda.clock_rate, "temperature": torch.cuda.temperature}
-    with suppress(Exception):  # no pynvml, no driver, or no such device, as for a MIG partition
+    with suppress(Exception):  # no pynvml, no driver, or no such device
         pynvml.nvmlInit()
-        uuid = torch.cuda.get_device_properties(device).uuid
-        return _nvml(pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}"))
+        return _nvml(str(torch.cuda.get_device_properties(device).uuid))
     return {}
 
 
-def _nvml(handle: Any) -> Answers:
-    return {
-        "clock": lambda: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
-        "temperature": lambda: pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU),
-        "power": lambda: pynvml.nvmlDeviceGetPowerUsage(handle) / 1e3,
-        "slowdown": lambda: named(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)),
-        "energy": lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3,
+def _nvml(uuid: str) -> Answers:
+    """Return what NVML answers about the device with this UUID, a GPU or an instance of one in MIG mode.
+
+    The instances of a GPU share its clock and its heat. Power and energy are those of the whole GPU, so they are left
+    out for an instance; energy also in a container, where programs outside of it may take a part unseen.
+    """
+    instance = attempt(lambda: pynvml.nvmlDeviceGetHandleByUUID(f"MIG-{uuid}"))
+    if instance is not None:
+        gpu = pynvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(instance)
+    else:
+        gpu = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
+    is_shared = instance is not None or bool((attempt(lambda: pynvml.nvmlDeviceGetMigMode(gpu)) or [0])[0])
+    answers: dict[str, Callable[[], Any]] = {
+        "clock": lambda: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_SM),
+        "temperature": lambda: pynvml.nvmlDeviceGetTemperature(gpu, pynvml.NVML_TEMPERATURE_GPU),
+        "slowdown": lambda: named(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)),
         "driver": lambda: str(pynvml.nvmlSystemGetDriverVersion()),
-        "processes": lambda: {process.pid for process in pynvml.nvmlDeviceGetComputeRunningProcesses(handle)},
     }
+    if not is_shared:
+        answers["power"] = lambda: pynvml.nvmlDeviceGetPowerUsage(gpu) / 1e3
+        answers["processes"] = lambda: {each.pid for each in pynvml.nvmlDeviceGetComputeRunningProcesses(gpu)}
+    if not is_shared and sees_all_processes():
+        answers["energy"] = lambda: pynvml.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1e3
+    return answers
 
 
 class DeviceWatch:

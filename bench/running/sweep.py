@@ -201,7 +201,8 @@ def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
 
     A lack of a compiler disturbs nothing; what it prevents has that reason.
     """
-    return tuple(f"{DOCTOR}{complaint.check}" for complaint in complaints if complaint.check != "compiler")
+    checks = dict.fromkeys(complaint.check for complaint in complaints)  # each once, if several GPUs have it
+    return tuple(f"{DOCTOR}{check}" for check in checks if check != "compiler")
 
 
 def measure(

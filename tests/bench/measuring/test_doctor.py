@@ -27,7 +27,7 @@ WELL = MachineState(
     compiler="/usr/bin/c++",
     cache_free_gb=100.0,
     cache_file_system="ext4",
-    gpus=(Gpu("H100", 0, frozenset(), 700.0, 700.0, persistent=True),),
+    gpus=(Gpu("H100", 0, slowdowns=frozenset(), power_limit_w=700.0, default_power_limit_w=700.0, persistent=True),),
 )
 
 
@@ -111,31 +111,58 @@ def test_a_driver_that_does_not_fit_its_library_is_told(monkeypatch: pytest.Monk
     assert "mismatch" in (fault or "").lower()
 
 
-@pytest.mark.parametrize(
-    ("visible", "asked"),
-    [(None, [0]), ("2,1", [2]), ("GPU-0a1b", ["GPU-0a1b"]), ("", []), (" 3", [3]), ("-1", []), ("9", [])],
+DEVICES = (
+    doctor._Device("0", "0", 0, ("GPU-0a1b",)),
+    doctor._Device("1", "1", 1, ("GPU-0a2c",)),
+    doctor._Device("2", "2", 2, ("GPU-9d",)),
 )
-def test_the_gpu_that_is_asked_is_the_one_that_torch_takes(
-    visible: str | None, asked: list[int | str], monkeypatch: pytest.MonkeyPatch
+PARTS = (
+    doctor._Device("0.0", "0", 0, ("GPU-0a1b", "MIG-7e")),
+    doctor._Device("0.1", "0", 0, ("GPU-0a1b", "MIG-8f")),
+)
+
+
+@pytest.mark.parametrize(
+    ("devices", "visible", "order", "found"),
+    [
+        (DEVICES, None, "PCI_BUS_ID", "0"),
+        (DEVICES, "2,1", "PCI_BUS_ID", "2"),
+        (DEVICES, " 1", "PCI_BUS_ID", "1"),
+        (DEVICES, None, None, "012"),
+        (DEVICES, "1", None, "012"),
+        (DEVICES, "1", "FASTEST_FIRST", "012"),
+        (DEVICES[1:2], None, None, "1"),
+        (DEVICES[1:2], "0", None, "1"),
+        (DEVICES, "GPU-0a2c,GPU-9d", None, "1"),
+        (DEVICES, "GPU-9", None, "2"),
+        (DEVICES, "GPU-0a", None, ""),
+        (DEVICES, "GPU-7", None, ""),
+        *((DEVICES, hidden, None, "") for hidden in ("", "-1", "9", "none")),
+        (PARTS, "MIG-8", None, ("0.1",)),
+        (PARTS, "MIG-", None, ""),
+        (PARTS, "GPU-0a1b", None, ("0.0", "0.1")),
+        (PARTS, None, "PCI_BUS_ID", ("0.0", "0.1")),
+        (PARTS[:1], None, None, ("0.0",)),
+        ((), None, None, ""),
+    ],
+)
+def test_the_gpu_that_is_asked_is_the_one_that_cuda_takes(
+    devices: tuple[doctor._Device, ...], visible: str | None, order: str | None, found: str | tuple[str, ...]
 ) -> None:
     """Other GPUs of the machine measure their own cells."""
-    import pynvml
+    assert [device.handle for device in doctor._candidates(devices, visible, order)] == [*found]
 
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if visible is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    monkeypatch.setattr(pynvml, "nvmlInit", lambda: None)
 
-    def handle(device: int | str) -> int | str:
-        if device not in (*range(8), "GPU-0a1b"):
-            raise pynvml.NVMLError_NotFound
-        return device
-
-    for name in ("nvmlDeviceGetHandleByIndex", "nvmlDeviceGetHandleByUUID"):
-        monkeypatch.setattr(pynvml, name, handle)
-    monkeypatch.setattr(doctor, "_gpu", lambda _, found: found)
-    gpus, fault = doctor._nvidia()
-    assert (list[object](gpus), fault) == (asked, None)
+def test_what_only_some_gpus_have_is_no_complaint_while_nobody_knows_which_is_measured() -> None:
+    busy, idle = replace(WELL.gpus[0], name="A", processes=2), replace(WELL.gpus[0], name="B")
+    machine = replace(WELL, gpus=(busy, idle))
+    assert checks(machine) == []
+    which, concerns = doctor.unknowns(machine)
+    assert "A, B" in which
+    assert "CUDA_VISIBLE_DEVICES" in which
+    assert concerns == "whether this concerns what will be measured: other processes compute on A: 2"
+    assert checks(replace(WELL, gpus=(busy, busy))) == ["gpu-processes"] * 2
+    assert doctor.unknowns(WELL) == []
 
 
 def test_the_command_tells_what_it_found() -> None:

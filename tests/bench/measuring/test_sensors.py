@@ -32,7 +32,7 @@ class Nvml:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         answers: dict[str, Callable[..., Any]] = {
             "nvmlInit": lambda: None,
-            "nvmlDeviceGetHandleByUUID": lambda uuid: uuid,
+            "nvmlDeviceGetHandleByUUID": {"GPU-0-1": "GPU-0-1"}.__getitem__,
             "nvmlDeviceGetClockInfo": lambda *_: 1980,
             "nvmlDeviceGetTemperature": lambda *_: 41,
             "nvmlDeviceGetPowerUsage": lambda _: 312_500,
@@ -56,7 +56,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> Nvml:
     """An NVIDIA GPU as `bench.measuring.sensors` sees it."""
     driver = Nvml()
     monkeypatch.setattr(sensors, "pynvml", driver)
-    monkeypatch.setattr(sensors, "_sees_all_processes", lambda: True)
+    monkeypatch.setattr(sensors, "sees_all_processes", lambda: True)
     monkeypatch.setattr(torch.version, "hip", None)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(uuid="0-1"))
     monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
@@ -182,7 +182,7 @@ def test_a_container_that_hides_processes_is_told_from_a_gpu_of_our_own(gpu: Sen
 def test_a_container_that_shows_its_own_processes_alone_is_told(
     gpu: Sensors, nvml: Nvml, stranger: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sensors, "_sees_all_processes", lambda: False)
+    monkeypatch.setattr(sensors, "sees_all_processes", lambda: False)
     assert gpu.other_processes() == (stranger,), "those within are known"
     assert DeviceWatch(gpu, Time()).telemetry().unreadable == ("processes",)
 
