@@ -136,13 +136,16 @@ class DeviceWatch:
         self._next = -float("inf")
         self._readings: dict[str, list[Any]] = {"clock": [], "temperature": [], "power": []}
         self._reasons: Counter[str] = Counter()
+        self._reason_readings = 0
         self._throttled = False
 
     def is_disturbed(self) -> bool:
         """Return whether the device is throttled: see `bench.measuring.interference.Watch`."""
         is_due = self._clock() >= self._next
         if is_due or self._throttled:
-            reasons = self._sensors.read("slowdown") or frozenset()
+            answer = self._sensors.read("slowdown")
+            reasons = answer or frozenset()
+            self._reason_readings += answer is not None
             self._throttled = not reasons.isdisjoint(SLOWDOWNS)
             self._reasons.update(reasons)
         if is_due:
@@ -154,12 +157,13 @@ class DeviceWatch:
         return self._throttled
 
     def telemetry(self) -> Telemetry:
-        """Return all readings, and the number of readings with each reason."""
+        """Return all readings, the number of readings with each reason, and that of all readings of reasons."""
         return Telemetry(
             clock_mhz=tuple(self._readings["clock"]),
             temperature_c=tuple(self._readings["temperature"]),
             power_w=tuple(self._readings["power"]),
             throttle_reasons=dict(sorted(self._reasons.items())),
+            throttle_readings=self._reason_readings or None,
             unreadable=tuple(each for each in QUESTIONS if each in self._sensors.unreadable | self._sensors.hidden),
         )
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-SCHEMA = 7
+SCHEMA = 8
 """Version of the line format. Raise it if old readers would misread new lines; `run_file` upgrades old ones.
 
 1: first version.
@@ -26,6 +26,7 @@ SCHEMA = 7
 5: FLOP of convolutions, and their peak.
 6: activations and parameters.
 7: digest and type of a local checkpoint.
+8: number of readings of throttle reasons.
 """
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -280,9 +281,17 @@ class Telemetry(_Value, frozen=True):
     temperature_c: tuple[Whole, ...] = ()
     power_w: tuple[Number, ...] = ()
     throttle_reasons: dict[Text, Whole] = {}  # number of readings or rounds with each reason
+    throttle_readings: Whole | None = None  # of the device's throttle reasons; None in older records and for a CPU
     repeated_rounds: Whole = 0  # discarded because the device was throttled or used by other programs
     throttled_rounds: Whole = 0  # disturbed rounds that were kept
     unreadable: tuple[Text, ...] = ()  # sensors without a reading
+
+    def share_of(self, reason: str) -> float | None:
+        """Return the share of readings with a throttle reason of the device, such as "power cap", or None if unknown.
+
+        Disturbances by programs are counted by rounds, so they have none.
+        """
+        return self.throttle_reasons.get(reason, 0) / self.throttle_readings if self.throttle_readings else None
 
 
 class Measurement(_Value, frozen=True):

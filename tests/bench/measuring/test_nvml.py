@@ -128,6 +128,8 @@ def test_the_sensors_are_those_of_the_gpu_with_the_uuid_that_cuda_says(library: 
     assert (found["driver"], found["strangers"], found["energy"]) == ("580.95.05", [], pytest.approx(1.0))
     assert set(found["told"]["clock_mhz"]) == {2490, 2505}
     assert set(found["told"]["power_w"]) == {249.5, 250.1}
+    assert (found["told"]["throttle_reasons"], found["told"]["throttle_readings"]) == ({"power cap": 8}, 10)
+    assert found["throttled"] == [False] * 10, "a cap is no fault"
     assert "unreadable" not in found["told"]
     slow = sensors(library, "bare_metal", "11111111-aaaa-bbbb-cccc-000000000000")
     assert set(slow["told"]["clock_mhz"]) == {1395}
@@ -155,6 +157,7 @@ def test_windows_below_linux_says_what_its_driver_leaves_out(library: Path) -> N
     ]
     found = sensors(library, "wsl", "44444444-aaaa-bbbb-cccc-000000000000")
     assert found["told"]["unreadable"] == ["slowdown", "energy", "processes"]
+    assert "throttle_readings" not in found["told"]
     assert set(found["told"]["power_w"]) == {35.0}
     assert found["throttled"] == [False] * 10
 

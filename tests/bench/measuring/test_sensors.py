@@ -100,7 +100,10 @@ def test_a_throttled_round_is_told_by_name_until_it_is_over(gpu: Sensors, nvml: 
         time.now += 0.2 if reasons != 0x40 else 0.001
         seen.append(watch.is_disturbed())
     assert seen == [False, True, True, False]
-    assert watch.telemetry().throttle_reasons == {"hardware thermal slowdown": 2, "power cap": 1}
+    telemetry = watch.telemetry()
+    assert telemetry.throttle_reasons == {"hardware thermal slowdown": 2, "power cap": 1}
+    assert telemetry.throttle_readings == 4
+    assert (telemetry.share_of("power cap"), telemetry.share_of("hardware slowdown")) == (0.25, 0.0)
 
 
 def test_the_power_cap_alone_is_no_fault(gpu: Sensors, nvml: Nvml) -> None:
@@ -125,6 +128,7 @@ def test_accelerators_that_tell_torch_nothing_say_so(device: str) -> None:
     watch = DeviceWatch(gpu)
     assert not watch.is_disturbed()
     assert watch.telemetry().unreadable == sensors.QUESTIONS
+    assert watch.telemetry().share_of("power cap") is None
     assert gpu.read("driver") is None
 
 
