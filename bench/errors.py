@@ -69,11 +69,15 @@ def attempt(question: Callable[[], T]) -> T | None:
 
 @dataclass(frozen=True)
 class Complaint:
-    """Something that would distort a measurement without preventing it: the check, what it found, and the remedy."""
+    """Something that would distort a measurement: the check, what it found, and the remedy.
+
+    What keeps models from being compiled, and distorts nothing, has `distorts` False.
+    """
 
     check: str
     what: str
     remedy: str
+    distorts: bool = True
 
     def __str__(self) -> str:
         return f"{self.check}: {self.what}\n  remedy: {self.remedy}"

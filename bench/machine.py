@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,6 +53,18 @@ def compiler() -> str | None:
     """Return the path of the C++ compiler that Inductor runs, or None where there is none."""
     usual = {"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++")
     return shutil.which(os.environ.get("CXX", usual))
+
+
+def c_compiler() -> str | None:
+    """Return the path of the C compiler that Triton runs, or None where there is none."""
+    names = [os.environ["CC"]] if "CC" in os.environ else ["gcc", "clang"]
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def python_headers() -> Path | None:
+    """Return the folder with ``Python.h``, which compiled kernels include, or None where it is missing."""
+    folders = [Path(sysconfig.get_path("include")), Path(sysconfig.get_path("stdlib")).parent.parent / "Headers"]
+    return next((folder for folder in folders if (folder / "Python.h").exists()), None)  # the second one is of macOS
 
 
 def sees_all_processes() -> bool:

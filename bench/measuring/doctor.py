@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from bench.errors import Complaint, attempt
-from bench.machine import compiler, cores, sees_all_processes
+from bench.machine import c_compiler, compiler, cores, python_headers, sees_all_processes
 from bench.measuring.throttling import SLOWDOWNS, named
 from bench.served_requests import ServedRequests
 
@@ -61,7 +62,15 @@ NO_COMPILER = Complaint(
     "compiler",
     "there is no C++ compiler, and torch.compile needs one",
     "apt install g++, or xcode-select --install, or Build Tools for Visual Studio",
+    distorts=False,
 )
+
+AMD_DRIVER = Path("/dev/kfd")
+"""Exists if the kernel has loaded AMD's driver for computing."""
+
+DEBUG_VARIABLES = {"CUDA_LAUNCH_BLOCKING": (None, "", "0"), "PYTORCH_NO_CUDA_MEMORY_CACHING": (None,)}
+"""Environment variables for debugging, and their values that change nothing. With the first one, the CPU waits for each
+kernel; with the second one, whatever its value, torch asks the driver for each piece of memory."""
 
 SLOW_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smbfs", "fuse.sshfs", "9p", "lustre", "beegfs"})
 """Network file systems, too slow for the thousands of small files of a compile cache."""
@@ -94,13 +103,18 @@ class MachineState:
     on_battery: bool | None = None
     swapped_share: float | None = None
     free_memory_gb: float | None = None
-    compiler: str | None = None
+    compiler: str | None = None  # for C++
+    c_compiler: str | None = None
+    has_python_headers: bool = True
+    uses_triton: bool = False  # it has a GPU that Triton compiles for
+    has_triton: bool = True
     cache: str = "the compile cache"
     cache_free_gb: float | None = None
     cache_file_system: str | None = None
     gpus: tuple[Gpu, ...] = ()  # torch uses one of these; several where CUDA's order is unknown
     driver_fault: str | None = None  # error of NVML although there is a device
     thread_variables: tuple[str, ...] = ()  # environment variables that set torch's number of threads
+    debug_variables: tuple[str, ...] = ()  # environment variables that slow down a GPU
     clock_behind_s: float = 0.0  # lag of the clock behind the files of this program
 
 
@@ -179,6 +193,27 @@ def _memory(machine: MachineState) -> Iterator[Complaint]:
 def _compiling(machine: MachineState) -> Iterator[Complaint]:
     if machine.compiler is None:
         yield NO_COMPILER
+    if machine.uses_triton and machine.c_compiler is None:
+        yield Complaint(
+            "c-compiler",
+            "there is no C compiler, and Triton needs one for a GPU",
+            "apt install gcc; if CC is set, it must name one, or: unset CC",
+            distorts=False,
+        )
+    if not machine.has_python_headers:
+        yield Complaint(
+            "headers",
+            "Python.h is missing, and compiled kernels include it",
+            "apt install python3-dev, or what holds the headers of this Python elsewhere",
+            distorts=False,
+        )
+    if machine.uses_triton and not machine.has_triton:
+        yield Complaint(
+            "triton",
+            "Triton is not installed, and torch.compile needs it for a GPU",
+            "install the build of torch for this GPU, which brings it: https://pytorch.org/get-started/locally/",
+            distorts=False,
+        )
     if machine.cache_free_gb is not None and machine.cache_free_gb < FREE_GB:
         yield Complaint(
             "disk",
@@ -194,6 +229,13 @@ def _compiling(machine: MachineState) -> Iterator[Complaint]:
 
 
 def _gpus(machine: MachineState) -> Iterator[Complaint]:
+    if machine.uses_triton and machine.debug_variables:
+        names = machine.debug_variables
+        yield Complaint(
+            "variables",
+            f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} set for debugging, and slow down the GPU",
+            f"unset {' '.join(names)}",
+        )
     if machine.driver_fault:
         yield Complaint(
             "driver",
@@ -280,11 +322,16 @@ def look(cache: Path, seconds: float = LOOK_S) -> MachineState:
         swapped_share=attempt(lambda: psutil.swap_memory().used / memory.total),
         free_memory_gb=memory.available / 1e9,
         compiler=compiler(),
+        c_compiler=c_compiler(),
+        has_python_headers=python_headers() is not None,
+        uses_triton=bool(gpus) or AMD_DRIVER.exists(),
+        has_triton=find_spec("torch") is None or find_spec("triton") is not None,  # torch brings it
         cache_free_gb=attempt(lambda: shutil.disk_usage(folder).free / 1e9),
         cache_file_system=_file_system(folder),
         gpus=gpus,
         driver_fault=driver_fault,
         clock_behind_s=Path(__file__).stat().st_mtime - time.time(),
+        debug_variables=tuple(name for name, off in DEBUG_VARIABLES.items() if os.environ.get(name) not in off),
         thread_variables=tuple(name for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS") if name in os.environ),
     )
 

@@ -199,10 +199,10 @@ def _cache(run_file: RunFile) -> Path:
 def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
     """Return the flags of a record that was measured despite these complaints.
 
-    A lack of a compiler disturbs nothing; what it prevents has that reason.
+    What is missing disturbs nothing; what it prevents has that reason.
     """
-    checks = dict.fromkeys(complaint.check for complaint in complaints)  # each once, if several GPUs have it
-    return tuple(f"{DOCTOR}{check}" for check in checks if check != "compiler")
+    checks = dict.fromkeys(each.check for each in complaints if each.distorts)  # once, if several GPUs have it
+    return tuple(f"{DOCTOR}{check}" for check in checks)
 
 
 def measure(

@@ -25,6 +25,8 @@ WELL = MachineState(
     swapped_share=0.0,
     free_memory_gb=30.0,
     compiler="/usr/bin/c++",
+    c_compiler="/usr/bin/cc",
+    uses_triton=True,
     cache_free_gb=100.0,
     cache_file_system="ext4",
     gpus=(Gpu("H100", 0, slowdowns=frozenset(), power_limit_w=700.0, default_power_limit_w=700.0, persistent=True),),
@@ -57,6 +59,10 @@ def test_a_machine_that_tells_nothing_but_its_compiler_has_no_complaint() -> Non
         (replace(WELL, swapped_share=0.3), "swap"),
         (replace(WELL, free_memory_gb=1.0), "memory"),
         (replace(WELL, compiler=None), "compiler"),
+        (replace(WELL, c_compiler=None), "c-compiler"),
+        (replace(WELL, has_python_headers=False), "headers"),
+        (replace(WELL, has_triton=False), "triton"),
+        (replace(WELL, debug_variables=("CUDA_LAUNCH_BLOCKING",)), "variables"),
         (replace(WELL, cache_free_gb=0.5), "disk"),
         (replace(WELL, cache_file_system="nfs4"), "cache"),
         (replace(WELL, driver_fault="Driver/library version mismatch"), "driver"),
@@ -71,6 +77,11 @@ def test_each_fault_is_named_with_what_to_do(machine: MachineState, check: str) 
     assert complaint.check == check
     assert complaint.what
     assert complaint.remedy
+
+
+def test_a_machine_without_a_gpu_needs_nothing_for_one() -> None:
+    lacking = replace(WELL, c_compiler=None, has_triton=False, debug_variables=("CUDA_LAUNCH_BLOCKING",), gpus=())
+    assert checks(replace(lacking, uses_triton=False)) == []
 
 
 @given(busy=st.floats(0, 64), cores=st.integers(1, 64))

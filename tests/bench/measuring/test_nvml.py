@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,25 @@ def test_the_sensors_are_those_of_the_gpu_with_the_uuid_that_cuda_says(library: 
     slow = sensors(library, "bare_metal", "11111111-aaaa-bbbb-cccc-000000000000")
     assert set(slow["told"]["clock_mhz"]) == {1395}
     assert slow["told"]["unreadable"] == ["energy", "processes"], "the slow one has no counter, and does not see us"
+
+
+def test_what_a_gpu_needs_and_what_slows_it_down_is_told(library: Path, tmp_path: Path) -> None:
+    variables = {"CUDA_LAUNCH_BLOCKING": "1", "PYTORCH_NO_CUDA_MEMORY_CACHING": "0"}
+    headers = "import sysconfig\nreal = sysconfig.get_path\n"
+    headers += f"sysconfig.get_path = lambda name: {str(tmp_path)!r} if name in ('include', 'stdlib') else real(name)"
+    done = run(library, "container", headers + DOCTOR.format(sees_all=True), CC="no-such-one", **variables)
+    assert done.returncode == 1, done.stderr
+    for line in (
+        "c-compiler: there is no C compiler, and Triton needs one for a GPU",
+        "  remedy: apt install gcc; if CC is set, it must name one, or: unset CC",
+        "headers: Python.h is missing, and compiled kernels include it",
+        f"variables: {' and '.join(variables)} are set for debugging, and slow down the GPU",
+        f"  remedy: unset {' '.join(variables)}",
+    ):
+        assert line in done.stdout.splitlines()
+    off = run(library, "container", DOCTOR.format(sees_all=True), CUDA_LAUNCH_BLOCKING="0")
+    assert "variables: " not in off.stdout
+    assert ("triton: " in off.stdout) == (find_spec("triton") is None)
 
 
 # ── A container, WSL and MIG ────────────────────────────────────────────────────────────────────────────────────────

@@ -28,6 +28,7 @@ from test_executors import STUB, is_alive, wait_until
 from bench.commands.selection import seconds_of
 from bench.errors import AtlasError, Complaint
 from bench.exchange.check import check
+from bench.measuring.doctor import NO_COMPILER
 from bench.plans.duration import OVERRUN, DurationEstimates, time_budget
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Recipe, Request
 from bench.plans.models import find
@@ -39,7 +40,7 @@ from bench.records.run_file import append, read
 from bench.running import resume, sweep
 from bench.running.executors import ROOT, Executor, WorkerExit
 from bench.running.resume import RunFile, earlier, find_run, owned
-from bench.running.sweep import run
+from bench.running.sweep import flags, run
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
 TODAY = datetime.now(UTC).date().isoformat()
@@ -320,7 +321,7 @@ def test_failed_cells_are_retried_once_when_asked(tmp_path: Path) -> None:
 def test_what_lacked_a_compiler_is_kept_and_measured_as_soon_as_there_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, missing = plan("ViT", "BeiT", processes=2), [Complaint("compiler", "there is none", "get one")]
+    made, missing = plan("ViT", "BeiT", processes=2), [NO_COMPILER]
     eager = CellOutcome(status=Status.SKIPPED, reason="no compiler", measurement=measurement(compiled=False))
     monkeypatch.setattr(resume, "compiler", lambda: None)
     skipped = sweep_with(Scripted(*[WorkerExit(1.0, eager)] * 2), made, tmp_path, examine=lambda: missing)
@@ -433,6 +434,7 @@ def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Pat
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
     records = run(made, MACHINE, found, Scripted(*[answered] * 3), told, examine=lambda: next(looks))
     assert [each.flags for each in records] == [("doctor-load",), ("doctor-load", "doctor-battery"), ()]
+    assert flags([load, load, NO_COMPILER]) == ("doctor-load",), "once, and not for what distorts nothing"
     assert told.complaints == [load, battery]
     assert list(check([found.path])) == []
 
