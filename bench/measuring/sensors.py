@@ -1,8 +1,8 @@
 """Read an accelerator's sensors: clock, temperature, power, energy, throttle reasons, and processes that use it.
 
 `Sensors` takes a device and answers single questions; `DeviceWatch` reads it between rounds and returns a `Telemetry`.
-NVIDIA devices are read through NVML, AMD devices through `torch.cuda`; Intel and Apple devices provide nothing. What
-cannot be read is listed as unreadable. Imports torch.
+NVIDIA devices are read through NVML, AMD devices through `torch.cuda` and Intel devices through `torch.xpu`, which tell
+clock and temperature; Apple devices provide nothing. What cannot be read is listed as unreadable. Imports torch.
 """
 
 from __future__ import annotations
@@ -90,15 +90,25 @@ def _is_ours(pid: int) -> bool:
 
 
 def _answers(device: torch.device) -> Answers:
+    # Of AMD devices, power is left out, because torch's documentation and code disagree on its unit, and slowdowns,
+    # because AMD SMI waits 100 ms for each answer. torch.xpu.power_draw waits as long: the device would cool down.
+    library = torch.xpu if device.type == "xpu" else torch.cuda if device.type == "cuda" and torch.version.hip else None
+    if library is not None:
+        return {"clock": lambda: _known(library.clock_rate), "temperature": lambda: _known(library.temperature)}
     if device.type != "cuda":
         return {}
-    if torch.version.hip:
-        # Power is left out, because torch's documentation and code disagree on its unit.
-        return {"clock": torch.cuda.clock_rate, "temperature": torch.cuda.temperature}
     with suppress(Exception):  # no pynvml, no driver, or no such device
         pynvml.nvmlInit()
         return _nvml(str(torch.cuda.get_device_properties(device).uuid))
     return {}
+
+
+def _known(question: Callable[[], float]) -> int:
+    """Return the answer of torch, rounded. Raises `ValueError` for 0 and -1, which stand for an unknown value."""
+    answer = round(question())
+    if answer <= 0:
+        raise ValueError(answer)
+    return answer
 
 
 def _nvml(uuid: str) -> Answers:

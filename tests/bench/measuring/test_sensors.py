@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_named_and_asked_only_once(nvml: Nvml) -> None:
     assert nvml.asked.count("nvmlDeviceGetPowerUsage") == 1
 
 
-@pytest.mark.parametrize("device", ["xpu", "mps"])
+@pytest.mark.parametrize("device", ["xpu", "mps"])  # torch.xpu without Intel's driver
 def test_accelerators_that_tell_torch_nothing_say_so(device: str) -> None:
     gpu = Sensors(torch.device(device))
     watch = DeviceWatch(gpu)
@@ -146,6 +146,24 @@ def test_an_amd_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) 
     watch.is_disturbed()
     telemetry = watch.telemetry()
     assert (telemetry.clock_mhz, telemetry.temperature_c) == ((2100,), (55,))
+    assert telemetry.unreadable == ("power", "slowdown", "energy", "processes")
+
+
+def test_an_amd_gpu_that_does_not_know_its_clock_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch returns 0 for what AMD's library calls N/A."""
+    monkeypatch.setattr(torch.version, "hip", "7.0")
+    monkeypatch.setattr(torch.cuda, "clock_rate", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "temperature", lambda: 55)
+    assert Sensors(torch.device("cuda")).unreadable == {"clock", "power", "slowdown", "energy", "processes"}
+
+
+def test_an_intel_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.xpu, "clock_rate", lambda: 2399.6)
+    monkeypatch.setattr(torch.xpu, "temperature", lambda: 61.25)
+    watch = DeviceWatch(Sensors(torch.device("xpu")))
+    assert not watch.is_disturbed()
+    telemetry = watch.telemetry()
+    assert (telemetry.clock_mhz, telemetry.temperature_c) == ((2400,), (61,))
     assert telemetry.unreadable == ("power", "slowdown", "energy", "processes")
 
 
