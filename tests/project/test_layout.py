@@ -71,7 +71,6 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     ),
     "bench/estimates/test_estimator.py": ("bench.estimates.relatives",),
     "bench/measuring/test_interference.py": ("bench.served_requests",),
-    "bench/measuring/test_sensors.py": ("bench.measuring.preflight",),
     "bench/running/test_live_reporter.py": ("bench.live_progress",),
     "bench/records/test_record.py": ("bench.exchange.importers.huggingface_2023",),
     "bench/records/test_repeatability.py": (

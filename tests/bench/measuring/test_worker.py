@@ -134,7 +134,7 @@ def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.Mo
 
 
 def test_a_preflight_names_the_machine_and_nothing_private(tmp_path: Path) -> None:
-    answer = run(Preflight(), tmp_path).answer
+    answer = run(Preflight(device="cpu"), tmp_path).answer
     assert isinstance(answer, Machine)
     environment = answer.environment
     assert environment.torch == torch.__version__
