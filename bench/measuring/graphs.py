@@ -13,15 +13,26 @@ from typing import Any
 
 import torch
 import torch._dynamo as dynamo
-from torch._dynamo.utils import CompilationMetrics, clear_compilation_metrics, counters, get_compilation_metrics
+from torch._dynamo.utils import (
+    CompilationMetrics,
+    clear_compilation_metrics,
+    counters,
+    get_compilation_metrics,
+    set_compilation_metrics_limit,
+)
 
 from bench.records.record import PHASES, GraphBreak, Graphs
 from bench.records.scrub import one_line
+
+MOST_FRAMES = 100_000
+"""Compiled frames whose metrics torch keeps for us. Its own limit of 64 is below what a model with many graph breaks
+has, and hides that it still compiles."""
 
 
 def reset() -> None:
     """Clear earlier compilations and counters, so that counts belong to the model compiled next."""
     dynamo.reset()
+    set_compilation_metrics_limit(MOST_FRAMES)
     clear_compilation_metrics()
     counters.clear()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 
 import pytest
 import torch
@@ -65,6 +66,19 @@ def test_compiling_stands_still_when_nothing_is_new(compiled: Compile) -> None:
     assert frames >= 1
     compiled(Model(), (2, 4), (2, 4))
     assert graphs.compiled_frames() == frames
+
+
+def test_compiling_goes_on_beyond_the_frames_whose_metrics_torch_keeps() -> None:
+    def add(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    graphs.reset()
+    counts = []
+    for number in range(70):
+        function = FunctionType(add.__code__.replace(co_name=f"add_{number}"), globals())
+        torch.compile(function, backend="eager")(torch.ones(1))
+        counts.append(graphs.compiled_frames())
+    assert counts == [*range(1, 71)]
 
 
 def test_the_phases_of_compiling_add_up_to_something(compiled: Compile) -> None:
