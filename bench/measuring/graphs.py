@@ -6,6 +6,7 @@ locate its graph breaks. Imports torch.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -21,6 +22,7 @@ from torch._dynamo.utils import (
     set_compilation_metrics_limit,
 )
 
+from bench.errors import counted
 from bench.records.record import PHASES, GraphBreak, Graphs
 from bench.records.scrub import one_line
 
@@ -40,6 +42,24 @@ def reset() -> None:
 def compiled_frames() -> int:
     """Return the number of frames compiled so far. Compiling is over when it no longer grows."""
     return len(get_compilation_metrics())
+
+
+def left_eager() -> str | None:
+    """Return why the model compiled since `reset` runs in eager mode, wholly or in part, or None if it was compiled.
+
+    Neither raises anything: a backend may skip frames, as Inductor does with a data type that the device lacks, and an
+    environment variable disables all compiling. Graph breaks and what Dynamo itself skips are no such case.
+    """
+    metrics = get_compilation_metrics()
+    skipped = sum(each.backend_compile_time_s is not None and each.graph_op_count is None for each in metrics)
+    if skipped:
+        share = f"{skipped} of {counted(len(metrics), 'frame')}"
+        return f"the backend skipped {share}, which stay eager: the device may lack the data type"
+    if counters["stats"]["unique_graphs"]:
+        return None
+    is_disabled = dynamo.config.disable or os.environ.get("TORCHDYNAMO_DISABLE") == "1"
+    told = "TORCH_COMPILE_DISABLE or TORCHDYNAMO_DISABLE is set" if is_disabled else "Dynamo captured no graph"
+    return f"nothing was compiled, and the model stays eager: {told}"
 
 
 def inspect(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Graphs:

@@ -1,6 +1,6 @@
 """Measure one cell in this process, from building the model to the verdict. Imports torch.
 
-`run` takes a `Job` and returns a `CellOutcome`; it is the protocol. A failure keeps what was measured before it.
+`run` takes a `Job` and returns a `CellOutcome`; it is the protocol. A failure keeps what was sampled before it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bench.measuring.throttling import SLOWDOWNS
 from bench.measuring.variants import Variants, load_job
 from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility
-from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Telemetry, Variant
+from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant
 from bench.records.scrub import one_line
 from bench.served_requests import ServedRequests
 from bench.statistics.cells import Cells
@@ -92,19 +92,12 @@ def run(job: Job, send: Send) -> CellOutcome:
             first, *others = variants.compile()
         first_calls_ms = (imported_ms + first, *others)
         outputs.append(variants.output(variants.compiled))
-        send(Phase(name="warming up"))
-        variants.warm_up_compiled()
-        measurement = _sample(variants, (variants.eager, variants.compiled), send)
-        send(Phase(name="memory and graphs"))
-        measurement = msgspec.structs.replace(
-            measurement,
-            eager=variants.with_resources(variants.eager, measurement.eager),
-            compiled=variants.with_resources(variants.compiled, measurement.compiled),
-            compilation=_compilation(job, first_calls_ms, variants.compiled),
-            graphs=graphs.inspect(variants.loaded.module, variants.loaded.batches[0]),
-        )
-        errors = _accuracy(variants, *outputs[1:])
-        measurement = _with_diagnostics(variants, measurement, compiled_traffic)
+        if reason := graphs.left_eager():
+            failed = CellOutcome(status=Status.FAIL_TO_RUN, reason=reason, input_size=size)
+        else:
+            send(Phase(name="warming up"))
+            variants.warm_up_compiled()
+            measurement = _sample(variants, (variants.eager, variants.compiled), send)
     except Exception as error:  # noqa: BLE001 - as above
         failed = _failure(job, error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
@@ -112,10 +105,11 @@ def run(job: Job, send: Send) -> CellOutcome:
         alone = _eager_alone(variants, send)
         status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
         return msgspec.structs.replace(failed, status=status, measurement=alone)
-    if accuracy.is_finite(errors):
-        measurement = msgspec.structs.replace(measurement, accuracy=errors)
+    send(Phase(name="memory and graphs"))
+    measurement = msgspec.structs.replace(measurement, compilation=_compilation(job, first_calls_ms, variants.compiled))
+    measurement, errors = _examined(variants, measurement, outputs[1:], compiled_traffic)
     repeats = accuracy.are_identical(*outputs[:2])
-    status, reason = _verdict(variants, measurement.telemetry, errors, repeats=repeats)
+    status, reason = _verdict(variants, measurement, errors, repeats=repeats)
     return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
 
 
@@ -191,19 +185,55 @@ def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject)
 # ── Diagnostics ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _with_diagnostics(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
+def _examined(
+    variants: Variants, measurement: Measurement, outputs: list[accuracy.Tensors], compiled_traffic: list[int]
+) -> tuple[Measurement, Accuracy | None]:
+    """Return the measurement with memory, graphs, causes and accuracy; and the errors of compiled, if they are known.
+
+    `outputs`: of eager and of compiled. What fails is missing, and `Measurement.failures` says why.
+    """
+    failures: dict[str, str] = {}
+
+    def with_(name: str, change: Callable[[Measurement], Measurement]) -> None:
+        nonlocal measurement
+        try:
+            measurement = change(measurement)
+        except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
+            failures[name] = _told(variants.job, error)
+
+    def with_accuracy(given: Measurement) -> Measurement:
+        nonlocal errors
+        errors = _accuracy(variants, *outputs)
+        return msgspec.structs.replace(given, accuracy=errors) if accuracy.is_finite(errors) else given
+
+    errors: Accuracy | None = None
+    replace = msgspec.structs.replace
+    eager, compiled = variants.eager, variants.compiled
+    module, inputs = variants.loaded.module, variants.loaded.batches[0]
+    with_("resources of eager", lambda given: replace(given, eager=variants.with_resources(eager, given.eager)))
+    with_(
+        "resources of compiled",
+        lambda given: replace(given, compiled=variants.with_resources(compiled, given.compiled)),
+    )
+    with_("graphs", lambda given: replace(given, graphs=graphs.inspect(module, inputs)))
+    with_("accuracy", with_accuracy)
+    with_("causes", lambda given: _with_causes(variants, given, compiled_traffic))
+    return replace(measurement, failures=failures), errors
+
+
+def _with_causes(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
     """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
     cell, module, inputs = variants.job.cell, variants.loaded.module, variants.loaded.batches[0]
     if variants.job.warm:
         return _with_peaks(variants, measurement)
-    assert measurement.graphs is not None
-    traffic = sum(compiled_traffic) if compiled_traffic and not measurement.graphs.recompiles else None
+    found = measurement.graphs
+    traffic = sum(compiled_traffic) if compiled_traffic and found and not found.recompiles else None
     work = attempt(lambda: roofline.work(module, inputs, traffic))
     diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work))
+    if found is None:
+        return diagnosed
     recompiles = _within(RETRACE_CAP_S, lambda: graphs.batch_size_recompiles(module, inputs, cell.dynamic))
-    return msgspec.structs.replace(
-        diagnosed, graphs=msgspec.structs.replace(measurement.graphs, batch_size_recompiles=recompiles)
-    )
+    return msgspec.structs.replace(diagnosed, graphs=msgspec.structs.replace(found, batch_size_recompiles=recompiles))
 
 
 def _with_peaks(variants: Variants, measurement: Measurement) -> Measurement:
@@ -243,9 +273,13 @@ def _failure(job: Job, error: Exception, oom: Status, size: tuple[int, int] | No
     if any(words in str(error) for words in NO_COMPILER_WORDS):
         reason = f"{NO_COMPILER.what}: {NO_COMPILER.remedy}; the same command then goes on"
         return CellOutcome(status=Status.SKIPPED, reason=reason, input_size=size)
-    text = one_line(job.recipe.without_folder(f"{type(error).__name__}: {error}"))
     is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
-    return CellOutcome(status=oom if is_memory else Status.FAIL_TO_RUN, reason=text, input_size=size)
+    status = oom if is_memory else Status.FAIL_TO_RUN
+    return CellOutcome(status=status, reason=_told(job, error), input_size=size)
+
+
+def _told(job: Job, error: Exception) -> str:
+    return one_line(job.recipe.without_folder(f"{type(error).__name__}: {error}"))
 
 
 def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
@@ -278,9 +312,12 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
 
 
 def _verdict(
-    variants: Variants, telemetry: Telemetry | None, errors: Accuracy, *, repeats: bool
+    variants: Variants, measurement: Measurement, errors: Accuracy | None, *, repeats: bool
 ) -> tuple[Status, str | None]:
     """Return the status and its reason, the most serious one first."""
+    telemetry = measurement.telemetry
+    if errors is None:
+        return Status.FAIL_ACCURACY, f"compiled could not be compared with eager: {measurement.failures['accuracy']}"
     if not accuracy.is_within_tolerance(errors, getattr(torch, variants.job.cell.dtype)):
         return Status.FAIL_ACCURACY, accuracy.describe(errors)
     if not repeats:

@@ -26,7 +26,7 @@ SCHEMA = 8
 5: FLOP of convolutions, and their peak.
 6: activations and parameters.
 7: digest and type of a local checkpoint.
-8: number of readings of throttle reasons.
+8: number of readings of throttle reasons; failures of diagnostics; multiprocessors of a GPU.
 """
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -180,6 +180,7 @@ class Environment(_Value, frozen=True):
     memory_gb: Number | None = None  # of the accelerator, or of the machine for a CPU
     cores: Whole | None = None  # CPU cores available to the process
     threads: Whole | None = None  # torch.get_num_threads()
+    multiprocessors: Whole | None = None  # of a GPU; max-autotune leaves out kernels where there are few
     accelerator: Name | None = None  # platform and version, such as "CUDA 13.0"
     driver: Name | None = None
     triton: Name | None = None
@@ -308,6 +309,7 @@ class Measurement(_Value, frozen=True):
     work: Work | None = None
     peaks: Peaks | None = None
     telemetry: Telemetry | None = None
+    failures: dict[Text, Text] = {}  # errors after sampling, by what is missing for them: "graphs", "accuracy" …
 
     @property
     def is_comparable(self) -> bool:

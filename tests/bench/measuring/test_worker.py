@@ -97,7 +97,8 @@ def test_rounds_that_stay_disturbed_decide_the_status(
     variant = SimpleNamespace(rounds_ms=[(1.0,)] * 4, medians_ms=lambda: np.ones(4))
     variants: Any = SimpleNamespace(had_other_processes=False, eager=variant, compiled=variant, job=job())
     telemetry = Telemetry(throttle_reasons=reasons, throttled_rounds=disturbed)
-    assert trial._verdict(variants, telemetry, Accuracy(max_relative_error=0.0), repeats=True) == (status, told)
+    measured = Measurement(eager=Variant(), telemetry=telemetry)
+    assert trial._verdict(variants, measured, Accuracy(max_relative_error=0.0), repeats=True) == (status, told)
 
 
 def test_programs_that_keep_an_accelerator_waiting_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +169,15 @@ def test_a_missing_device_is_refused_with_what_is_there() -> None:
     assert "cpu" in answer.remedy
 
 
-# ── Failures inside a trial, in this process: nothing is compiled ───────────────────────────────────────────────────
+# ── Failures inside a trial, in this process: graphs are captured, and no code is generated ─────────────────────────
+
+
+_compile = torch.compile
+
+
+def captured(module: torch.nn.Module, backend: Any = "eager", **_: Any) -> Any:
+    """Compile without a compiler: Dynamo captures graphs, and runs them as they are."""
+    return _compile(module, backend=backend)
 
 
 @pytest.fixture(autouse=True)
@@ -237,8 +246,10 @@ def test_a_compiled_model_that_computes_something_else_fails_with_its_latencies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def compile_(module: torch.nn.Module, **_: Any) -> Callable[..., Any]:
+        compiled = captured(module)
+
         def wrong(**inputs: Any) -> Any:
-            output = module(**inputs)
+            output = compiled(**inputs)
             output.logits = output.logits * 1.1
             return output
 
@@ -267,7 +278,7 @@ def test_a_device_that_others_use_is_left_alone_or_called_unstable(
         return True
 
     monkeypatch.setattr(Variants, "find_other_processes", find_other_processes)
-    monkeypatch.setattr(torch, "compile", lambda module, **_: module)
+    monkeypatch.setattr(torch, "compile", captured)
     outcome = trial.run(msgspec.structs.replace(job(), allow_busy=allow_busy), lambda _: None)
     assert outcome.status is (Status.UNSTABLE if allow_busy else Status.SKIPPED)
     assert outcome.reason == "another process was computing on the device"
@@ -278,7 +289,7 @@ def test_what_only_explains_a_result_does_not_cost_it(monkeypatch: pytest.Monkey
     def fails(*_: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr(torch, "compile", lambda module, **_: module)
+    monkeypatch.setattr(torch, "compile", captured)
     monkeypatch.setattr(roofline, "peaks", fails)
     monkeypatch.setattr(roofline, "work", fails)
     monkeypatch.setattr(graphs, "batch_size_recompiles", lambda *_: time.sleep(60))
@@ -291,10 +302,76 @@ def test_what_only_explains_a_result_does_not_cost_it(monkeypatch: pytest.Monkey
     assert (found.work, found.peaks, found.graphs.batch_size_recompiles) == (None, None, None)
 
 
-def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def compile_(module: torch.nn.Module, **_: Any) -> torch.nn.Module:
-        return module
+def skip_all(_graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
+    """Skip each frame, as Inductor does for bfloat16 on a T4."""
+    raise torch._dynamo.exc.SkipFrame("BF16 is not supported")
 
+
+def skip_images(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
+    """Skip the frames that compute with images, and compile what else they call."""
+    return skip_all(graph, inputs) if any(each.ndim == 4 for each in inputs) else graph.forward
+
+
+@pytest.mark.parametrize("backend", [skip_all, skip_images])
+def test_a_model_that_a_backend_leaves_in_eager_mode_did_not_compile(
+    monkeypatch: pytest.MonkeyPatch, backend: Any
+) -> None:
+    monkeypatch.setattr(torch, "compile", lambda module, **_: captured(module, backend))
+    outcome = trial.run(job(), lambda _: None)
+    assert outcome.status is Status.FAIL_TO_RUN
+    assert outcome.reason is not None
+    assert "the backend skipped" in outcome.reason
+    assert outcome.measurement is not None
+    assert outcome.measurement.compiled is None
+    assert len(outcome.measurement.eager.rounds_ms) >= 3
+
+
+def test_nothing_is_compiled_where_the_environment_forbids_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TORCH_COMPILE_DISABLE", "1")
+    ended = run(job(), tmp_path)
+    assert isinstance(ended.answer, CellOutcome), ended
+    assert ended.answer.status is Status.FAIL_TO_RUN
+    assert ended.answer.reason is not None
+    assert "TORCH_COMPILE_DISABLE" in ended.answer.reason
+    assert ended.answer.measurement is not None
+    assert ended.answer.measurement.compiled is None
+
+
+def out_of_memory(*_: Any, **__: Any) -> Any:
+    raise torch.OutOfMemoryError("CUDA out of memory. See /home/ann/x.py")
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "told"),
+    [
+        ("bench.measuring.variants.PeakMemory.__enter__", "resources of eager", {"resources of compiled"}),
+        ("bench.measuring.graphs.inspect", "graphs", set()),
+        ("bench.measuring.accuracy.compare", "accuracy", set()),
+        ("bench.measuring.trial._with_causes", "causes", set()),
+    ],
+)
+def test_an_error_after_sampling_costs_no_samples(
+    monkeypatch: pytest.MonkeyPatch, where: str, name: str, told: set[str]
+) -> None:
+    monkeypatch.setattr(torch, "compile", captured)
+    monkeypatch.setattr(graphs, "batch_size_recompiles", lambda *_: 0)
+    monkeypatch.setattr(where, out_of_memory)
+    outcome = trial.run(job(), lambda _: None)
+    found = outcome.measurement
+    assert found is not None
+    assert found.compiled is not None
+    assert len(found.eager.rounds_ms) == len(found.compiled.rounds_ms) >= 3
+    assert found.failures.keys() == {name} | told
+    assert found.failures[name].startswith("OutOfMemoryError: CUDA out of memory")
+    assert "/home" not in found.failures[name]
+    if name == "accuracy":
+        assert outcome.status is Status.FAIL_ACCURACY
+        assert "could not be compared" in str(outcome.reason)
+    else:
+        assert outcome.status in (Status.PASS, Status.UNSTABLE)
+
+
+def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def noisy(*args: Any, **options: Any) -> Loaded:
         loaded = load(*args, **options)
         loaded.module.register_forward_hook(
@@ -302,7 +379,7 @@ def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.
         )
         return loaded
 
-    monkeypatch.setattr(torch, "compile", compile_)
+    monkeypatch.setattr(torch, "compile", captured)
     monkeypatch.setattr("bench.measuring.variants.load", noisy)
     outcome = trial.run(job(), lambda _: None)
     assert outcome.status is Status.EAGER_TWO_RUNS_DIFFER
