@@ -9,9 +9,10 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import resource
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 
@@ -22,29 +23,16 @@ from bench.measuring.sensors import Sensors
 from bench.records.record import DEVICES, Environment, as_name
 from bench.records.scrub import one_line
 
-ALLOCATOR_VARIABLES = (
-    "MALLOC_",
-    "GLIBC_TUNABLES",
-    "LD_PRELOAD",
-    "PYTORCH_",
-    "OMP_",
-    "KMP_",
-    "MKL_",
-    "GOMP_",
-    "TORCHINDUCTOR_",
-    "NVIDIA_TF32_OVERRIDE",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
-    "CUDA_LAUNCH_BLOCKING",
-    "CUDA_MODULE_LOADING",
-    "CUDA_DEVICE_MAX_CONNECTIONS",
-    "CUBLAS",
-    "CUDNN_",
-    "TORCH_CUDNN_",
+RECORDED = re.compile(
+    "MALLOC_|GLIBC_TUNABLES|LD_PRELOAD|OMP_|KMP_|MKL_|GOMP_|PYTORCH_|TORCH|TRITON_|MIOPEN_|CUDA_|CUBLAS|CUDNN_"
+    "|NVIDIA_TF32_OVERRIDE"
 )
-"""Prefixes of environment variables that affect latency. They are recorded without directories. Not all of ``CUDA_``:
-CUDA_VISIBLE_DEVICES may contain the id of a device."""
+"""Beginnings of environment variables that affect latency. They are recorded without directories."""
 
-PRIVATE_VARIABLES = ("TORCHINDUCTOR_CACHE_DIR",)
+LEFT_OUT = re.compile(
+    ".*(_DIR|_DIRS|_HOME|_PATH|_ROOT|_FILE|_VISIBLE_DEVICES|_TRACE|TOKEN|SECRET|PASSWORD|_KEY)$|TORCHELASTIC_|TORCH_LOGS_OUT"
+)
+"""Environment variables among them that name folders, devices or a job, or hold a secret: private, and no settings."""
 
 
 def choose_device(wanted: str | None) -> torch.device:
@@ -73,6 +61,7 @@ def describe(device: torch.device) -> Environment:
         memory_gb=_memory_gb(device),
         cores=machine.cores(),
         threads=torch.get_num_threads(),
+        multiprocessors=_multiprocessors(device),
         accelerator=_accelerator(device),
         driver=Sensors(device).read("driver"),
         triton=machine.version("triton"),
@@ -91,8 +80,20 @@ def _device_name(device: torch.device) -> str:
 
 def _memory_gb(device: torch.device) -> float | None:
     if device.type in ("cuda", "xpu"):
-        return round(int(getattr(torch, device.type).mem_get_info(device)[1]) / 1e9, 1)
+        return round(int(_properties(device).total_memory) / 1e9, 1)  # `mem_get_info` raises on Arc GPUs
     return machine.memory_gb()
+
+
+def _multiprocessors(device: torch.device) -> int | None:
+    """Return what Inductor counts to tell whether a GPU is large enough for kernels that it would have to try."""
+    if device.type not in ("cuda", "xpu"):
+        return None
+    properties = _properties(device)
+    return int(properties.multi_processor_count if device.type == "cuda" else properties.gpu_subslice_count)
+
+
+def _properties(device: torch.device) -> Any:
+    return getattr(torch, device.type).get_device_properties(device)
 
 
 def _accelerator(device: torch.device) -> str | None:
@@ -108,7 +109,7 @@ def _settings(device: torch.device) -> dict[str, str]:
         **{
             one_line(name): one_line(":".join(Path(part).name for part in value.split(":")))
             for name, value in sorted(os.environ.items())
-            if name.startswith(ALLOCATOR_VARIABLES) and name not in PRIVATE_VARIABLES
+            if RECORDED.match(name) and not LEFT_OUT.match(name)
         },
     }
     huge_pages = "".join(machine.lines(Path("/sys/kernel/mm/transparent_hugepage/enabled")))

@@ -424,6 +424,62 @@ def test_the_time_of_a_device_is_that_between_events_around_a_call_that_is_queue
     assert variants._device_ms(variants.eager) == (), "nothing holds it back"
 
 
+class Xpu:
+    """The functions of `torch.xpu` as they behave on an Arc A770, whose driver does not tell free memory."""
+
+    @staticmethod
+    def get_device_properties(_device: torch.device) -> Any:
+        return SimpleNamespace(total_memory=16_225_243_136, gpu_subslice_count=32)  # and no multi_processor_count
+
+    @staticmethod
+    def mem_get_info(_device: torch.device) -> tuple[int, int]:
+        raise RuntimeError("The device doesn't support querying the available free memory.")
+
+    @staticmethod
+    def get_device_name(_device: torch.device) -> str:
+        return "Intel(R) Arc(TM) A770 Graphics"
+
+
+def test_a_gpu_that_does_not_tell_its_free_memory_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "xpu", Xpu)
+    found = environment.describe(torch.device("xpu"))
+    assert (found.device_name, found.memory_gb, found.multiprocessors) == ("Intel(R) Arc(TM) A770 Graphics", 16.2, 32)
+
+
+def test_the_multiprocessors_of_a_gpu_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    properties = SimpleNamespace(total_memory=15_828_320_256, multi_processor_count=40)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
+    found = environment.describe(torch.device("cuda"))
+    assert (found.device_name, found.memory_gb, found.multiprocessors) == ("Tesla T4", 15.8, 40)
+    assert environment.describe(torch.device("cpu")).multiprocessors is None
+
+
+def test_settings_of_the_environment_are_recorded_without_what_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = {
+        "TORCHDYNAMO_SUPPRESS_ERRORS": "1",
+        "TORCH_COMPILE_DISABLE": "1",
+        "TORCHINDUCTOR_MAX_AUTOTUNE": "1",
+        "TRITON_INTERPRET": "1",
+        "MIOPEN_FIND_MODE": "FAST",
+        "CUDA_LAUNCH_BLOCKING": "1",
+    }
+    private = {
+        "TORCHINDUCTOR_CACHE_DIR": "/home/ann/cache",
+        "TRITON_CACHE_DIR": "/home/ann",
+        "TORCH_HOME": "/home/ann",
+        "TORCH_TRACE": "/home/ann",
+        "MIOPEN_USER_DB_PATH": "/home/ann",
+        "CUDA_VISIBLE_DEVICES": "GPU-5e3d0b0c-1d5c-4f0e-9a3e-8f4c2f0a1b2c",
+        "TORCHELASTIC_RUN_ID": "ann-7",
+    }
+    for name, value in {**recorded, **private}.items():
+        monkeypatch.setenv(name, value)
+    settings = environment._settings(torch.device("cpu"))
+    assert settings.items() >= recorded.items()
+    assert settings.keys().isdisjoint(private)
+
+
 def test_what_moves_the_latency_of_a_gpu_is_recorded() -> None:
     settings = environment._settings(torch.device("cuda"))
     assert settings.keys() >= {"cuda_matmul_allow_tf32", "cudnn_allow_tf32", "cudnn_benchmark", "cudnn"}
