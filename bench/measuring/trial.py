@@ -193,6 +193,7 @@ def _examined(
     `outputs`: of eager and of compiled. What fails is missing, and `Measurement.failures` says why.
     """
     failures: dict[str, str] = {}
+    errors: Accuracy | None = None
 
     def with_(name: str, change: Callable[[Measurement], Measurement]) -> None:
         nonlocal measurement
@@ -206,7 +207,6 @@ def _examined(
         errors = _accuracy(variants, *outputs)
         return msgspec.structs.replace(given, accuracy=errors) if accuracy.is_finite(errors) else given
 
-    errors: Accuracy | None = None
     replace = msgspec.structs.replace
     eager, compiled = variants.eager, variants.compiled
     module, inputs = variants.loaded.module, variants.loaded.batches[0]
