@@ -84,7 +84,8 @@ def inductor_traffic() -> Iterator[list[int]]:
 def peaks(device: torch.device, dtype: torch.dtype, clock: Callable[[], float] = time.perf_counter) -> Peaks:
     """Return the best rates of several matrix products and copies, with this process's threads and settings.
 
-    This takes about a second.
+    This takes about a second. Operands are random: with equal numbers, few transistors switch, so that a GPU that is
+    limited by its power computes faster than it ever does with the numbers of a model.
     """
 
     def best(operation: Callable[[], object]) -> float:
@@ -101,7 +102,7 @@ def peaks(device: torch.device, dtype: torch.dtype, clock: Callable[[], float] =
             with _tf32():
                 convolution_flop_s = product_flop_s()
         size = COPY_BYTES.get(device.type, COPY_BYTES_ELSEWHERE)
-        source = torch.ones(size, dtype=torch.uint8, device=device)
+        source = torch.randint(256, (size,), dtype=torch.uint8, device=device)
         target = torch.empty_like(source)
         copy_bytes_s = 2 * size / best(lambda: target.copy_(source))
     return Peaks(
@@ -134,7 +135,7 @@ def _large_product(
 ) -> tuple[int, Callable[[], object]]:
     rows = SMALLEST_PRODUCT
     while True:
-        a, b = (torch.ones(rows, rows, dtype=dtype, device=device) for _ in range(2))
+        a, b = (torch.randn(rows, rows, dtype=dtype, device=device) for _ in range(2))
         out = torch.empty_like(a)
 
         def operation(a: torch.Tensor = a, b: torch.Tensor = b, out: torch.Tensor = out) -> object:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from bench.measuring import roofline
@@ -113,12 +116,35 @@ def test_a_peak_in_tf32_is_measured_where_convolutions_alone_use_it(
     torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = convolutions, products
     monkeypatch.setattr(roofline, "_large_product", product)
     monkeypatch.setattr(roofline, "_repeated", lambda *_: iter((1.0, 1.0)))
-    for name in ("ones", "empty_like"):
+    for name in ("randint", "empty_like"):
         monkeypatch.setattr(torch, name, lambda *_, **__: None)
     found = peaks(torch.device("cuda"), torch.float32)
     assert asked == [products, True][:apart]
     assert (found.convolution_flop_s is None) is (apart == 1)
     assert torch.backends.cuda.matmul.allow_tf32 is products
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_peaks_are_measured_with_numbers_as_irregular_as_those_of_a_model(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operands: list[torch.Tensor] = []
+
+    class Operands(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func in (torch.ops.aten.mm.out, torch.ops.aten.copy_.default):
+                operands.extend(args[-2:] if func is torch.ops.aten.mm.out else args[-1:])
+            return func(*args, **(kwargs or {}))
+
+    monkeypatch.setattr(roofline, "PEAK_S", 0.0)
+    monkeypatch.setattr(roofline, "LONG_S", 0.0)
+    monkeypatch.setattr(roofline, "COPY_BYTES", {"cpu": 2**20})
+    with Operands():  # type: ignore[no-untyped-call]
+        peaks(CPU, dtype)
+    assert {each.dtype for each in operands} == {dtype, torch.uint8}
+    for each in operands:
+        bits = each.view(torch.uint8).numpy().tobytes()
+        assert len(zlib.compress(bits)) > 0.6 * len(bits), "what is regular can be compressed"
 
 
 def test_peaks_are_those_of_a_machine_and_found_soon() -> None:
