@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -107,6 +108,22 @@ def is_finite(accuracy: Accuracy) -> bool:
     """Return whether all errors are finite. Others cannot be recorded, since JSON has no inf."""
     errors = (accuracy.max_relative_error, accuracy.rmse_eager or 0.0, accuracy.rmse_compiled or 0.0)
     return all(map(math.isfinite, errors))
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Compute float32 in full precision within the context.
+
+    By default, CUDA's convolutions round their operands to TF32, which is no more precise than float16.
+    """
+    matmul, cudnn = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(matmul)
+        torch.backends.cudnn.allow_tf32 = cudnn
 
 
 def describe(accuracy: Accuracy) -> str:

@@ -308,7 +308,8 @@ def _reference(loaded: Loaded, dtype: torch.dtype) -> accuracy.Tensors:
     inputs: Inputs = {
         name: value.to(dtype) if value.is_floating_point() else value for name, value in loaded.batches[0].items()
     }
-    return accuracy.tensors(module(**inputs))
+    with accuracy.full_precision():
+        return accuracy.tensors(module(**inputs))
 
 
 def _verdict(

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext, suppress
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from bench.measuring import accuracy, trial
 from bench.measuring.accuracy import (
     are_identical,
     compare,
     describe,
+    full_precision,
     is_finite,
     is_within_tolerance,
     relative_error,
     relative_rmse,
     tensors,
 )
+from bench.measuring.build import Loaded
 from bench.records.record import Accuracy
 
 ONES = [torch.ones(4, 4)]
@@ -88,3 +95,74 @@ def test_another_memory_layout_of_the_same_model_passes() -> None:
     wrong = Accuracy(max_relative_error=3.8e-3, rmse_eager=8.8e-7, rmse_compiled=2.1e-4)
     assert is_within_tolerance(channels_last, torch.float32)
     assert not is_within_tolerance(wrong, torch.float32)
+
+
+# ── The reference ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Gpu(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Convolve as CUDA does: where torch allows TF32, operands in float32 lose all but 10 bits of mantissa."""
+
+    def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten.convolution.default and torch.backends.cudnn.allow_tf32:
+            args = [*map(_in_tf32, args[:2]), *args[2:]]
+        return func(*args, **(kwargs or {}))
+
+
+def _in_tf32(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
+        return value
+    return ((value.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+
+
+def test_tf32_has_ten_bits() -> None:
+    ulp = 2.0**-10
+    values = torch.tensor([1.0, 1 + ulp, 1 + 0.4 * ulp, 1 + 0.6 * ulp, -3.0])
+    assert _in_tf32(values).tolist() == [1.0, 1 + ulp, 1.0, 1 + ulp, -3.0]
+
+
+@torch.no_grad()
+def test_a_reference_in_tf32_would_condemn_a_right_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half precision is compared with float32. In TF32, float32 makes the rounding errors of eager, and no others."""
+    offset, difference = torch.nn.Conv2d(1, 1, 1), torch.nn.Conv2d(1, 1, (1, 2), bias=False)
+    offset.weight.fill_(1.0)
+    torch.nn.init.constant_(offset.bias, 100.0)  # type: ignore[arg-type]
+    difference.weight.copy_(torch.tensor([1.0, -1.0]).view(1, 1, 1, 2))
+    images = torch.randn(1, 1, 32, 32, generator=torch.Generator().manual_seed(0)).half()
+    module = torch.nn.Sequential(offset, difference)
+    compiled = tensors(module(images.float()).half())  # as if fused: only the result is rounded
+    eager = tensors(module.half()(images))
+    variants: Any = SimpleNamespace(
+        job=SimpleNamespace(cell=SimpleNamespace(dtype="float16")),
+        loaded=Loaded(module, ({"input": images},)),
+        device=torch.device("cpu"),
+    )
+
+    def errors() -> Accuracy:
+        with Gpu():  # type: ignore[no-untyped-call]
+            return trial._accuracy(variants, eager, compiled)
+
+    assert torch.backends.cudnn.allow_tf32, "the default of torch"
+    right = errors()
+    assert right.reference_dtype == "float32"
+    assert right.rmse_eager is not None
+    assert right.rmse_compiled is not None
+    assert 10 * right.rmse_compiled < right.rmse_eager
+    assert is_within_tolerance(right, torch.float16)
+    monkeypatch.setattr(accuracy, "full_precision", nullcontext)
+    assert not is_within_tolerance(errors(), torch.float16)
+
+
+def test_full_precision_ends_with_the_reference() -> None:
+    def allowed() -> list[bool]:
+        return [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32]
+
+    before = allowed()
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        with suppress(NotImplementedError), full_precision():
+            assert allowed() == [False, False]
+            raise NotImplementedError
+        assert allowed() == [True, before[1]]
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before[0]
