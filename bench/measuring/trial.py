@@ -79,6 +79,7 @@ def run(job: Job, send: Send) -> CellOutcome:
             return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
         send(Phase(name="warming up eager"))
         outputs = [variants.output(variants.eager) for _ in range(2)]
+        variants.note_reserved_memory()
         warm_up(variants.eager, job.sampling)
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
         return _failure(job, error, Status.EAGER_OOM, size)

@@ -66,6 +66,8 @@ class Variants:
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
         self.had_other_processes = False
+        self._replays = self.device.type == "cuda" and job.cell.compile_mode in REPLAYING
+        self._eager_reserved_gb: float | None = None  # before compiling, where compiled will reserve memory for graphs
         self._compiled_module: Any = None
         self.eager = Subject(lambda number: self._call(self.loaded.module, number))
         self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
@@ -89,6 +91,13 @@ class Variants:
     def output(self, subject: Subject) -> accuracy.Tensors:
         """Return a copy of the output for the first batch. CUDA graphs reuse the memory of their outputs."""
         return accuracy.tensors(subject.call(0))
+
+    def note_reserved_memory(self) -> None:
+        """Measure what eager reserves alone: once CUDA graphs are recorded, their memory cannot be told apart."""
+        if self._replays:
+            with PeakMemory(self.device) as memory:
+                timed(self.eager, PEAK_CALLS)
+            self._eager_reserved_gb = memory.reserved_gb
 
     def compile(self) -> tuple[float, ...]:
         """Compile, and return the latencies in ms of the calls until the model is ready."""
@@ -118,16 +127,16 @@ class Variants:
     def with_resources(self, subject: Subject, variant: Variant | None) -> Variant:
         """Return the variant with its peak memory; on an accelerator also with device time and energy.
 
-        With CUDA graphs, only two figures of memory are meaningful: what eager allocates, and what compiled reserves,
-        which includes the graphs' own pool.
+        With CUDA graphs, compiled allocates nothing, and reserves the graphs' own pool beside all else. What eager
+        reserves is then that of `note_reserved_memory`.
         """
         with PeakMemory(self.device) as memory:
             timed(subject, PEAK_CALLS)
-        replays = self.device.type == "cuda" and self.job.cell.compile_mode in REPLAYING
+        is_eager = subject is self.eager
         return msgspec.structs.replace(
             variant or Variant(),
-            peak_memory_gb=None if replays and subject is self.compiled else memory.allocated_gb,
-            peak_reserved_gb=None if replays and subject is self.eager else memory.reserved_gb,
+            peak_memory_gb=None if self._replays and not is_eager else memory.allocated_gb,
+            peak_reserved_gb=self._eager_reserved_gb if self._replays and is_eager else memory.reserved_gb,
             device_ms=attempt(lambda: self._device_ms(subject)) or (),
             energy_j=self._energy_j(subject),
         )

@@ -49,9 +49,15 @@ class Cells:
         )[0]
         for variant in VARIANTS:
             found |= self._variant(variant)
-        gigabytes = [found[f"{variant}_peak_memory_gb"] for variant in VARIANTS]
-        compared = self.processes.comparable[self.at].all(axis=1) & (gigabytes[0] != 0)
-        found["memory_change"] = np.where(compared, gigabytes[1] / gigabytes[0] - 1, np.nan)
+        eager, compiled = (
+            [found[f"{variant}_peak_{kind}_gb"] for kind in ("memory", "reserved")] for variant in VARIANTS
+        )
+        allocated, reserved = (
+            after / np.where(before == 0, np.nan, before) for before, after in zip(eager, compiled, strict=True)
+        )
+        compared = self.processes.comparable[self.at].all(axis=1)
+        ratio = np.where(np.isnan(allocated), reserved, allocated)  # with CUDA graphs, compiled allocates nothing
+        found["memory_change"] = np.where(compared, ratio - 1, np.nan)
         names = {"graphs": "graphs", "graph_breaks": "breaks", "cudagraph_skips": "cudagraph_skips"}
         names |= {name: name for name in ("recompiles", "batch_size_recompiles", "max_relative_error")}
         found |= {name: self.most(own) for name, own in names.items()}

@@ -424,6 +424,60 @@ def test_the_time_of_a_device_is_that_between_events_around_a_call_that_is_queue
     assert variants._device_ms(variants.eager) == (), "nothing holds it back"
 
 
+class Allocator:
+    """CUDA's caching allocator: memory stays reserved until the cache is emptied, and the pool of a graph for good."""
+
+    def __init__(self) -> None:
+        self.allocated = self.cached = self.pool = self.peak_allocated = self.peak_reserved = 0
+
+    def call(self, transient: int) -> None:
+        self.cached = max(self.cached, transient)
+        self._note(self.allocated + transient)
+
+    def record_graph(self, size: int) -> None:
+        self.pool += size
+        self._note(self.allocated)
+
+    def _note(self, allocated: int) -> None:
+        self.peak_allocated = max(self.peak_allocated, allocated)
+        self.peak_reserved = max(self.peak_reserved, self.allocated + self.cached + self.pool)
+
+    def empty_cache(self) -> None:
+        self.cached = 0
+
+    def reset_peak_memory_stats(self, _device: torch.device) -> None:
+        self.peak_allocated = self.peak_reserved = 0
+        self._note(self.allocated)
+
+    def max_memory_allocated(self, _device: torch.device) -> int:
+        return self.peak_allocated
+
+    def max_memory_reserved(self, _device: torch.device) -> int:
+        return self.peak_reserved
+
+
+@pytest.mark.parametrize(
+    ("mode", "eager", "compiled"),
+    [("default", (3.0, 8.0), (2.0, 7.0)), ("reduce-overhead", (3.0, 3.0), (None, 6.0))],
+)
+def test_the_memory_of_cuda_graphs_is_compared_with_what_eager_reserves_without_them(
+    monkeypatch: pytest.MonkeyPatch, mode: str, eager: tuple[float, float], compiled: tuple[float | None, float]
+) -> None:
+    gb, allocator = 10**9, Allocator()
+    allocator.allocated = gb  # weights
+    variants = Variants(job())
+    for name in ("empty_cache", "reset_peak_memory_stats", "max_memory_allocated", "max_memory_reserved"):
+        monkeypatch.setattr(torch.accelerator, name, getattr(allocator, name))
+    monkeypatch.setattr(variants, "device", torch.device("cuda"))
+    monkeypatch.setattr(variants, "_replays", mode == "reduce-overhead")
+    variants.eager.call = lambda _: allocator.call(2 * gb)
+    variants.compiled.call = lambda _: allocator.call(0 if mode == "reduce-overhead" else gb)
+    variants.note_reserved_memory()
+    allocator.record_graph(5 * gb)
+    found = [variants.with_resources(each, None) for each in (variants.eager, variants.compiled)]
+    assert [(each.peak_memory_gb, each.peak_reserved_gb) for each in found] == [eager, compiled]
+
+
 class Xpu:
     """The functions of `torch.xpu` as they behave on an Arc A770, whose driver does not tell free memory."""
 

@@ -147,6 +147,15 @@ def test_convolutions_that_may_use_tf32_are_held_against_a_peak_of_their_own() -
     assert Cause.AT_THE_PEAK not in causes(cell(10.0, 10.0, work=work, peaks=tf32))
 
 
+def test_memory_is_compared_as_reserved_where_cuda_graphs_hide_what_is_allocated() -> None:
+    eager = variant(10.0, peak_memory_gb=2.0, peak_reserved_gb=4.0)
+    plain = variant(5.0, peak_memory_gb=1.5, peak_reserved_gb=5.0)
+    graphs = variant(5.0, peak_reserved_gb=6.0)
+    assert figures(cell(eager, plain))["memory_change"] == pytest.approx(-0.25)
+    assert figures(cell(eager, graphs))["memory_change"] == pytest.approx(0.5)
+    assert math.isnan(figures(cell(variant(10.0, peak_memory_gb=2.0), graphs))["memory_change"])
+
+
 def test_efficiency_is_work_over_time_and_the_best_peak() -> None:
     work = Work(flop=2e9, traffic_bytes=4e8, compiled_traffic_bytes=1e8)
     measurements = cell(10.0, 5.0, peaks=PEAKS)
