@@ -109,12 +109,12 @@ def _run(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from bench.plans.duration import OVERRUN
-    from bench.plans.plan import fitting, pending
+    from bench.plans.plan import fitting
     from bench.running.executors import LocalProcesses
     from bench.running.live_reporter import watched
     from bench.running.preflight import preflight
     from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
-    from bench.running.sweep import run
+    from bench.running.sweep import remaining, run
 
     folder(options.out)
     start = time.monotonic()
@@ -131,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
     environment = machine.environment
     plan, run_file, pace = prepared(options, recipes, machine, time.monotonic() - start)
     forgotten = run_file.forgotten(retry_failed=options.retry_failed)
-    steps = pending(plan, run_file.records, forgotten=forgotten, durations=None if deadline is None else pace)
+    steps = remaining(plan, run_file, run_file.records, forgotten, None if deadline is None else pace)
     path = display_path(run_file.path)
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:
@@ -169,7 +169,7 @@ def _run(options: argparse.Namespace) -> int:
         console.print(f"Stopped; finished records are in {path}. To go on: {resume_command(options)}")
         return INTERRUPTED
     _report(records, path, console)
-    if unmeasured := pending(plan, records):
+    if unmeasured := remaining(plan, run_file, records):
         done = len(records) - len(run_file.records)
         console.print(_time_is_up(unmeasured, pace, preparation_s, done, options))
     return OK if any(record.measurement for record in records) else NOTHING_MEASURED

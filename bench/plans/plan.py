@@ -110,7 +110,7 @@ class Step:
 
     planned: PlannedCell
     process: int
-    is_first: bool  # the first process of a cell compiles with an empty cache
+    is_first: bool  # of its cell, on this machine: it compiles with an empty cache
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ The processes of a cell are spread over the sweep, so that their scatter include
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 import shutil
@@ -29,7 +30,7 @@ from bench.plans.messages import CellOutcome, Job, Machine, Phase, Refusal, is_o
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest
 from bench.plans.profiles import Profile
 from bench.records import plausibility
-from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Environment, Record, Status
+from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Record, Status
 from bench.records.run_file import read
 from bench.records.scrub import one_line
 from bench.running.executors import Executor, WorkerExit
@@ -91,7 +92,7 @@ def run(
     forgotten = run_file.forgotten(retry_failed=retry_failed)
     with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to the file since it was chosen
-        while steps := pending(plan, records, forgotten=forgotten, durations=None if deadline is None else pace):
+        while steps := remaining(plan, run_file, records, forgotten, None if deadline is None else pace):
             steps, step = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
             if step is None:
                 break
@@ -126,6 +127,23 @@ def run(
         else:
             shutil.rmtree(_cache(run_file), ignore_errors=True)
     return records
+
+
+def remaining(
+    plan: Plan,
+    run_file: RunFile,
+    records: Sequence[Record],
+    forgotten: Sequence[Record] = (),
+    durations: DurationEstimates | None = None,
+) -> list[Step]:
+    """Return the `pending` steps. Without its compile cache, as on another machine, a cell compiles as at first."""
+    caches, begun, steps = _cache(run_file), set[Cell](), []
+    for step in pending(plan, records, forgotten=forgotten, durations=durations):
+        cell = step.planned.cell
+        compiles = step.is_first or (cell not in begun and not _is_filled(_cache_of(cell, caches)))
+        begun.add(cell)
+        steps.append(dataclasses.replace(step, is_first=compiles))
+    return steps
 
 
 def stopped_runs() -> Path:
@@ -196,6 +214,16 @@ def _cache(run_file: RunFile) -> Path:
     return CACHE / f"{run_file.name}_{place}"
 
 
+def _cache_of(cell: Cell, caches: Path) -> Path:
+    """Return the folder of the compile cache of a cell, which is another after each boot: a power cut may damage it."""
+    return caches / hashlib.sha256(msgspec.json.encode((cell, boot()))).hexdigest()[:12]
+
+
+def _is_filled(cache: Path) -> bool:
+    """Return whether a process has compiled with this cache and has not been stopped meanwhile."""
+    return (cache / "filled").exists()
+
+
 def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
     """Return the flags of a record that was measured despite these complaints.
 
@@ -217,14 +245,14 @@ def measure(
 ) -> WorkerExit:
     """Run one process of a cell. Its compile cache is below `caches`, which belongs to the run and this machine."""
     planned = step.planned
-    cache = caches / hashlib.sha256(msgspec.json.encode((planned.cell, boot()))).hexdigest()[:12]
-    if step.is_first:
+    cache = _cache_of(planned.cell, caches)
+    if step.is_first or not _is_filled(cache):
         shutil.rmtree(cache, ignore_errors=True)
     job = Job(
         cell=planned.cell,
         recipe=planned.recipe,
         sampling=profile.sampling,
-        warm=cache.exists(),
+        warm=_is_filled(cache),
         allow_busy=profile.allow_busy,
     )
     folders = {"TORCHINDUCTOR_CACHE_DIR": cache / "inductor", "TRITON_CACHE_DIR": cache / "triton"}
@@ -233,7 +261,7 @@ def measure(
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(cache, error, ROOM_THERE) from None
-    return executor.run(
+    ended = executor.run(
         job,
         variables={name: str(folder) for name, folder in folders.items()}
         | variables_of([planned.recipe], keep_memory=profile.keep_memory),
@@ -241,6 +269,10 @@ def measure(
         on_phase=on_phase,
         on_second=on_second,
     )
+    if isinstance(ended.answer, CellOutcome):
+        with suppress(OSError):  # without it, the next process compiles again, and says so
+            (cache / "filled").touch()
+    return ended
 
 
 def record_of(step: Step, plan: str, profile: str, environment: Environment, run: str, ended: WorkerExit) -> Record:

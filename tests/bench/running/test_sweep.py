@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -372,10 +373,56 @@ def test_a_compile_cache_is_trusted_until_the_machine_starts_again(
 ) -> None:
     answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, executor = plan("ViT", processes=4), Scripted(*[answered] * 4)
-    boots = iter(["first", "first", "second", "second"])
-    monkeypatch.setattr(sweep, "boot", lambda: next(boots))
+    monkeypatch.setattr(sweep, "boot", lambda: "first" if len(executor.jobs) < 2 else "second")
     sweep_with(executor, made, tmp_path)
     assert [job.warm for job in executor.jobs] == [False, True, False, True]
+
+
+class Compiling:
+    """An executor whose jobs take 16 s with an empty compile cache, 4 s with a filled one, unless they are stopped."""
+
+    def __init__(self) -> None:
+        self.stops = False
+        self.warm: list[bool] = []
+
+    def run(self, request: Request, **_: Any) -> WorkerExit:
+        assert isinstance(request, Job)
+        if self.stops:
+            raise KeyboardInterrupt
+        self.warm.append(request.warm)
+        outcome = CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm))
+        return WorkerExit(seconds=4.0 if request.warm else 16.0, answer=outcome)
+
+
+def test_a_run_that_goes_on_elsewhere_expects_to_compile_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, executor, machine = plan("ViT", processes=5), Compiling(), "first"
+    pace, stop_at = DurationEstimates(made.profile), 2
+    monkeypatch.setattr(sweep, "boot", lambda: machine)
+    expected: list[float] = []
+
+    class Expecting(Silent):
+        def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
+            expected.append(pace.of(step.planned.cell, step.is_first))
+            executor.stops = done == stop_at
+
+    def go_on() -> list[Record]:
+        nonlocal pace
+        found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+        pace = DurationEstimates.from_records(made.profile, [], [], found.records)
+        with suppress(KeyboardInterrupt):
+            run(made, MACHINE, found, executor, Expecting(), pace=pace)
+        return list(find_run(made, MACHINE, tmp_path, is_ordinary=True, reopen=True).records)
+
+    assert len(go_on()) == 2
+    machine = "second"
+    assert len(go_on()) == 2, "stopped while it compiled: what it left is no compile cache"
+    stop_at = -1
+    records = go_on()
+    assert executor.warm == [False, True, False, True, True]
+    assert [record.seconds for record in records] == [16.0, 4.0, 16.0, 4.0, 4.0]
+    assert expected[2:] == [4.0, 16.0, 16.0, 4.0, 4.0], "of the processes that were stopped, too"
+    found = [record.measurement and record.measurement.compilation for record in records]
+    assert [bool(each and each.cold_s) for each in found] == [not warm for warm in executor.warm]
 
 
 class Told(Silent):
