@@ -34,9 +34,12 @@ def add(commands: Commands) -> None:
 
 
 def _install(_options: argparse.Namespace) -> int:
+    from bench.running.executors import refuse_windows
+
     def log(line: str) -> None:
         print(line, flush=True)
 
+    refuse_windows()  # before gigabytes are loaded in vain
     install(REQUIREMENTS, log)
     return OK
 

@@ -100,6 +100,13 @@ class Executor(Protocol):
 WORKER = (sys.executable, "-m", "bench.measuring.worker")
 
 
+def refuse_windows() -> None:
+    """Raise `AtlasError` on Windows, where `LocalProcesses` cannot run."""
+    if sys.platform == "win32":
+        remedy = "run it in WSL 2 (wsl --install), where NVIDIA GPUs can be measured, too"
+        raise AtlasError("measuring needs Linux or macOS", where="Windows", remedy=remedy)
+
+
 @dataclass(frozen=True)
 class LocalProcesses:
     """Runs workers on this machine, one at a time, each started with `command`.
@@ -119,9 +126,7 @@ class LocalProcesses:
         on_second: Callable[[], None] | None = None,
     ) -> WorkerExit:
         """See `Executor.run`."""
-        if sys.platform == "win32":
-            remedy = "run it in WSL 2 (wsl --install), where NVIDIA GPUs can be measured, too"
-            raise AtlasError("measuring needs Linux or macOS", where="Windows", remedy=remedy)
+        refuse_windows()
         start, kills = time.monotonic(), _kernel_kills()
         answer, decode_error, timed_out = None, "", False
         with _process(self.command, variables) as process, _Pipes(process) as pipes:

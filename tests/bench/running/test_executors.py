@@ -59,8 +59,9 @@ def test_where_workers_cannot_run_an_error_names_where_they_can(monkeypatch: pyt
 
 
 WITHOUT_UNIX = """
-import multiprocessing.pool, select, signal, subprocess, sys, tempfile
+import multiprocessing.pool, select, signal, subprocess, sys, sysconfig, tempfile
 import msgspec, numpy, psutil, rich.console, rich.progress
+sysconfig.get_config_vars()
 sys.platform = "win32"
 sys.modules |= dict.fromkeys(("fcntl", "resource", "termios"))
 for name in ("killpg", "getpgid", "pidfd_open", "sched_getaffinity", "getuid", "fork"):
@@ -73,7 +74,13 @@ command_line.main(sys.argv[1:])
 
 @pytest.mark.parametrize(
     ("command", "status", "text"),
-    [(["run"], 2, "WSL 2"), (["doctor"], 1, "compiler"), (["list"], 0, "ViT"), (["check"], 0, "no faults")],
+    [
+        (["run"], 2, "WSL 2"),
+        (["install"], 2, "WSL 2"),
+        (["doctor"], 1, "compiler"),
+        (["list"], 0, "ViT"),
+        (["check"], 0, "no faults"),
+    ],
 )
 def test_what_needs_no_worker_runs_without_the_functions_of_unix(command: list[str], status: int, text: str) -> None:
     environment = {**os.environ, "CXX": "no-such-compiler", "LOGNAME": "somebody"}
