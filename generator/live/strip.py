@@ -13,13 +13,12 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
-from wsgiref.headers import Headers
 
 from generator.figures.markup import render
 from generator.figures.words import Words
-from generator.languages.language import Language
-from generator.live import App
+from generator.languages.language import SOURCE, Language
 from generator.live.live_run import LiveRun, Situation, Stage
+from generator.live.wsgi import App, Response
 from generator.pages.guide import Guide
 
 PATH = "measuring"
@@ -61,30 +60,19 @@ class Strip:
             if environ["PATH_INFO"].startswith("/livereload/"):
                 return app(environ, start_response)
             with self._live_run.served.counted():
-                return self._inserted(app, environ, start_response, anchor)
+                answer = Response.of(app, environ).with_page(lambda page: self._inserted(page, anchor, path))
+                return answer.send(start_response)
 
         return with_strip
 
-    def _inserted(
-        self, app: App, environ: dict[str, Any], start_response: Callable[..., Any], anchor: bytes
-    ) -> Iterable[bytes]:
-        response: list[Any] = []
-        body = app(environ, lambda *arguments: response.extend(arguments))
-        status, headers = response[0], Headers(response[1])
-        if (headers["Content-Type"] or "").startswith("text/html"):
-            content = b"".join(body)
-            getattr(body, "close", lambda: None)()
-            strip = self._html(self._live_run.situation, self._language_of(environ["PATH_INFO"]))
-            script = f'<script type="module" src="{self._root}{PATH}/strip.js"></script>'.encode() if strip else b""
-            content = content.replace(anchor, anchor + strip, 1).replace(b"</head>", script + b"</head>", 1)
-            headers["Content-Length"] = str(len(content))
-            body = [content]
-        start_response(status, headers.items())
-        return body
+    def _inserted(self, page: bytes, anchor: bytes, path: str) -> bytes:
+        html = self._html(self._live_run.situation, self._language_of(path))
+        script = f'<script type="module" src="{self._root}{PATH}/strip.js"></script>'.encode() if html else b""
+        return page.replace(anchor, anchor + html, 1).replace(b"</head>", script + b"</head>", 1)
 
     def _language_of(self, path: str) -> str:
-        folder = path.removeprefix(self._root).partition("/")[0]
-        return next((each.code for each in self._guide.languages if each.prefix == f"{folder}/"), "en")
+        folder = path.partition("/")[0]
+        return next((each.code for each in self._guide.languages if each.prefix == f"{folder}/"), SOURCE)
 
     def _html(self, situation: Situation, code: str) -> bytes:
         """Return the strip in a language; nothing once the reader has closed it, or while there is no page to show."""

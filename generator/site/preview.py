@@ -19,15 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Self
-from wsgiref.headers import Headers
 
 import jinja2
 from mkdocs.exceptions import MkDocsException
 from mkdocs.livereload import LiveReloadServer
 
 from bench.errors import AtlasError
-from generator.live import App
 from generator.live.live_run import BUDGET, LiveRun
+from generator.live.wsgi import App, Response
 from generator.pages.guide import Guide
 from generator.site.mkdocs_internals import build_number, wait_for_rebuild
 from generator.site.on_demand import OnDemandPages
@@ -200,25 +199,15 @@ class Preview:
         """Return WSGI middleware that changes pages only while there is a problem to show."""
 
         def with_notice(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-            response: list[Any] = []
-            body = app(environ, lambda *arguments: response.extend(arguments))
-            problem = self._problem(environ["PATH_INFO"].removeprefix(mount_path))
-            has_page = response[0].startswith("200")
-            if problem and not has_page and environ["PATH_INFO"].endswith("/"):
-                response.clear()
-                environ = {**environ, "PATH_INFO": mount_path + EMPTY_PAGE_NAME}
-                body = app(environ, lambda *arguments: response.extend(arguments))
-            status, headers = response[0], Headers(response[1])
-            if not problem or environ["PATH_INFO"].startswith("/livereload/"):
-                start_response(status, headers.items())
-                return body
-            if (headers["Content-Type"] or "").startswith("text/html"):
-                content = b"".join(body).replace(ANCHOR, ANCHOR + _notice(problem, has_page=has_page), 1)
-                getattr(body, "close", lambda: None)()
-                headers["Content-Length"] = str(len(content))
-                body = [content]
-            start_response(status, headers.items())
-            return body
+            answer, path = Response.of(app, environ), environ["PATH_INFO"]
+            problem = self._problem(path.removeprefix(mount_path))
+            has_page = answer.status.startswith("200")
+            if problem and not has_page and path.endswith("/"):
+                answer = Response.of(app, {**environ, "PATH_INFO": mount_path + EMPTY_PAGE_NAME})
+            if problem:
+                notice = _notice(problem, has_page=has_page)
+                answer = answer.with_page(lambda page: page.replace(ANCHOR, ANCHOR + notice, 1))
+            return answer.send(start_response)
 
         return with_notice
 

@@ -99,6 +99,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     ),
     "generator/site/test_plugin.py": ("generator.site.site_build",),
     "generator/site/test_publish.py": ("generator.site.publishing",),
+    "generator/live/test_strip.py": ("generator.live.wsgi",),
     "browser/test_estimates.py": ("generator.estimates.own_model", "generator.estimates.wording"),
     "generator/estimates/test_accuracy_tables.py": ("generator.estimates.answers",),
     "browser/test_pseudo.py": ("generator.commands.pseudo_site",),
