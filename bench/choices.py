@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection
 from pathlib import Path
 
-from bench.errors import AtlasError
+from bench.errors import FILE_IN_THE_WAY, AtlasError
 
 MISSPELT = 4
 """Letters without counterpart that a misspelt name has at most: two replaced ones, or a `pre` that was left out."""
@@ -40,7 +40,7 @@ def folder(path: Path) -> Path:
     nearest = next(each for each in (path, *path.absolute().parents) if each.exists())
     if not nearest.is_dir():
         remedy = "name a folder, or move the file away"
-        raise AtlasError("is a file, and a folder is needed there", where=str(nearest), remedy=remedy)
+        raise AtlasError(FILE_IN_THE_WAY, where=str(nearest), remedy=remedy)
     return path
 
 

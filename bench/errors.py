@@ -54,9 +54,12 @@ def unwritable(
     return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
 
 
+FILE_IN_THE_WAY = "is a file, and a folder is needed there"
+
+
 def _in_the_way(error: OSError) -> str:
     if isinstance(error, FileExistsError | NotADirectoryError):
-        return "is a file, and a folder is needed there"
+        return FILE_IN_THE_WAY
     return "is a folder, and a file is needed there" if isinstance(error, IsADirectoryError) else ""
 
 

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from mkdocs.livereload import LiveReloadServer
 
 from bench import live_progress, served_requests
+from bench.commands import INTERRUPTED
 from bench.live_progress import LiveProgress
 from bench.served_requests import ServedRequests
 
@@ -36,9 +37,6 @@ BENCH = (sys.executable, "-m", "bench")
 
 LOOK_EVERY_S = 0.5
 """Time between two looks at the progress of a run, which take a few microseconds."""
-
-INTERRUPTED = 130
-"""The exit status of a run that was stopped."""
 
 PATIENCE_S = 20.0
 """Time that a process has to end when it is asked to."""
