@@ -22,7 +22,6 @@ from generator.pages.site_file import SiteFile
 
 if TYPE_CHECKING:
     from generator.data.load import Results
-    from generator.data.selection import Row
 
 Made = TypeVar("Made")
 
@@ -39,7 +38,6 @@ class Edition:
 
     language: Language
     pages: tuple[PageFile, ...]
-    newest: Row | None  # what was measured last, for the foot of every page
     interface: Hashable  # the translations that are not text of one page
 
     @cached_property
@@ -170,7 +168,7 @@ class Guide:
         known = {page.uri: page for page in last} if before == shared else {}
         pages = tuple(_kept(page, known.get(page.uri)) for page in pages)
         self._last[language.code] = shared, pages
-        return Edition(language, pages, results.last_measured, shared[0])
+        return Edition(language, pages, shared[0])
 
     def _keep(self, name: str, sources: tuple[Any, ...], make: Callable[[], Made]) -> Made:
         """Return what was made from the same sources before, else what `make` returns."""

@@ -96,8 +96,6 @@ class OnDemandPages:
             self._context, self._settings = _new_context(self._configure()), settings
         else:
             self._context.update(edition)
-            if edition.newest != self._edition.newest:  # at the foot of every page
-                self._context.built.clear()
         self._edition, self._shared = edition, shared
         return self._context
 

@@ -5,7 +5,7 @@ builds it into a folder below, so that every language has its own search index, 
 Pages stay in memory; nothing is written into `docs_dir`. While serving, pages are built on demand instead: see
 `generator.site.preview`.
 
-Templates below ``docs/theme`` may use `language`, `languages`, `newest`, `preloaded`, `policy`, `to_root`, `root_url`,
+Templates below ``docs/theme`` may use `language`, `languages`, `preloaded`, `policy`, `to_root`, `root_url`,
 `metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, `first_moment`, gettext functions, and the filters `marked` for a
 text that may be untranslated and `in_markdown` for one that Markdown shall not read: see `AtlasPlugin.on_env`.
 """
@@ -268,7 +268,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         env.globals.update(
             language=edition.language,
             languages=self.guide.languages,
-            newest=edition.newest,
             preloaded=preloaded(edition.language.code),
             to_root="../" if edition.language.prefix else "",
             root_url=self._root_url(config),

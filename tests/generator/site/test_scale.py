@@ -56,7 +56,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def edition(results: Results, docs: Path, code: str = "en") -> Edition:
     language = load_language(code)
-    return Edition(language, pages_of(language, results, docs), None, ())
+    return Edition(language, pages_of(language, results, docs), ())
 
 
 def pages(found: Edition) -> dict[str, str]:
