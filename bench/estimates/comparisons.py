@@ -77,7 +77,7 @@ def _named(record: Record, counted: dict[Source, Operations]) -> dict[str, Any]:
     return {
         "device": record.environment.device_name,
         "torch": record.environment.torch,
-        "dtype": f"autocast {cell.dtype}" if cell.autocast else cell.dtype,
+        "dtype": cell.precision,
         "compile_mode": cell.compile_mode,
         "checkpoint": cell.checkpoint,
         "family": family_slug(cell.model),

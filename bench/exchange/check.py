@@ -256,6 +256,8 @@ def _coordinates(record: Record) -> Iterator[Fault]:
     ):
         if value not in known:
             yield f"cell.{field}", f"{value!r} is not known", f"one of {', '.join(known)}"
+    if cell.tf32 and (cell.device, cell.dtype, cell.autocast) != ("cuda", "float32", False):
+        yield "cell.tf32", "TF32 is for float32 without autocast on cuda", _MEASURE_AGAIN
     is_unknown = cell.batch_size == 0 and record.origin == "published" and record.measurement is None
     if cell.batch_size < 1 and not is_unknown:
         yield "cell.batch_size", f"{cell.batch_size} is not positive", _MEASURE_AGAIN

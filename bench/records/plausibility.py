@@ -178,7 +178,7 @@ def ceiling(record: Record) -> tuple[float, float, str]:
     words = f" {name.replace('-', ' ').replace('_', ' ')} "
     sheet = next((each for product, each in CEILINGS.items() if f" {product} " in words), None)
     peaks = record.measurement.peaks if record.measurement else None
-    slack = TF32_SLACK if (cell.device, cell.dtype) == ("cuda", "float32") else 1
+    slack = TF32_SLACK if (cell.device, cell.precision) == ("cuda", "float32") else 1
     measured = peaks.matmul_flop_s * slack if peaks else 0.0
     if sheet:
         stated = sheet.single_flop_s if cell.dtype == "float32" else sheet.half_flop_s

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-SCHEMA = 8
+SCHEMA = 9
 """Version of the line format. Raise it if old readers would misread new lines; `run_file` upgrades old ones.
 
 1: first version.
@@ -27,6 +27,7 @@ SCHEMA = 8
 6: activations and parameters.
 7: digest and type of a local checkpoint.
 8: number of readings of throttle reasons; failures of diagnostics; multiprocessors of a GPU.
+9: TF32.
 """
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -153,10 +154,16 @@ class Cell(_Value, frozen=True):
     dynamic: bool | None = None  # argument of torch.compile; None lets Dynamo decide
     weights: Literal["random", "pretrained"] = "random"
     input_size: tuple[Whole, Whole] | None = None  # height and width in pixels
-    autocast: bool = False  # weights stay float32; each operation runs in float32 or `dtype`
+    autocast: bool = False  # weights and inputs stay float32; each operation runs in float32 or `dtype`
+    tf32: bool = False  # CUDA's float32 products may use TF32, too; torch lets only convolutions use it by default
     channels_last: bool = False  # memory layout of weights and images: NHWC instead of NCHW
     digest: Digest | None = None  # of a local checkpoint: see `bench.plans.checkpoints.identify`
     model_type: Slug | None = None  # of a local checkpoint, from its configuration: "vit"
+
+    @property
+    def precision(self) -> str:
+        """The data type as tables name it: "float32", "TF32", "autocast float16"."""
+        return "TF32" if self.tf32 else f"autocast {self.dtype}" if self.autocast else self.dtype
 
     @property
     def by_content(self) -> Cell:

@@ -32,7 +32,7 @@ def read(path: Path) -> Iterator[tuple[int, Record]]:
             cell, environment = record.cell, record.environment
             raise AtlasError(
                 f"process {record.process} of {cell.model} on {environment.device_name} (batch size {cell.batch_size}, "
-                f"{cell.compile_mode}, {cell.dtype}, torch {environment.torch}) is already in line {earlier}",
+                f"{cell.compile_mode}, {cell.precision}, torch {environment.torch}) is already in line {earlier}",
                 where=f"{where}: $.cell, $.environment, $.process",
                 remedy="remove one of the two lines",
             )

@@ -124,8 +124,8 @@ class BarReporter(BarContext):
 
 def describe(cell: Cell) -> str:
     """Return a cell in a few words: its model and the coordinates that differ from their defaults."""
-    usual = {"batch_size": 1, "compile_mode": "default", "dtype": "float32"}
-    words = {"batch_size": f"batch {cell.batch_size}", "compile_mode": cell.compile_mode, "dtype": cell.dtype}
+    usual = {"batch_size": 1, "compile_mode": "default", "precision": "float32"}
+    words = {"batch_size": f"batch {cell.batch_size}", "compile_mode": cell.compile_mode, "precision": cell.precision}
     return ", ".join([cell.model, *(words[name] for name, value in usual.items() if getattr(cell, name) != value)])
 
 
@@ -194,7 +194,7 @@ def results_table(records: Sequence[Record]) -> str:
     return _aligned(rows, left=len(coordinates))
 
 
-_COORDINATES = ("batch_size", "compile_mode", "dtype")
+_COORDINATES = ("batch_size", "compile_mode", "precision")
 _FIGURES = ("eager ms", "compiled ms", "speedup", "95% interval", "ready s", "break-even", "processes")
 
 

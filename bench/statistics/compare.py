@@ -264,7 +264,7 @@ def _nothing_shared(before: Side, after: Side) -> AtlasError:
 def _sample(side: Side) -> str:
     cell = next(iter(side.cells))[0]
     more = f" and {len(side.cells) - 1} more" if len(side.cells) > 1 else ""
-    return f"{cell.model} (batch size {cell.batch_size}, {cell.compile_mode}, {cell.dtype}){more}"
+    return f"{cell.model} (batch size {cell.batch_size}, {cell.compile_mode}, {cell.precision}){more}"
 
 
 def _totals(side: Side) -> Totals:

@@ -236,7 +236,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
     return {
         **msgspec.structs.asdict(cell),
         "device_type": cell.device,
-        "dtype": f"autocast {cell.dtype}" if cell.autocast else cell.dtype,
+        "dtype": cell.precision,
         "dynamic": "auto" if cell.dynamic is None else str(cell.dynamic).lower(),
         "input_size": "×".join(map(str, cell.input_size)) if cell.input_size else "",
         "layout": "channels_last" if cell.channels_last else "",

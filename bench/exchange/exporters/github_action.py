@@ -51,7 +51,7 @@ def _name(record: Record, variant: str, processes: Variant) -> str:
     parts = [
         cell.model,
         f"batch {processes.batch_size or cell.batch_size}",
-        f"{'autocast ' if cell.autocast else ''}{cell.dtype}",
+        cell.precision,
         *([f"{cell.input_size[0]}×{cell.input_size[1]}"] if cell.input_size else []),
         *(["channels last"] if cell.channels_last else []),
         *([f"dynamic {cell.dynamic}".lower()] if cell.dynamic is not None else []),

@@ -209,6 +209,21 @@ def test_a_record_far_from_those_of_its_model_is_refused(tmp_path: Path) -> None
     assert all("times what other records of ViT say" in finding.what for finding in findings)
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_sound"),
+    [
+        ({"device": "cuda"}, True),
+        ({}, False),
+        ({"device": "cuda", "dtype": "float16"}, False),
+        ({"device": "cuda", "dtype": "float16", "autocast": True}, False),
+    ],
+)
+def test_tf32_is_for_float32_on_cuda(tmp_path: Path, changes: dict[str, Any], is_sound: bool) -> None:
+    cell = msgspec.structs.replace(VIT.cell, tf32=True, **changes)
+    fields = [finding.field for finding in check([written(tmp_path, good(cell=cell))])]
+    assert fields == ([] if is_sound else ["cell.tf32"])
+
+
 ENVIRONMENT = good().environment
 UUID = "GPU-3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 

@@ -48,6 +48,7 @@ def test_a_device_without_a_data_sheet_is_held_against_its_own_peaks() -> None:
     assert "this record itself measured as the peak" in found(fast)[0][1]
     gpu = measured(figures=fast.measurement, device_name="Some GPU")
     assert found(gpu) == []  # convolutions may use TF32 there
+    assert found(measured(figures=fast.measurement, device_name="Some GPU", tf32=True)) != []  # as its peak does
 
 
 @pytest.mark.parametrize(
