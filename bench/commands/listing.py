@@ -10,8 +10,8 @@ import argparse
 from bench.commands import OK, Commands
 from bench.errors import counted
 from bench.plans.models import MODELS
-from bench.plans.profiles import PROFILES
-from bench.records.record import COMPILE_MODES, DTYPES
+from bench.plans.profiles import PRECISIONS, PROFILES
+from bench.records.record import COMPILE_MODES
 
 
 def add(commands: Commands) -> None:
@@ -33,5 +33,6 @@ def _list(_options: argparse.Namespace) -> int:
         print(f"  {'':<12} batch size {sizes}; {', '.join(profile.compile_modes)}; {', '.join(profile.dtypes)}")
         print(f"  {'':<12} {counted(cells, 'cell')}, processes each: {profile.processes}")
     print(f"\nCompile modes (--compile-mode)\n  {', '.join(COMPILE_MODES)}")
-    print(f"\nData types (--dtype)\n  {', '.join(DTYPES)}")
+    print(f"\nData types (--dtype)\n  {', '.join(PRECISIONS)}")
+    print("  autocast: weights and inputs stay in float32; TF32: float32 with TF32 in all products, on an NVIDIA GPU")
     return OK

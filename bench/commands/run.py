@@ -26,8 +26,8 @@ from bench.commands import (
 )
 from bench.commands.selection import prepared, profile_of, recipes_of, seconds_of
 from bench.errors import AtlasError, counted
-from bench.plans.profiles import PROFILES
-from bench.records.record import COMPILE_MODES, DEVICES, DTYPES, Task
+from bench.plans.profiles import PRECISIONS, PROFILES
+from bench.records.record import COMPILE_MODES, DEVICES, Task
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,9 +69,7 @@ def add(commands: Commands) -> None:
     how = run.add_argument_group("how")
     how.add_argument("--batch-size", nargs="+", action="extend", metavar="N", help="images per call")
     how.add_argument("--compile-mode", nargs="+", action="extend", metavar="MODE", help=", ".join(COMPILE_MODES))
-    how.add_argument(
-        "--dtype", nargs="+", action="extend", metavar="TYPE", help=f"{', '.join(DTYPES)} (default: float32)"
-    )
+    how.add_argument("--dtype", nargs="+", action="extend", metavar="TYPE", help=", ".join(PRECISIONS))
     how.add_argument("--dynamic", metavar="CHOICE", help="dynamic shapes: true, false, auto (default: auto)")
     how.add_argument("--malloc", metavar="CHOICE", help="freed memory: keep it, or default (glibc's settings)")
     how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best one present)")

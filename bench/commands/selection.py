@@ -20,8 +20,8 @@ from bench.errors import AtlasError
 from bench.plans.checkpoints import identify
 from bench.plans.messages import Recipe, Weights
 from bench.plans.models import MODELS, find
-from bench.plans.profiles import PROFILES, Profile
-from bench.records.record import COMPILE_MODES, DTYPES, Cell, Task
+from bench.plans.profiles import PRECISIONS, PROFILES, Profile
+from bench.records.record import COMPILE_MODES, Cell, Task
 
 if TYPE_CHECKING:
     from bench.plans.duration import DurationEstimates
@@ -50,7 +50,7 @@ def profile_of(options: argparse.Namespace) -> Profile:
     if options.compile_mode:
         changes["compile_modes"] = tuple(pick("compile-mode", name, COMPILE_MODES) for name in options.compile_mode)
     if options.dtype:
-        changes["dtypes"] = tuple(pick("dtype", name, DTYPES) for name in options.dtype)
+        changes["dtypes"] = tuple(pick("dtype", name, PRECISIONS) for name in options.dtype)
     if options.dynamic:
         changes["dynamic"] = DYNAMIC[pick("dynamic", options.dynamic, DYNAMIC)]
     if options.malloc:
@@ -131,6 +131,9 @@ def prepared(
 
     profile = profile_of(options)
     plan = make_plan(profile, recipes, machine.device)
+    if machine.device != "cuda" and any(planned.cell.tf32 for planned in plan.planned):
+        what = f"a {machine.device} device has no TF32 that could be chosen"
+        raise AtlasError(what, where="--dtype TF32", remedy="leave it out, or choose a GPU that has it: --device cuda")
     known, stopped = earlier(machine, {options.out, MEASURED}), earlier(machine, [stopped_runs()])
     pace = DurationEstimates.from_records(profile, known, stopped)
     if options.most_informative:

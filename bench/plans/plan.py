@@ -18,7 +18,7 @@ import msgspec
 
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
-from bench.plans.profiles import Profile
+from bench.plans.profiles import PRECISIONS, Profile
 from bench.records.record import Cell, Record, gave_nothing
 
 
@@ -57,8 +57,8 @@ def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
     return Plan(
         profile=profile,
         planned=tuple(
-            _planned(profile, recipe, device, dtype, batch_size, compile_mode)
-            for dtype in profile.dtypes
+            _planned(profile, recipe, device, precision, batch_size, compile_mode)
+            for precision in profile.dtypes
             for batch_size in profile.batch_sizes
             for compile_mode in profile.compile_modes
             for recipe in recipes
@@ -67,7 +67,7 @@ def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
 
 
 def _planned(
-    profile: Profile, recipe: Recipe, device: str, dtype: str, batch_size: int, compile_mode: str
+    profile: Profile, recipe: Recipe, device: str, precision: str, batch_size: int, compile_mode: str
 ) -> PlannedCell:
     spec, local = recipe.spec, recipe.local
     checkpoint = local.name if local else recipe.source
@@ -76,7 +76,6 @@ def _planned(
         checkpoint=checkpoint,
         task=recipe.task,
         device=device,
-        dtype=dtype,
         batch_size=batch_size,
         compile_mode=compile_mode,
         dynamic=profile.dynamic,
@@ -84,6 +83,7 @@ def _planned(
         input_size=spec.input_size if spec else None,
         digest=local.digest if local else None,
         model_type=local.model_type if local else None,
+        **PRECISIONS[precision],
     )
     source = [local.placeholder, "--name", local.name] if local else [checkpoint]
     model = ["--model", recipe.model] if recipe.model else ["--checkpoint", *source, "--task", recipe.task]
@@ -91,7 +91,7 @@ def _planned(
         "--weights": recipe.weights,
         "--batch-size": batch_size,
         "--compile-mode": compile_mode,
-        "--dtype": dtype,
+        "--dtype": precision,
         "--device": device,
         "--malloc": "keep" if profile.keep_memory else "default",
     }
@@ -195,7 +195,7 @@ def by_use(planned: Sequence[PlannedCell], durations: DurationEstimates) -> list
 
 def _combination(planned: PlannedCell) -> tuple[Any, ...]:
     cell = planned.cell
-    return (cell.dtype, cell.batch_size, cell.compile_mode)
+    return (cell.precision, cell.batch_size, cell.compile_mode)
 
 
 def _pixels_by_parameters(planned: PlannedCell) -> float:

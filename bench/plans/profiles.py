@@ -6,6 +6,7 @@ python -m bench list
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -20,6 +21,16 @@ KEEP_MEMORY = {
 """Makes glibc keep up to 16 GiB of freed memory. By default, it may return megabytes to the kernel and request them
 again in each call, depending on what lies at the end of its heap. The same eager model then differs by a third between
 processes, and the speedup includes effects of the C library. The page “When not to compile” shows both."""
+
+PRECISIONS: Mapping[str, Mapping[str, Any]] = {
+    "float32": {"dtype": "float32"},
+    "TF32": {"dtype": "float32", "tf32": True},
+    "autocast-float16": {"dtype": "float16", "autocast": True},
+    "autocast-bfloat16": {"dtype": "bfloat16", "autocast": True},
+    "float16": {"dtype": "float16"},
+    "bfloat16": {"dtype": "bfloat16"},
+}
+"""What a model can be computed in, as `--dtype` names it, and the fields of its cell."""
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -54,7 +65,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] = ALL_MODELS
     batch_sizes: tuple[int, ...] = (1,)
     compile_modes: tuple[str, ...] = ("default",)
-    dtypes: tuple[str, ...] = ("float32",)
+    dtypes: tuple[str, ...] = ("float32",)  # of `PRECISIONS`
     dynamic: bool | None = None  # argument of torch.compile: shapes are variables, constants, or decided by Dynamo
     allow_busy: bool = False  # measure even if other processes use the device
     keep_memory: bool = True  # on a CPU, reuse freed memory as PyTorch does on a GPU: `KEEP_MEMORY`
@@ -79,11 +90,20 @@ STANDARD = Profile(
     # 4%: another process is worth more than more rounds.
     sampling=Sampling(min_rounds=10, min_samples=10, min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0),
 )
+DEPLOY = Profile(
+    name="deploy",
+    summary="what most people deploy on a GPU: float16 autocast, with and without CUDA graphs",
+    batch_sizes=(1, 4, 16),
+    compile_modes=("default", "reduce-overhead"),
+    dtypes=("autocast-float16",),
+    sampling=STANDARD.sampling,
+)
 FULL = Profile(
     name="full",
-    summary="batch sizes 1, 4, 16 and three compile modes, for a GPU",
+    summary="float32 and autocast, batch sizes 1, 4, 16 and three compile modes, for a GPU with hours to spare",
     batch_sizes=(1, 4, 16),
     compile_modes=("default", "reduce-overhead", "max-autotune"),
+    dtypes=("float32", "autocast-float16", "autocast-bfloat16"),
     timeout_s=3600.0,  # max-autotune times hundreds of kernels
     sampling=Sampling(max_s=30.0),
 )
@@ -96,4 +116,4 @@ PAPER_2023 = Profile(
     sampling=Sampling(inputs=1, block_calls=300, lead_calls=0, min_s=0.0, max_rounds=1, floor_rounds=1, warmup_s=0.0),
 )
 
-PROFILES: Mapping[str, Profile] = {each.name: each for each in (QUICK, STANDARD, FULL, PAPER_2023)}
+PROFILES: Mapping[str, Profile] = {each.name: each for each in (QUICK, STANDARD, DEPLOY, FULL, PAPER_2023)}

@@ -18,8 +18,10 @@ from test_sweep import record
 
 from bench import live_progress
 from bench.commands import INTERRUPTED, command_line, doctor
-from bench.commands.selection import seconds_of
+from bench.commands.selection import profile_of, recipes_of, seconds_of
 from bench.errors import Complaint
+from bench.plans.plan import PlannedCell, make_plan
+from bench.plans.profiles import PRECISIONS
 from bench.records.run_file import append, encode, read
 from bench.running import executors, sweep
 
@@ -61,7 +63,9 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         "800×1066",
         "paper-2023",
         "max-autotune",
-        "bfloat16",
+        "autocast-bfloat16",
+        "TF32",
+        "deploy",
     ):
         assert name in text
 
@@ -78,6 +82,8 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--device", "cuda"], ["no cuda device here", "present: cpu"]),
         (["run", "--compile-mode", "reduce_overheads"], ["compile-mode", "reduce-overhead"]),
         (["run", "--dtype", "fp16"], ["dtype 'fp16'", "float16"]),
+        (["run", "--dtype", "autocast", "float16"], ["dtype 'autocast'", "autocast-float16"]),
+        (["run", "--dtype", "float32", "tf32"], ["--dtype TF32: a cpu device has no TF32", "--device cuda"]),
         (["run", "--weights", "trained"], ["weights 'trained'", "pretrained"]),
         (["run", "--batch-size", "0"], ["--batch-size", "from 1 to"]),
         (["run", "--batch-size", "four"], ["--batch-size", "'four'"]),
@@ -186,7 +192,7 @@ def test_a_cluster_on_paper_tells_makespan_and_gpu_hours(tmp_path: Path, capsys:
     *sites, whole = capsys.readouterr().out.splitlines()
     for line, words in zip(sites, ("T4", "A100", "H100"), strict=True):
         assert re.match(
-            rf"{words}: 324 processes of 108 cells on (8|16) GPUs of \d machines?, [\d.]+ GPU-hours \(", line
+            rf"{words}: 972 processes of 324 cells on (8|16) GPUs of \d machines?, [\d.]+ GPU-hours \(", line
         )
     assert re.match(r"all of it takes about [\dh min]+, [\d.]+ hours of devices, \d+% of the time in use$", whole)
     assert not (tmp_path / "out").exists()
@@ -210,6 +216,21 @@ def test_a_command_in_a_record_measures_the_same_cell(tmp_path: Path) -> None:
     assert next(iter(read(second))).cell == record_.cell
     assert record_.cell.dynamic is False
     assert {"--allow-busy", "default"} <= set(record_.command.split())
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_the_command_of_a_cell_plans_the_same_cell_and_no_other(precision: str, device: str) -> None:
+    made = planned("run", "--model", "ViT", "--dtype", *PRECISIONS, device=device)
+    assert len({each.cell for each in made}) == len({each.command for each in made}) == len(PRECISIONS)
+    (one,) = (each for each in made if f" --dtype {precision} " in each.command)
+    assert planned(*shlex.split(one.command)[3:], device=device) == [one]
+    assert one.cell.precision == precision.replace("-", " ")
+
+
+def planned(*arguments: str, device: str) -> list[PlannedCell]:
+    options = command_line.parser().parse_args(arguments)
+    return list(make_plan(profile_of(options), recipes_of(options), device).planned)
 
 
 @pytest.mark.usefixtures("stub")

@@ -13,7 +13,7 @@ from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.models import find
 from bench.plans.plan import Agenda, Plan, Step, duration_s, fitting, make_plan, pending, progress_by_cell
-from bench.plans.profiles import PROFILES
+from bench.plans.profiles import PRECISIONS, PROFILES
 from bench.records.record import Record, Status
 
 # ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -103,6 +103,17 @@ def test_limited_time_goes_to_one_combination_after_the_other() -> None:
         ("ResNet", 16),
         ("ConvNeXT", 16),
     ]
+
+
+def test_limited_time_goes_to_one_precision_after_the_other() -> None:
+    """Also to TF32 and autocast, which share the data type of another one."""
+    profile = msgspec.structs.replace(PROFILES["quick"], models=("ConvNeXT", "ResNet"), dtypes=tuple(PRECISIONS))
+    made = make_plan(profile, [Recipe(model=name, task=find(name).task) for name in profile.models], "cuda")
+    steps = pending(made, [], durations=DurationEstimates(profile))
+    assert [(step.planned.cell.precision.replace(" ", "-"), step.planned.cell.model) for step in steps] == [
+        (precision, model) for precision in PRECISIONS for model in ("ResNet", "ConvNeXT")
+    ]
+    assert len({msgspec.structs.replace(made, planned=made.planned[at : at + 2]).digest for at in range(0, 12, 2)}) == 6
 
 
 @given(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import re
 
+import msgspec
 from rich.console import Console
 from stub_worker import measurement
 from test_sweep import plan, record
 
 from bench.plans.messages import Phase
 from bench.plans.plan import pending
+from bench.plans.profiles import PRECISIONS
 from bench.records.record import Status
-from bench.running.progress import BarReporter, PlainReporter, outcome, results_table
+from bench.running.progress import BarReporter, PlainReporter, describe, outcome, results_table
 
 
 def told(*, is_terminal: bool) -> str:
@@ -31,6 +33,21 @@ def test_a_terminal_shows_the_model_its_phase_what_is_done_and_the_time_left() -
     text = told(is_terminal=True)
     for part in ("3/8", "ViT, process 1 · starting", "measuring 7/30", "about 10 min left", "(12 s)"):
         assert part in text
+
+
+def test_cells_in_another_precision_say_so() -> None:
+    (planned,) = plan("ViT").planned
+    made = {
+        name: msgspec.structs.replace(planned, cell=msgspec.structs.replace(planned.cell, **PRECISIONS[name]))
+        for name in ("float32", "TF32", "autocast-bfloat16")
+    }
+    assert [describe(each.cell) for each in made.values()] == ["ViT", "ViT, TF32", "ViT, autocast bfloat16"]
+    rows = results_table([record(each) for each in made.values()]).splitlines()[1:]
+    assert [re.split(r" {2,}", row)[:2] for row in rows] == [
+        ["ViT", "float32"],
+        ["ViT", "TF32"],
+        ["ViT", "autocast bfloat16"],
+    ]
 
 
 def test_a_cell_that_was_not_compiled_shows_its_eager_latency() -> None:

@@ -18,6 +18,7 @@ from test_sweep import plan, record
 
 from bench.commands.comparison_report import as_json, markdown, summary, warnings
 from bench.errors import AtlasError
+from bench.plans.profiles import PRECISIONS
 from bench.records.record import Environment, Measurement, Record, Status, Variant
 from bench.records.run_file import append, compressed
 from bench.statistics.compare import Comparison, Side, compare, make_side, read_side, replicate
@@ -81,6 +82,18 @@ def test_every_cell_of_both_has_a_change_and_a_verdict() -> None:
     assert (vit.before.latency_ms, vit.after.latency_ms) == pytest.approx((10.01, 11.011), rel=1e-4)
     assert comparison.overall.low < comparison.overall.value < comparison.overall.high
     assert comparison.control.value == pytest.approx(0.0)  # eager is what it was
+
+
+def test_float32_is_not_compared_with_another_precision() -> None:
+    def among(*precisions: str) -> list[list[Record]]:
+        cell = PLANNED["ViT"].cell
+        cells = [msgspec.structs.replace(cell, device="cuda", **PRECISIONS[each]) for each in precisions]
+        return [measured("ViT", STEADY, cell=each) for each in cells]
+
+    every = compared(among(*PRECISIONS), among(*PRECISIONS))
+    assert sorted(each.cell.precision.replace(" ", "-") for each in every.cells) == sorted(PRECISIONS)
+    with pytest.raises(AtlasError, match=r"no cell is in both: .* TF32\) in the one, .* autocast float16\) in the"):
+        compared(among("TF32"), among("autocast-float16"))
 
 
 def test_the_other_variant_can_be_asked_for() -> None:
