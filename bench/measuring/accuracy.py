@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from bench.records.record import Accuracy
+from bench.records.record import Accuracy, Cell
 
 Tensors = list[torch.Tensor]
 
@@ -102,6 +102,12 @@ def is_within_tolerance(accuracy: Accuracy, dtype: torch.dtype) -> bool:
     if accuracy.rmse_compiled is None or accuracy.rmse_eager is None:
         return False
     return accuracy.rmse_compiled <= RMSE_MULTIPLIER * accuracy.rmse_eager + TOLERANCE[dtype] / 10
+
+
+def rounding_type(cell: Cell) -> torch.dtype:
+    """Return the data type whose rounding explains errors of the cell. TF32 has the mantissa of float16, ten bits."""
+    dtype: torch.dtype = getattr(torch, "float16" if cell.tf32 else cell.dtype)
+    return dtype
 
 
 def is_finite(accuracy: Accuracy) -> bool:

@@ -27,7 +27,7 @@ from bench.measuring.interference import CpuWatch, RequestWatch, RoundWatch, Wat
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
 from bench.measuring.throttling import SLOWDOWNS
-from bench.measuring.variants import Variants, load_job
+from bench.measuring.variants import Variants, autocast, load_job
 from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility
 from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant
@@ -193,6 +193,9 @@ def _examined(
 
     `outputs`: of eager and of compiled. What fails is missing, and `Measurement.failures` says why.
     """
+    replace = msgspec.structs.replace
+    eager, compiled = variants.eager, variants.compiled
+    module, inputs = variants.loaded.module, variants.loaded.batches[0]
     failures: dict[str, str] = {}
     errors: Accuracy | None = None
 
@@ -203,20 +206,21 @@ def _examined(
         except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
             failures[name] = _told(variants.job, error)
 
+    def with_graphs(given: Measurement) -> Measurement:
+        with autocast(variants.job.cell):
+            return replace(given, graphs=graphs.inspect(module, inputs))
+
     def with_accuracy(given: Measurement) -> Measurement:
         nonlocal errors
         errors = _accuracy(variants, *outputs)
-        return msgspec.structs.replace(given, accuracy=errors) if accuracy.is_finite(errors) else given
+        return replace(given, accuracy=errors) if accuracy.is_finite(errors) else given
 
-    replace = msgspec.structs.replace
-    eager, compiled = variants.eager, variants.compiled
-    module, inputs = variants.loaded.module, variants.loaded.batches[0]
     with_("resources of eager", lambda given: replace(given, eager=variants.with_resources(eager, given.eager)))
     with_(
         "resources of compiled",
         lambda given: replace(given, compiled=variants.with_resources(compiled, given.compiled)),
     )
-    with_("graphs", lambda given: replace(given, graphs=graphs.inspect(module, inputs)))
+    with_("graphs", with_graphs)
     with_("accuracy", with_accuracy)
     with_("causes", lambda given: _with_causes(variants, given, compiled_traffic))
     return replace(measurement, failures=failures), errors
@@ -229,11 +233,17 @@ def _with_causes(variants: Variants, measurement: Measurement, compiled_traffic:
         return _with_peaks(variants, measurement)
     found = measurement.graphs
     traffic = sum(compiled_traffic) if compiled_traffic and found and not found.recompiles else None
-    work = attempt(lambda: roofline.work(module, inputs, traffic))
+    with autocast(cell):
+        work = attempt(lambda: roofline.work(module, inputs, traffic))
     diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work))
     if found is None:
         return diagnosed
-    recompiles = _within(RETRACE_CAP_S, lambda: graphs.batch_size_recompiles(module, inputs, cell.dynamic))
+
+    def retraced() -> int:  # in a thread, which has an autocast of its own
+        with autocast(cell):
+            return graphs.batch_size_recompiles(module, inputs, cell.dynamic)
+
+    recompiles = _within(RETRACE_CAP_S, retraced)
     return msgspec.structs.replace(diagnosed, graphs=msgspec.structs.replace(found, batch_size_recompiles=recompiles))
 
 
@@ -285,7 +295,7 @@ def _told(job: Job, error: Exception) -> str:
 
 def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
     """Compare compiled with eager, and if they differ, both with eager in a higher precision."""
-    dtype = getattr(torch, variants.job.cell.dtype)
+    dtype = accuracy.rounding_type(variants.job.cell)
     errors = accuracy.compare(eager, compiled)
     if accuracy.is_within_tolerance(errors, dtype):
         return errors
@@ -320,7 +330,7 @@ def _verdict(
     telemetry = measurement.telemetry
     if errors is None:
         return Status.FAIL_ACCURACY, f"compiled could not be compared with eager: {measurement.failures['accuracy']}"
-    if not accuracy.is_within_tolerance(errors, getattr(torch, variants.job.cell.dtype)):
+    if not accuracy.is_within_tolerance(errors, accuracy.rounding_type(variants.job.cell)):
         return Status.FAIL_ACCURACY, accuracy.describe(errors)
     if not repeats:
         return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"

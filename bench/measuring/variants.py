@@ -6,7 +6,8 @@ Imports torch.
 from __future__ import annotations
 
 import gc
-from contextlib import suppress
+import os
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors, energy_j
 from bench.plans.messages import Job
-from bench.records.record import Variant
+from bench.records.record import Cell, Variant
 
 FIRST_CALLS = 3
 """Calls until a compiled model is ready: the first compiles; with CUDA graphs, the second warms up and the third
@@ -47,14 +48,42 @@ ENERGY_BLOCK_MS = 20.0
 
 
 def load_job(job: Job) -> Loaded:
-    """Build the model and the batches of the job's cell."""
+    """Build the model and the batches of the job's cell. Autocast leaves both in float32."""
     return load(
         job.recipe,
         batch_size=job.cell.batch_size,
         batches=job.sampling.inputs,
-        dtype=getattr(torch, job.cell.dtype),
+        dtype=torch.float32 if job.cell.autocast else getattr(torch, job.cell.dtype),
         device=torch.device(job.cell.device),
     )
+
+
+def set_precision(cell: Cell) -> None:
+    """Let CUDA's float32 products use TF32 if the cell asks for it, and else not, for the rest of this process.
+
+    cuDNN's convolutions may use TF32 in any case, as is torch's default. Raises `RuntimeError` where the device, or a
+    variable of the environment, would leave the cell in another precision than its own.
+    """
+    if cell.autocast:
+        with autocast(cell):
+            if not torch.is_autocast_enabled(cell.device):  # torch only warns, and stays in float32
+                raise RuntimeError(f"there is no autocast to {cell.dtype} on this {cell.device} device")
+    if cell.device != "cuda":
+        return
+    if cell.tf32 and not torch.cuda.is_tf32_supported():
+        raise RuntimeError("this GPU has no TF32")
+    if cell.tf32 and os.environ.get("NVIDIA_TF32_OVERRIDE") == "0":
+        raise RuntimeError("NVIDIA_TF32_OVERRIDE=0 forbids TF32: unset it")
+    torch.backends.cuda.matmul.allow_tf32 = cell.tf32
+
+
+def autocast(cell: Cell) -> AbstractContextManager[object]:
+    """Return a context for one call of the model, eager or compiled: autocast if the cell has it.
+
+    A service enters autocast in each request, so each call here does. What that takes, some microseconds, is part of
+    both latencies, and so is casting the weights: torch keeps cast weights no longer than the outermost autocast.
+    """
+    return torch.autocast(cell.device, getattr(torch, cell.dtype)) if cell.autocast else nullcontext()
 
 
 class Variants:
@@ -62,6 +91,7 @@ class Variants:
 
     def __init__(self, job: Job) -> None:
         self.job = job
+        set_precision(job.cell)
         self.loaded = load_job(job)
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
@@ -74,9 +104,14 @@ class Variants:
 
     def _call(self, module: Any, number: int) -> Any:
         """Run forward and wait for the device."""
-        output = module(**self.loaded.batches[number % len(self.loaded.batches)])
+        output = self._forward(module, number)
         self.synchronize()
         return output
+
+    def _forward(self, module: Any, number: int) -> Any:
+        """Start a call as a service does."""
+        with autocast(self.job.cell):
+            return module(**self.loaded.batches[number % len(self.loaded.batches)])
 
     def synchronize(self) -> None:
         """Wait for the device. A CPU is always done."""
@@ -156,7 +191,7 @@ class Variants:
             start, end = (torch.Event(self.device, enable_timing=True) for _ in range(2))
             torch.cuda._sleep(head_start)  # type: ignore[no-untyped-call]  # noqa: SLF001 - no public one
             start.record()
-            module(**self.loaded.batches[number % len(self.loaded.batches)])
+            self._forward(module, number)
             end.record()
             end.synchronize()
             latencies.append(round(start.elapsed_time(end), 6))

@@ -1,0 +1,195 @@
+"""Autocast and TF32: both arms compute in the precision of their cell, or the cell fails and says why."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+from test_executors import job as plain_job
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from bench.measuring import graphs, roofline, trial
+from bench.measuring.rounds import Subject
+from bench.measuring.variants import Variants, set_precision
+from bench.plans.messages import Job
+from bench.plans.profiles import PRECISIONS, Sampling
+from bench.records.record import Cell, Graphs, Measurement, Peaks, Status, Variant
+
+AUTOCAST = "autocast-bfloat16"
+
+
+def job(precision: str, **changes: Any) -> Job:
+    plain = plain_job("ResNet", sampling=Sampling(inputs=2), shrunken=True)
+    return msgspec.structs.replace(plain, cell=msgspec.structs.replace(plain.cell, **PRECISIONS[precision], **changes))
+
+
+class Watched(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes the data type of each convolution, and how often weights are cast."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._weights = {each.data_ptr() for each in module.parameters()}
+        self.convolutions: Counter[torch.dtype] = Counter()
+        self.casts = 0
+
+    def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten.convolution.default:
+            self.convolutions[args[0].dtype] += 1
+        self.casts += func is torch.ops.aten._to_copy.default and args[0].data_ptr() in self._weights
+        return func(*args, **(kwargs or {}))
+
+
+def watched(variants: Variants, subject: Subject) -> Watched:
+    seen = Watched(variants.loaded.module)
+    with torch.no_grad(), seen:
+        subject.call(0)
+    return seen
+
+
+# ── Autocast ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_under_autocast_weights_and_inputs_stay_in_float32_and_are_cast_in_each_call() -> None:
+    variants = Variants(job(AUTOCAST))
+    module, (batch, _) = variants.loaded.module, variants.loaded.batches
+    assert {each.dtype for each in (*module.parameters(), batch["pixel_values"])} == {torch.float32}
+    first, second = (watched(variants, variants.eager) for _ in range(2))
+    assert {*first.convolutions} == {*second.convolutions} == {torch.bfloat16}
+    assert first.casts == second.casts >= sum(first.convolutions.values())
+    assert not torch.is_autocast_enabled("cpu"), "it ends with the call"
+
+
+def test_a_model_of_16_bits_is_converted_as_a_whole() -> None:
+    variants = Variants(job("bfloat16"))
+    assert {each.dtype for each in variants.loaded.module.parameters()} == {torch.bfloat16}
+    seen = watched(variants, variants.eager)
+    assert ({*seen.convolutions}, seen.casts) == ({torch.bfloat16}, 0)
+
+
+def test_what_is_compiled_is_the_model_under_autocast_and_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[set[torch.dtype]] = []
+    compile_ = torch.compile
+
+    def backend(graph: torch.fx.GraphModule, _inputs: Any) -> Any:
+        convolutions = [node for node in graph.graph.nodes if node.target is torch.conv2d]
+        compiled.append({node.meta["example_value"].dtype for node in convolutions})
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", lambda module, **_: compile_(module, backend=backend))
+    variants = Variants(job(AUTOCAST))
+    with torch.no_grad():
+        variants.compile()
+        eager, result = (variants.output(each) for each in (variants.eager, variants.compiled))
+    assert compiled == [{torch.bfloat16}]
+    assert torch.equal(result[0], eager[0])
+
+
+def test_work_and_graphs_are_those_of_the_model_under_autocast(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, bool, bool]] = []
+
+    def note(name: str, value: Any) -> Any:
+        def noted(*_: Any) -> Any:
+            on_main = threading.current_thread() is threading.main_thread()
+            seen.append((name, on_main, torch.is_autocast_enabled("cpu")))
+            return value
+
+        return noted
+
+    variants = Variants(job(AUTOCAST))
+    monkeypatch.setattr(graphs, "inspect", note("graphs", Graphs(graphs=1)))
+    monkeypatch.setattr(graphs, "batch_size_recompiles", note("recompiles", 1))
+    monkeypatch.setattr(roofline, "work", note("work", None))
+    monkeypatch.setattr(roofline, "peaks", note("peaks", None))
+    monkeypatch.setattr(Variants, "with_resources", lambda _self, _subject, variant: variant)
+    output = [torch.ones(1)]
+    trial._examined(variants, Measurement(eager=Variant(), compiled=Variant()), [output, output], [])
+    assert seen == [
+        ("graphs", True, True),
+        ("work", True, True),
+        *[("peaks", True, False)] * (len(seen) - 3),
+        ("recompiles", False, True),
+    ]
+
+
+def test_the_reference_is_computed_without_autocast() -> None:
+    variants = Variants(job(AUTOCAST))
+    plain = Variants(job("float32"))
+    with torch.no_grad():
+        (eager,), (exact,) = (each.output(each.eager) for each in (variants, plain))
+        found = trial._accuracy(variants, [eager], [exact * 1.1])
+    assert found.reference_dtype == "float32"
+    assert found.rmse_compiled == pytest.approx(0.1, rel=1e-4)
+    assert found.rmse_eager is not None
+    assert found.rmse_eager > 1e-4
+
+
+@pytest.mark.parametrize(("precision", "dtype"), [(AUTOCAST, torch.bfloat16), ("float32", torch.float32)])
+def test_peaks_are_those_of_the_type_that_products_are_computed_in(
+    precision: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[torch.dtype] = []
+
+    def peaks(_device: torch.device, of: torch.dtype) -> Peaks:
+        asked.append(of)
+        return Peaks(matmul_flop_s=1e12, copy_bytes_s=1e10)
+
+    monkeypatch.setattr(roofline, "peaks", peaks)
+    variants = Variants(job(precision))
+    trial._with_peaks(variants, Measurement(eager=Variant(rounds_ms=((1.0,),))))
+    assert asked == [dtype]
+
+
+def test_an_autocast_that_torch_would_ignore_fails_with_a_reason() -> None:
+    """torch warns, and computes in float32: the row of another precision would hold figures of float32."""
+    unsupported = job("float32", autocast=True)
+    with pytest.warns(UserWarning, match="not supported"):
+        outcome = trial.run(unsupported, lambda _: None)
+    assert (outcome.status, outcome.measurement) == (Status.FAIL_TO_RUN, None)
+    assert outcome.reason == "RuntimeError: there is no autocast to float32 on this cpu device"
+
+
+# ── TF32 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def _restored() -> Iterator[None]:
+    before = torch.backends.cuda.matmul.allow_tf32
+    yield
+    torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def of(precision: str, device: str = "cuda") -> Cell:
+    return job(precision, device=device).cell
+
+
+@pytest.mark.usefixtures("_restored")
+def test_products_use_tf32_where_the_cell_says_so_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_tf32_supported", lambda: True)
+    for precision in ("TF32", "float32", "TF32", "float16"):
+        set_precision(of(precision))
+        assert torch.backends.cuda.matmul.allow_tf32 is (precision == "TF32")
+    torch.backends.cuda.matmul.allow_tf32 = True  # as TORCH_ALLOW_TF32_CUBLAS_OVERRIDE does at the start
+    set_precision(of("float32"))
+    assert not torch.backends.cuda.matmul.allow_tf32
+    assert torch.backends.cudnn.allow_tf32, "convolutions keep torch's default"
+
+
+@pytest.mark.parametrize(
+    ("supported", "override", "told"),
+    [(False, None, "this GPU has no TF32"), (True, "0", "NVIDIA_TF32_OVERRIDE=0 forbids TF32: unset it")],
+)
+@pytest.mark.usefixtures("_restored")
+def test_a_cell_in_tf32_is_not_measured_without_it(
+    supported: bool, override: str | None, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_tf32_supported", lambda: supported)
+    if override:
+        monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", override)
+    with pytest.raises(RuntimeError, match=told):
+        set_precision(of("TF32"))
+    set_precision(of("float32"))
