@@ -35,7 +35,7 @@ from bench.records.run_file import read
 from bench.records.scrub import one_line
 from bench.running.executors import Executor, WorkerExit
 from bench.running.preflight import variables_of
-from bench.running.resume import RunFile, owned, write
+from bench.running.resume import RunFile, environment_of, owned, write
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
 """Compile caches of unfinished runs: one folder per run with one per cell, removed when the run is complete."""
@@ -287,7 +287,7 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
         process=step.process,
         status=finding.status,
         cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
-        environment=environment,
+        environment=environment_of(cell, environment),
         measured_at=datetime.now(UTC).replace(microsecond=0),
         reason=finding.reason and one_line(finding.reason),
         measurement=finding.measurement,

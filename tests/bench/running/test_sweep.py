@@ -283,6 +283,16 @@ def test_a_budget_is_kept_and_the_one_that_is_named_is_enough(
         budget_s, is_named = enough * jitter.choice([1.0, 1.0, 1.2, 3.0]), True
 
 
+def test_a_record_in_tf32_has_the_settings_of_its_worker(tmp_path: Path) -> None:
+    profile = msgspec.structs.replace(PROFILES["quick"], models=("ViT",), dtypes=("float32", "TF32"))
+    made = make_plan(profile, [Recipe(model="ViT", task=find("ViT").task)], "cuda")
+    machine = msgspec.structs.replace(MACHINE, device="cuda")
+    found = find_run(made, machine, tmp_path, is_ordinary=True)
+    records = run(made, machine, found, STUB, Silent())
+    allowed = {each.cell.precision: each.environment.settings["cuda_matmul_allow_tf32"] for each in records}
+    assert allowed == {"float32": "False", "TF32": "True"}
+
+
 def test_every_record_says_what_its_process_took(tmp_path: Path) -> None:
     ended = WorkerExit(seconds=41.26, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     assert sweep_with(Scripted(ended), plan("ViT"), tmp_path)[0].seconds == 41.3
