@@ -182,7 +182,14 @@ COORDINATES = _registry(
         _column("model", str, "slug of the model", "", N_("Model"), explorer=HEADING),
         _column("torch", str, "version of PyTorch", "", "PyTorch", explorer=HEADING, detail=HEADING),
         _column("compile_mode", str, "mode of torch.compile", "", N_("Mode"), explorer=HEADING),
-        _column("dtype", str, "data type", "", N_("Data type"), explorer=HEADING),
+        _column(
+            "dtype",
+            str,
+            "data type; autocast float16 or bfloat16: weights stay in float32; TF32: float32 with products in TF32",
+            "",
+            N_("Data type"),
+            explorer=HEADING,
+        ),
         _column("batch_size", int, "images in one call", "images", N_("Batch size"), "number", explorer=HEADING),
         _column(
             "dynamic",

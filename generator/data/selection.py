@@ -225,5 +225,14 @@ def version_order(version: str) -> tuple[bool, Version | str]:
         return False, version
 
 
-ORDERS: Mapping[str, Callable[[str], Any]] = {"compile_mode": mode_order, "torch": version_order}
+def dtype_order(dtype: str) -> tuple[bool, bool, str]:
+    """Return a sort key that orders data types: float32, then TF32, then the others by name."""
+    return dtype != "float32", dtype != "TF32", dtype
+
+
+ORDERS: Mapping[str, Callable[[str], Any]] = {
+    "compile_mode": mode_order,
+    "dtype": dtype_order,
+    "torch": version_order,
+}
 """Sort keys of the columns whose values have an order of their own."""

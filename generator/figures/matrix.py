@@ -100,9 +100,12 @@ def limited(found: Sequence[Matrix]) -> list[Matrix]:
 
 
 def _precedence(row: Row) -> tuple[object, ...]:
-    """Order the rows that compete for a place: measured ones win, then stable releases, then the newest."""
-    is_plain = row["dtype"] == "float32", row["dynamic"] == "auto"
-    return row["origin"] == "measured", *release_order(row["torch"]), *is_plain
+    """Order the rows that compete for a place: measured ones win, then float32, then stable releases, then the newest.
+
+    Float32 is what all devices have, so that the figures of a matrix can be compared.
+    """
+    is_measured, is_float32 = row["origin"] == "measured", row["dtype"] == "float32"
+    return is_measured, is_float32, *release_order(row["torch"]), row["dynamic"] == "auto"
 
 
 def release_order(version: str) -> tuple[bool, tuple[bool, Version | str]]:

@@ -26,7 +26,16 @@ from bench.statistics.verdicts import Verdict
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import location
-from generator.data.selection import Row as PlainRow, grouped, labels_by, mode_order, plain, version_order, where
+from generator.data.selection import (
+    Row as PlainRow,
+    dtype_order,
+    grouped,
+    labels_by,
+    mode_order,
+    plain,
+    version_order,
+    where,
+)
 from generator.drawing.plot import Box
 from generator.figures import tables
 from generator.figures.sources import SourceText, source_of
@@ -83,6 +92,7 @@ class Section:
     torch: str
     compile_mode: str
     dtype: str
+    apart: str | None  # the data type, where there are others of this version and mode
     origin: str
     workload: Workload
     source: SourceText
@@ -375,14 +385,23 @@ class Device(_Known):
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """Measured before published, `default` before other modes, then the sections with the most models first."""
+        """Measured before published, `default` before other modes, then the sections with the most models first, then
+        float32 before other data types."""
         columns = [*_SECTION, "flags", "model", "weights", "batch_size", "measured_at", "source_date"]
         groups = sorted(
             grouped(self.cells[columns], *_SECTION),
-            key=lambda named: (named[0][0], mode_order(named[0][3]), -named[1]["model"].nunique()),
+            key=lambda named: (
+                *(named[0][0], mode_order(named[0][3])),
+                *(-named[1]["model"].nunique(), dtype_order(named[0][4])),
+            ),
         )
         slugs = _section_slugs([named for named, _ in groups])
-        return tuple(self._section(group, slug, *named) for slug, (named, group) in zip(slugs, groups, strict=True))
+        dtypes = {(*named[1:4], named[4]) for named, _ in groups}
+        several = {key for key, count in Counter(each[:3] for each in dtypes).items() if count > 1}
+        return tuple(
+            self._section(group, slug, *named, is_apart=named[1:4] in several)
+            for slug, (named, group) in zip(slugs, groups, strict=True)
+        )
 
     def anchor(self, row: PlainRow) -> str:
         """Return the id of the heading on its page under which a row stands."""
@@ -391,19 +410,30 @@ class Device(_Known):
         return f"{own.slug}-families" if own.is_by_family else f"{own.slug}-batch-{row['batch_size']}"
 
     def _section(
-        self, group: pd.DataFrame, slug: str, origin: str, workload: Workload, torch: str, compile_mode: str, dtype: str
+        self,
+        group: pd.DataFrame,
+        slug: str,
+        origin: str,
+        workload: Workload,
+        torch: str,
+        compile_mode: str,
+        dtype: str,
+        *,
+        is_apart: bool,
     ) -> Section:
         words = self.atlas.words
         weights = [words.weights(each) for each in sorted(_distinct(group, "weights"))]
         version, mode = (words.fact(name, {"torch": torch, "compile_mode": compile_mode}) for name in _VERSION_AND_MODE)
-        of_throughput = [words.value(dtype), words.workload(workload)] if workload == "throughput" else []
+        of_throughput = [words.workload(workload)] if workload == "throughput" else []
+        is_usual = dtype == "float32" and not of_throughput and not is_apart
         newest = group["measured_at"].max()
         return Section(
             slug,
-            title=words.facts([version, mode, *of_throughput]),
+            title=words.facts([version, mode, *([] if is_usual else [words.value(dtype)]), *of_throughput]),
             torch=torch,
             compile_mode=compile_mode,
             dtype=dtype,
+            apart=dtype if is_apart else None,
             origin=origin,
             workload=workload,
             source=source_of(self.atlas.results.by_label[group.index[0]], self.atlas.language),
@@ -713,17 +743,22 @@ class Atlas(_Known):
 
 def _section_slugs(sections: Sequence[tuple[Any, ...]]) -> list[str]:
     """Return a slug for each section, from its values of `_SECTION`: the version and the mode, and no more of the rest
-    than it takes to tell it from the others."""
+    than it takes to tell it from the others. A section in float32 keeps its address when others join it."""
     rest = ((), ("origin",), ("dtype",), ("origin", "dtype"), ("origin", "workload", "dtype"))
     forms = [
         [
-            slugify(" ".join(("torch", *(named[_SECTION.index(name)] for name in ("torch", "compile_mode", *names)))))
+            slugify(" ".join(("torch", *(_in_address(named, name) for name in ("torch", "compile_mode", *names)))))
             for names in rest
         ]
         for named in sections
     ]
     counts = [Counter(form[at] for form in forms) for at in range(len(rest))]
     return [next(form for form, count in zip(each, counts, strict=True) if count[form] == 1) for each in forms]
+
+
+def _in_address(section: tuple[Any, ...], name: str) -> str:
+    value = str(section[_SECTION.index(name)])
+    return "" if value == "float32" else value
 
 
 def _distinct(cells: pd.DataFrame, column: str) -> list[Any]:

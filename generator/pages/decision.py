@@ -40,8 +40,8 @@ model = %(auto_class)s.from_pretrained("%(checkpoint)s"%(dtype)s).to(device).eva
 with torch.inference_mode()%(autocast)s:
     outputs = model(**inputs)
 """
-"""The code that readers paste. `%(compile)s` is the line that compiles, with its newline, or nothing; `%(autocast)s` is
-the autocast of float32 weights, or nothing."""
+"""The code that readers paste. `%(compile)s` holds the lines that allow TF32 and that compile, with their newlines, or
+nothing; `%(autocast)s` is the autocast of float32 weights, or nothing."""
 
 TIMM_SNIPPET = """\
 import timm

@@ -955,7 +955,9 @@ class _Functions:
 
 
 def _chosen(selection: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(coordinate, str(getattr(value, "slug", value))) for coordinate, value in sorted(selection.items())]
+    """Return the coordinates and values of a selection. None is no choice."""
+    known = ((coordinate, value) for coordinate, value in sorted(selection.items()) if value is not None)
+    return [(coordinate, str(getattr(value, "slug", value))) for coordinate, value in known]
 
 
 def _page_of(kind: str, slug: str) -> str:

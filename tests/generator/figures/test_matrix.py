@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from atlas_data import ON_CPU, PUBLISHED, measured, measurement, write
 
+from bench.plans.profiles import PRECISIONS
 from bench.records.record import Record, Status
 from bench.statistics.verdicts import Verdict
 from generator.data.load import Results, load
@@ -83,6 +84,16 @@ def test_the_newest_release_wins_and_a_measured_row_before_all(tmp_path: Path) -
     results = from_records(tmp_path, old, new)
     (found,) = matrix.matrices(results.newest)
     assert [results.by_label[label]["torch"] for label in found.labels.values()] == ["2.13.0"]
+
+
+def test_float32_goes_before_other_data_types(tmp_path: Path) -> None:
+    """One in TF32, from a newer run and a newer PyTorch, must not take the place of what other devices have."""
+    others = [
+        measured(run=name, day=2, torch="2.14.0", **fields) for name, fields in PRECISIONS.items() if name != "float32"
+    ]
+    results = from_records(tmp_path, measured(), *others)
+    (found,) = matrix.matrices(results.newest)
+    assert [results.by_label[label]["dtype"] for label in found.labels.values()] == ["float32"]
 
 
 def test_cpus_stand_apart_behind_accelerators(tmp_path: Path) -> None:

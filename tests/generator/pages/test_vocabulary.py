@@ -16,10 +16,12 @@ import jinja2
 import markdown
 import pytest
 from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, measurement, mixed as mixed_records, telling, write
+from conftest import ROOT
 from markupsafe import Markup
 from throughput_records import family, throughput
 
 from bench.errors import AtlasError
+from bench.plans.profiles import PRECISIONS
 from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
@@ -203,6 +205,26 @@ def test_a_device_with_both_origins_averages_only_what_was_measured(tmp_path: Pa
     slugs = pages.render("{{ atlas.device['a100'].sections | map(attribute='slug') | join(' ') }}").split()
     assert slugs[0] == "torch-2-0-1-default-measured"
     assert len(set(slugs)) == len(slugs) == 4
+
+
+def test_each_data_type_of_a_device_has_a_section_of_its_own_rows_and_float32_keeps_its_address(tmp_path: Path) -> None:
+    usual = "torch-2-13-0-default"
+    source = "{% for section in atlas.devices[0].sections %}{{ section.slug }} {{ section.title }}\n{% endfor %}"
+    alone = Pages(load(write(tmp_path / "one", [measured()])))
+    assert alone.render(source).splitlines() == [f"{usual} PyTorch 2.13.0 · mode default"]
+    cast = Pages(load(write(tmp_path / "cast", [measured(**PRECISIONS["autocast-float16"])])))
+    assert "autocast" in cast.render(source), "whose figures are not those of float32"
+
+    pages = Pages(load(write(tmp_path / "all", [measured(run=name, **PRECISIONS[name]) for name in PRECISIONS])))
+    slugs, titles = zip(*(line.split(" ", 1) for line in pages.render(source).splitlines()), strict=True)
+    suffixes = ("", "-tf32", "-autocast-bfloat16", "-autocast-float16", "-bfloat16", "-float16")
+    assert slugs == tuple(f"{usual}{suffix}" for suffix in suffixes)
+    assert len(set(titles)) == len(titles)
+    device_page = (ROOT / "docs/devices/each.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"{{ latency_table\(.*?\) }}", device_page)
+    every = "{% for section in atlas.devices[0].sections %}{% set device, batch_size = atlas.devices[0], 1 %}"
+    tables = Tables(pages.render(f"{every}{table}{{% endfor %}}")).tables
+    assert [len(lines) - 1 for lines in tables] == [1] * len(PRECISIONS)
 
 
 # ── Tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
