@@ -247,9 +247,9 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const compiles = ["compile", "close-calls", "likely", "cost-unknown"].includes(outcome(row))
       const values = {
         ...records.models.get(row.model),
-        dtype: autocast || row.dtype === "float32" ? "" : `, dtype=torch.${row.dtype}`,
+        dtype: autocast || ["float32", "TF32"].includes(row.dtype) ? "" : `, dtype=torch.${row.dtype}`,
         autocast: autocast ? `, torch.autocast(device.type, torch.${autocast})` : "",
-        compile: compiles ? `model = torch.compile(${given.join(", ")})\n` : "",
+        compile: `${row.dtype === "TF32" ? 'torch.set_float32_matmul_precision("high")\n' : ""}${compiles ? `model = torch.compile(${given.join(", ")})\n` : ""}`,
       }
       const code = say(values.auto_class ? snippets.transformers : snippets.timm, values).join("")
       const copy = element("button", { type: "button", className: "md-button" }, texts.copy)
