@@ -25,7 +25,7 @@ import psutil
 
 from bench.errors import Complaint, attempt
 from bench.machine import c_compiler, compiler, cores, python_headers, sees_all_processes
-from bench.measuring.throttling import SLOWDOWNS, named
+from bench.measuring.interference import SLOWDOWNS, throttle_reasons
 from bench.served_requests import ServedRequests
 
 BUSY_SHARE = 0.1
@@ -476,7 +476,7 @@ def _gpu(nvml: Any, device: _Device, *, is_alone: bool) -> Gpu:
         name=name if is_alone else f"{name} (GPU {device.index})",
         processes=processes or (None if hidden else 0),
         hidden=hidden,
-        slowdowns=None if bits is None else named(bits) & SLOWDOWNS.keys(),
+        slowdowns=None if bits is None else throttle_reasons(bits) & SLOWDOWNS.keys(),
         index=device.index,
         power_limit_w=limit and limit / 1e3,
         default_power_limit_w=usual and usual / 1e3,

@@ -3,7 +3,8 @@
 `RoundWatch` asks several watches after each round, and counts what they saw. `RequestWatch` sees that a server of the
 guide answered a request meanwhile. `CpuWatch` sees other programs: it compares the kernel's CPU times with those of
 this process, since the rest went to other programs, or to other virtual machines. It cannot see sharing of a physical
-core or a cache. Without CPU times, no round counts as disturbed.
+core or a cache. Without CPU times, no round counts as disturbed. `bench.measuring.sensors` has the watch of a device,
+whose throttle reasons are named here.
 """
 
 from __future__ import annotations
@@ -29,6 +30,18 @@ LEAST_S = 0.03
 
 PROGRAMS, REQUESTS = "other programs", "requests to the guide"
 """The names of disturbances among the throttle reasons of a `Telemetry`."""
+
+SLOWDOWNS = {
+    "hardware slowdown": 0x08,
+    "software thermal slowdown": 0x20,
+    "hardware thermal slowdown": 0x40,
+    "hardware power brake": 0x80,
+}
+"""Slowdowns of an NVIDIA device by heat or a fault, with their bits in NVML's mask. A round measured during one is
+repeated."""
+
+LIMITS = {"application clocks": 0x02, "power cap": 0x04, "synchronised boost": 0x10, "display clocks": 0x100}
+"""Limits of the device and its settings. They are recorded, and no round is repeated for them."""
 
 IDLE = ("idle", "iowait", "guest", "guest_nice")
 """CPU-time fields that are idle time or part of another field."""
@@ -127,3 +140,8 @@ def look() -> CpuReading:
         return CpuReading(time.perf_counter(), own, own)
     busy = sum(sum(core) - sum(getattr(core, field, 0.0) for field in IDLE) for core in used)
     return CpuReading(time.perf_counter(), busy, own)
+
+
+def throttle_reasons(bits: int) -> frozenset[str]:
+    """Return the names of the slowdowns and limits in NVML's bit mask. Other bits, such as idling, are ignored."""
+    return frozenset(name for name, bit in {**SLOWDOWNS, **LIMITS}.items() if bits & bit)

@@ -18,7 +18,7 @@ import torch
 
 from bench.errors import attempt
 from bench.machine import sees_all_processes
-from bench.measuring.throttling import SLOWDOWNS, named
+from bench.measuring.interference import SLOWDOWNS, throttle_reasons
 from bench.records.record import Telemetry
 
 try:
@@ -126,7 +126,7 @@ def _nvml(uuid: str) -> Answers:
     answers: dict[str, Callable[[], Any]] = {
         "clock": lambda: pynvml.nvmlDeviceGetClockInfo(gpu, pynvml.NVML_CLOCK_SM),
         "temperature": lambda: pynvml.nvmlDeviceGetTemperature(gpu, pynvml.NVML_TEMPERATURE_GPU),
-        "slowdown": lambda: named(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)),
+        "slowdown": lambda: throttle_reasons(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)),
         "driver": lambda: str(pynvml.nvmlSystemGetDriverVersion()),
     }
     if not is_shared:

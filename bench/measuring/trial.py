@@ -23,10 +23,9 @@ from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Inputs, Loaded
 from bench.measuring.doctor import NO_COMPILER
 from bench.measuring.environment import load_average, minor_faults
-from bench.measuring.interference import CpuWatch, RequestWatch, RoundWatch, Watch
+from bench.measuring.interference import SLOWDOWNS, CpuWatch, RequestWatch, RoundWatch, Watch
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
-from bench.measuring.throttling import SLOWDOWNS
 from bench.measuring.variants import Variants, autocast, load_job
 from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility

@@ -57,14 +57,8 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     ),
     "bench/exchange/test_importers_timm.py": ("bench.exchange.source_files",),
     "bench/measuring/test_worker.py": (
-        *("bench.measuring.build", "bench.measuring.environment", "bench.measuring.throttling"),
-        *(
-            "bench.measuring.trial",
-            "bench.measuring.variants",
-            "bench.plans.messages",
-            "bench.plans.profiles",
-            "bench.running.preflight",
-        ),
+        *("bench.measuring.build", "bench.measuring.environment", "bench.measuring.trial"),
+        *("bench.measuring.variants", "bench.plans.messages", "bench.plans.profiles", "bench.running.preflight"),
     ),
     "bench/estimates/test_fitting.py": (
         *("bench.estimates.comparisons", "bench.estimates.features", "bench.estimates.report"),
