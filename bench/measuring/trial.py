@@ -215,9 +215,14 @@ def _examined(
         return replace(given, accuracy=errors) if accuracy.is_finite(errors) else given
 
     with_("resources of eager", lambda given: replace(given, eager=variants.with_resources(eager, given.eager)))
+    with_("device time of eager", lambda given: replace(given, eager=variants.with_device_time(eager, given.eager)))
     with_(
         "resources of compiled",
         lambda given: replace(given, compiled=variants.with_resources(compiled, given.compiled)),
+    )
+    with_(
+        "device time of compiled",
+        lambda given: replace(given, compiled=variants.with_device_time(compiled, given.compiled)),
     )
     with_("graphs", with_graphs)
     with_("accuracy", with_accuracy)

@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 import torch
 
-from bench.errors import attempt
 from bench.measuring import accuracy, graphs
 from bench.measuring.build import Loaded, load
+from bench.measuring.device_time import device_ms
 from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors, energy_j
@@ -32,13 +32,6 @@ WARM_UPS = 3
 
 PEAK_CALLS = 1
 """Calls to measure peak memory. Both variants have already allocated what they keep."""
-
-EVENT_CALLS = 10
-"""Calls timed with CUDA events, for the time that the device itself is busy."""
-
-HEAD_START, CYCLES_PER_MS = 1.5, 3_000_000
-"""The device sleeps for `HEAD_START` latencies while the host queues a call, so that it never waits for the host. No SM
-has a faster clock than `CYCLES_PER_MS`, so the sleep is long enough."""
 
 REPLAYING = ("reduce-overhead", "max-autotune")
 """Modes that replay CUDA graphs, invisible to the allocator."""
@@ -160,7 +153,7 @@ class Variants:
                 return
 
     def with_resources(self, subject: Subject, variant: Variant | None) -> Variant:
-        """Return the variant with its peak memory; on an accelerator also with device time and energy.
+        """Return the variant with its peak memory; on an accelerator also with energy.
 
         With CUDA graphs, compiled allocates nothing, and reserves the graphs' own pool beside all else. What eager
         reserves is then that of `note_reserved_memory`.
@@ -172,30 +165,21 @@ class Variants:
             variant or Variant(),
             peak_memory_gb=None if self._replays and not is_eager else memory.allocated_gb,
             peak_reserved_gb=self._eager_reserved_gb if self._replays and is_eager else memory.reserved_gb,
-            device_ms=attempt(lambda: self._device_ms(subject)) or (),
             energy_j=self._energy_j(subject),
         )
 
-    def _device_ms(self, subject: Subject) -> tuple[float, ...]:
-        """Return milliseconds between two events around a call that is fully queued before the device starts it.
+    def with_device_time(self, subject: Subject, variant: Variant | None) -> Variant:
+        """Return the variant with its device time on a CUDA device: no other can be held while a call is queued.
 
-        The result is too high if the call itself waits for the device, or has more kernels than the queue holds (about
-        a thousand). It is empty on devices other than CUDA, which cannot sleep.
+        Raises `NotHeldError` if this one could not be held either.
         """
+        variant = variant or Variant()
         if self.device.type != "cuda" or torch.version.hip:
-            return ()
+            return variant
         module = self.loaded.module if subject is self.eager else self._compiled_module
-        head_start = int(HEAD_START * float(np.median(subject.medians_ms())) * CYCLES_PER_MS)
-        latencies = []
-        for number in range(EVENT_CALLS):
-            start, end = (torch.Event(self.device, enable_timing=True) for _ in range(2))
-            torch.cuda._sleep(head_start)  # type: ignore[no-untyped-call]  # noqa: SLF001 - no public one
-            start.record()
-            self._forward(module, number)
-            end.record()
-            end.synchronize()
-            latencies.append(round(start.elapsed_time(end), 6))
-        return tuple(latencies)
+        latency_ms = float(np.median(subject.medians_ms()))
+        taken = device_ms(self.device, lambda number: self._forward(module, number), latency_ms)
+        return msgspec.structs.replace(variant, device_ms=taken)
 
     def _energy_j(self, subject: Subject) -> float | None:
         """Return the energy of a synchronised call in J, or None if other processes use the device."""

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from simulated_stream import SimulatedStream, model
 from test_executors import job as plain_job
 
 from bench.measuring import environment, graphs, interference, roofline, trial, worker
@@ -345,6 +346,7 @@ def out_of_memory(*_: Any, **__: Any) -> Any:
     ("where", "name", "told"),
     [
         ("bench.measuring.variants.PeakMemory.__enter__", "resources of eager", {"resources of compiled"}),
+        ("bench.measuring.variants.Variants.with_device_time", "device time of eager", {"device time of compiled"}),
         ("bench.measuring.graphs.inspect", "graphs", set()),
         ("bench.measuring.accuracy.compare", "accuracy", set()),
         ("bench.measuring.trial._with_causes", "causes", set()),
@@ -389,39 +391,19 @@ def test_an_eager_model_that_does_not_repeat_itself_says_so(monkeypatch: pytest.
 # ── What only a GPU does, with one that is made up ──────────────────────────────────────────────────────────────────
 
 
-def test_the_time_of_a_device_is_that_between_events_around_a_call_that_is_queued_as_a_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    variants = Variants(job())
-    told: list[str] = []
-
-    class Event:
-        def __init__(self, device: torch.device, *, enable_timing: bool) -> None:
-            assert (device.type, enable_timing) == ("cuda", True)
-
-        def record(self) -> None:
-            told.append("event")
-
-        def synchronize(self) -> None:
-            told.append("wait")
-
-        def elapsed_time(self, end: Any) -> float:
-            return 25.0
-
-    def sleep(cycles: int) -> None:
-        assert cycles == 2.0 * 1.5 * 3_000_000, "while the host queues the call"
-        told.append("sleep")
-
-    variants.eager.rounds_ms.append((2.0,))
+def test_the_time_of_a_cuda_device_is_that_of_the_kernels_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    variants, stream = Variants(job()), SimulatedStream()
+    call = model(stream, [0.5, 1.5], host_ms=2.0)
+    monkeypatch.setattr(variants.loaded.module, "forward", lambda **_: call(0))
+    variants.eager.rounds_ms.append((stream.latency_ms(call),))
+    assert variants.with_device_time(variants.eager, None).device_ms == (), "a CPU is no device"
     monkeypatch.setattr(variants, "device", torch.device("cuda"))
     monkeypatch.setattr(torch.version, "hip", None)
-    monkeypatch.setattr(torch, "Event", Event)
-    monkeypatch.setattr(torch.cuda, "_sleep", sleep)
-    monkeypatch.setattr(variants.loaded.module, "forward", lambda **_: told.append("call"))
-    assert variants._device_ms(variants.eager) == (25.0,) * 10
-    assert told == ["sleep", "event", "call", "event", "wait"] * 10
+    stream.install(monkeypatch)
+    found = variants.with_device_time(variants.eager, None)
+    assert found.device_ms == pytest.approx([2.0] * 10, abs=0.001)
     monkeypatch.setattr(variants, "device", torch.device("xpu"))
-    assert variants._device_ms(variants.eager) == (), "nothing holds it back"
+    assert variants.with_device_time(variants.eager, None).device_ms == (), "nothing holds it back"
 
 
 class Allocator:
