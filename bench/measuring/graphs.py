@@ -7,10 +7,11 @@ locate its graph breaks. Imports torch.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import torch._dynamo as dynamo
@@ -62,20 +63,68 @@ def left_eager() -> str | None:
     return f"nothing was compiled, and the model stays eager: {told}"
 
 
-def inspect(module: torch.nn.Module, inputs: Mapping[str, Any]) -> Graphs:
-    """Return what was compiled since `reset`. A recompilation does not count as a graph."""
+def inspect(
+    module: torch.nn.Module, inputs: Mapping[str, Any], replays: int | None = None, cuts: Iterable[str] = ()
+) -> Graphs:
+    """Return what was compiled since `reset`. A recompilation does not count as a graph.
+
+    `replays`: of one call, by `replayed`, if the mode promises CUDA graphs. `cuts`: reasons from `cut_reasons`.
+    """
     metrics = get_compilation_metrics()
     recompiles = sum(bool(compilation.recompile_reason) for compilation in metrics)
     breaks = tuple(GraphBreak(reason=one_line(reason)) for reason in counters["graph_break"])
-    skips = dict.fromkeys(reason for compilation in metrics if (reason := compilation.cudagraph_skip_reason))
+    skips = tuple(dict.fromkeys(reason for compilation in metrics if (reason := compilation.cudagraph_skip_reason)))
     if not skips and counters["inductor"]["cudagraph_skips"] and _is_on_cuda(inputs):
-        skips = {"for a reason that torch counts but does not keep": None}
+        skips = ("for a reason that torch counts but does not keep",)
+    if not skips and replays == 0:
+        skips = tuple(cuts) or ("no CUDA graph is replayed, for a reason that torch does not tell",)
+    partitions = None if replays is None else counters["inductor"]["cudagraph_partitions"]
     return Graphs(
         graphs=max(0, counters["stats"]["unique_graphs"] - recompiles),
         breaks=(_located_breaks(module, inputs) or breaks) if breaks else (),
         recompiles=recompiles,
-        cudagraph_skips=tuple(one_line(reason) for reason in skips),
+        cudagraph_skips=tuple(map(one_line, skips)),
+        replays=replays,
+        partitions=partitions,
+        cuts=tuple(map(one_line, cuts)) if replays else (),
     )
+
+
+def replayed(call: Callable[[], object]) -> int:
+    """Return the number of CUDA graphs that a call replays. A graph that was cut has several."""
+    replay, count = torch.cuda.CUDAGraph.replay, 0
+
+    def counting(graph: torch.cuda.CUDAGraph) -> None:
+        nonlocal count
+        count += 1
+        replay(graph)
+
+    with patch.object(torch.cuda.CUDAGraph, "replay", counting):
+        call()
+    return count
+
+
+@contextmanager
+def cut_reasons() -> Iterator[dict[str, None]]:
+    """Collect why Inductor cuts operations out of the CUDA graphs of what it compiles within the context.
+
+    torch only logs these reasons. Code from a cache was cut before, so its reasons are unknown; its partitions are not.
+    """
+    from torch._inductor.scheduler import Scheduler  # noqa: PLC0415 - takes seconds
+
+    reasons: dict[str, None] = {}
+    graph_partition = Scheduler.graph_partition
+
+    def noted(scheduler: Scheduler) -> Any:
+        partitions, signatures = graph_partition(scheduler)
+        with suppress(Exception):  # not a public interface
+            for nodes, signature in zip(partitions, signatures, strict=True):
+                told = map(scheduler.should_partition, nodes if signature.skip_cudagraph else ())
+                reasons.update(dict.fromkeys(filter(None, told)))
+        return partitions, signatures
+
+    with patch.object(Scheduler, "graph_partition", noted):
+        yield reasons
 
 
 def _located_breaks(module: torch.nn.Module, inputs: Mapping[str, Any]) -> tuple[GraphBreak, ...]:

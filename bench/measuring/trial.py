@@ -194,7 +194,6 @@ def _examined(
     """
     replace = msgspec.structs.replace
     eager, compiled = variants.eager, variants.compiled
-    module, inputs = variants.loaded.module, variants.loaded.batches[0]
     failures: dict[str, str] = {}
     errors: Accuracy | None = None
 
@@ -204,10 +203,6 @@ def _examined(
             measurement = change(measurement)
         except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
             failures[name] = _told(variants.job, error)
-
-    def with_graphs(given: Measurement) -> Measurement:
-        with autocast(variants.job.cell):
-            return replace(given, graphs=graphs.inspect(module, inputs))
 
     def with_accuracy(given: Measurement) -> Measurement:
         nonlocal errors
@@ -224,7 +219,7 @@ def _examined(
         "device time of compiled",
         lambda given: replace(given, compiled=variants.with_device_time(compiled, given.compiled)),
     )
-    with_("graphs", with_graphs)
+    with_("graphs", lambda given: replace(given, graphs=variants.inspect_graphs()))
     with_("accuracy", with_accuracy)
     with_("causes", lambda given: _with_causes(variants, given, compiled_traffic))
     return replace(measurement, failures=failures), errors

@@ -21,7 +21,7 @@ from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors, energy_j
 from bench.plans.messages import Job
-from bench.records.record import Cell, Variant
+from bench.records.record import Cell, Graphs, Variant
 
 FIRST_CALLS = 3
 """Calls until a compiled model is ready: the first compiles; with CUDA graphs, the second warms up and the third
@@ -92,6 +92,7 @@ class Variants:
         self._replays = self.device.type == "cuda" and job.cell.compile_mode in REPLAYING
         self._eager_reserved_gb: float | None = None  # before compiling, where compiled will reserve memory for graphs
         self._compiled_module: Any = None
+        self._cuts: dict[str, None] = {}
         self.eager = Subject(lambda number: self._call(self.loaded.module, number))
         self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
 
@@ -132,7 +133,15 @@ class Variants:
         graphs.reset()
         cell = self.job.cell
         self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
-        return timed(self.compiled, FIRST_CALLS)
+        noting: AbstractContextManager[dict[str, None]] = graphs.cut_reasons() if self._replays else nullcontext({})
+        with noting as self._cuts:
+            return timed(self.compiled, FIRST_CALLS)
+
+    def inspect_graphs(self) -> Graphs:
+        """Return what Dynamo did, and how many CUDA graphs a warm call replays. Compiled code may be lost after it."""
+        replays = graphs.replayed(lambda: timed(self.compiled, 1)) if self._replays else None
+        with autocast(self.job.cell):
+            return graphs.inspect(self.loaded.module, self.loaded.batches[0], replays, self._cuts)
 
     def release_compiled(self) -> None:
         """Release the memory of the compiled model, as far as the device still responds."""

@@ -27,7 +27,7 @@ SCHEMA = 9
 6: activations and parameters.
 7: digest and type of a local checkpoint.
 8: number of readings of throttle reasons; failures of diagnostics; multiprocessors of a GPU.
-9: TF32.
+9: TF32; replayed CUDA graphs, partitions and their reasons.
 """
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -207,7 +207,7 @@ class Variant(_Value, frozen=True):
     published_median_ms: Number | None = None
     published_images_s: Number | None = None  # throughput as printed; no latency is derived from it
     batch_size: Whole | None = None  # set if a source measured this variant at another batch size than the cell's
-    device_ms: tuple[Number, ...] = ()  # per call, between CUDA events around unsynchronised work
+    device_ms: tuple[Number, ...] = ()  # per call, between CUDA events around work that is queued as a whole
     peak_memory_gb: Number | None = None  # allocated on an accelerator; resident set on a CPU
     peak_reserved_gb: Number | None = None
     minor_faults_per_call: Number | None = None  # CPU only
@@ -250,6 +250,9 @@ class Graphs(_Value, frozen=True):
     recompiles: Whole = 0
     cudagraph_skips: tuple[Text, ...] = ()
     batch_size_recompiles: Whole | None = None  # frames that Dynamo traces again for other batch sizes
+    replays: Whole | None = None  # CUDA graphs that one warm call replays, in modes that promise them
+    partitions: Whole | None = None  # parts of graphs cut around what CUDA graphs cannot hold; 0 if none was cut
+    cuts: tuple[Text, ...] = ()  # why they were cut, while others are replayed; unknown for code from a cache
 
 
 class Accuracy(_Value, frozen=True):

@@ -59,6 +59,7 @@ class Cells:
         ratio = np.where(np.isnan(allocated), reserved, allocated)  # with CUDA graphs, compiled allocates nothing
         found["memory_change"] = np.where(compared, ratio - 1, np.nan)
         names = {"graphs": "graphs", "graph_breaks": "breaks", "cudagraph_skips": "cudagraph_skips"}
+        names |= {"cudagraph_replays": "replays", "cudagraph_partitions": "partitions"}
         names |= {name: name for name in ("recompiles", "batch_size_recompiles", "max_relative_error")}
         found |= {name: self.most(own) for name, own in names.items()}
         return found | self._compilation() | self._phases() | self._efficiency() | self._telemetry()

@@ -39,7 +39,10 @@ PARTS: Mapping[str, Sequence[str]] = {
         "parameters",
     ),
     "peaks": ("matmul_flop_s", "copy_bytes_s", "page_fault_s", "convolution_flop_s"),
-    "graphs": ("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips"),
+    "graphs": (
+        *("graphs", "recompiles", "batch_size_recompiles", "breaks", "cudagraph_skips"),
+        *("replays", "partitions"),
+    ),
     "accuracy": ("max_relative_error",),
     "telemetry": ("repeated_rounds", "throttled_rounds"),
 }

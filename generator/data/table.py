@@ -315,7 +315,7 @@ def _ranks(values: pd.Series, key: Callable[[Any], Any] | None) -> Indices:
 
 
 def _reasons(measured: Sequence[Measurement]) -> dict[str, str]:
-    """Return why graphs ended, why CUDA graphs were left out, and why rounds were throttled, as JSON."""
+    """Return why graphs ended, why CUDA graphs were left out or cut, and why rounds were throttled, as JSON."""
     graphs = [each.graphs for each in measured if each.graphs]
     breaks = [{"reason": found.reason, "location": found.location or ""} for each in graphs for found in each.breaks]
     throttled: Counter[str] = Counter()
@@ -323,7 +323,7 @@ def _reasons(measured: Sequence[Measurement]) -> dict[str, str]:
         throttled.update(each.telemetry.throttle_reasons if each.telemetry else {})
     return {
         "graph_break_reasons": _json_of(breaks),
-        "cudagraph_skip_reasons": _json_of([found for each in graphs for found in each.cudagraph_skips]),
+        "cudagraph_skip_reasons": _json_of([found for each in graphs for found in (*each.cudagraph_skips, *each.cuts)]),
         "throttle_reasons": json.dumps(throttled, sort_keys=True) if throttled else "",
     }
 

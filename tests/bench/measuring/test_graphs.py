@@ -81,6 +81,101 @@ def test_compiling_goes_on_beyond_the_frames_whose_metrics_torch_keeps() -> None
     assert counts == [*range(1, 71)]
 
 
+# ── CUDA graphs ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class CudaGraph:
+    """Takes the place of `torch.cuda.CUDAGraph`; graph trees call `replay` through an attribute, as here."""
+
+    def __init__(self) -> None:
+        self.replays = 0
+
+    def replay(self) -> None:
+        self.replays += 1
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[CudaGraph]:
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", CudaGraph)
+    return [CudaGraph() for _ in range(3)]
+
+
+def test_replays_are_those_of_one_call(recorded: list[CudaGraph]) -> None:
+    def call() -> None:
+        for graph in recorded:  # of one graph in three partitions
+            graph.replay()
+
+    original = CudaGraph.replay
+    call()
+    assert graphs.replayed(call) == 3
+    assert graphs.replayed(lambda: None) == 0
+    call()
+    assert [graph.replays for graph in recorded] == [3, 3, 3], "a counted replay is one, too"
+    assert CudaGraph.replay is original
+
+
+def test_a_call_that_fails_is_no_longer_counted(recorded: list[CudaGraph]) -> None:
+    original = CudaGraph.replay
+
+    def call() -> None:
+        recorded[0].replay()
+        raise torch.OutOfMemoryError
+
+    with pytest.raises(torch.OutOfMemoryError):
+        graphs.replayed(call)
+    assert CudaGraph.replay is original
+
+
+@pytest.mark.parametrize(
+    ("replays", "cuts", "skips", "kept"),
+    [
+        (None, (), (), ()),  # the mode promises none
+        (1, (), (), ()),
+        (2, ("cpu ops",), (), ("cpu ops",)),
+        (0, ("cpu ops",), ("cpu ops",), ()),
+        (0, (), ("no CUDA graph is replayed, for a reason that torch does not tell",), ()),  # no counter, no reason
+    ],
+)
+def test_where_no_cuda_graph_is_replayed_they_were_skipped(
+    replays: int | None, cuts: tuple[str, ...], skips: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    graphs.reset()
+    seen = graphs.inspect(Model(), {"x": torch.ones(1)}, replays, cuts)
+    assert (seen.replays, seen.cudagraph_skips, seen.cuts) == (replays, skips, kept)
+    assert seen.partitions == (None if replays is None else 0)
+
+
+@pytest.mark.parametrize(("cut", "partitions", "reasons"), [(True, 3, ["cpu ops"]), (False, 0, [])])
+def test_what_inductor_cuts_out_of_a_cuda_graph_is_counted_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, *, cut: bool, partitions: int, reasons: list[str]
+) -> None:
+    """The real scheduler: only the devices of its nodes are made up, and no code is compiled."""
+    from torch._inductor.graph import GraphLowering
+    from torch._inductor.scheduler import BaseSchedulerNode, SchedulerNode
+
+    def is_gpu(node: BaseSchedulerNode) -> bool:
+        return not (cut and isinstance(node, SchedulerNode))  # the products are external kernels
+
+    def only_generate(graph: GraphLowering) -> None:
+        graph.codegen()
+        raise RuntimeError("Stop")
+
+    def call(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x @ w) @ w
+
+    monkeypatch.setattr(BaseSchedulerNode, "is_gpu", is_gpu)
+    monkeypatch.setattr(GraphLowering, "compile_to_module", only_generate)
+    graphs.reset()
+    options = torch._inductor.config.patch(
+        {"force_disable_caches": True, "cpp.vec_isa_ok": False, "triton.cudagraphs": True}
+    )
+    with torch.no_grad(), graphs.cut_reasons() as found, options, pytest.raises(Exception, match="Stop"):
+        torch.compile(call)(torch.ones(8, 8), torch.ones(8, 8))
+    assert list(found) == reasons
+    seen = graphs.inspect(Model(), {"x": torch.ones(1)}, 2, found)
+    assert (seen.partitions, list(seen.cuts), seen.cudagraph_skips) == (partitions, reasons, ())
+
+
 def test_the_phases_of_compiling_add_up_to_something(compiled: Compile) -> None:
     compiled(Model(), (2, 4))
     phases = graphs.phases_s()

@@ -406,6 +406,38 @@ def test_the_time_of_a_cuda_device_is_that_of_the_kernels_of_a_call(monkeypatch:
     assert variants.with_device_time(variants.eager, None).device_ms == (), "nothing holds it back"
 
 
+@pytest.mark.parametrize(("parts", "skips"), [(3, 0), (1, 0), (0, 1)])
+def test_a_mode_that_promises_cuda_graphs_is_held_to_it(
+    monkeypatch: pytest.MonkeyPatch, parts: int, skips: int
+) -> None:
+    class CudaGraph:
+        def replay(self) -> None:
+            pass
+
+    def replaying(module: torch.nn.Module, **_: Any) -> Any:
+        compiled, recorded = captured(module), [CudaGraph() for _ in range(parts)]
+
+        def call(**inputs: Any) -> Any:
+            for graph in recorded:
+                graph.replay()
+            return compiled(**inputs)
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", replaying)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", CudaGraph)
+    variants = Variants(job())
+    variants.compile()
+    found = variants.inspect_graphs()
+    assert (found.replays, found.partitions, found.cudagraph_skips) == (None, None, ()), (
+        "on a CPU, no mode promises any"
+    )
+    monkeypatch.setattr(variants, "_replays", True)
+    variants.compile()
+    found = variants.inspect_graphs()
+    assert (found.replays, found.partitions, len(found.cudagraph_skips)) == (parts, 0, skips)
+
+
 class Allocator:
     """CUDA's caching allocator: memory stays reserved until the cache is emptied, and the pool of a graph for good."""
 

@@ -100,7 +100,9 @@ export const makeDetails = (texts, load, folder) => {
       ...(isKnown(row.graphs)
         ? section(
             "graph",
-            entries(told(row, calls, "graphs", "graph_breaks", "recompiles", "cudagraph_skips")),
+            entries(
+              told(row, calls, "graphs", "graph_breaks", "recompiles", "cudagraph_skips", "cudagraph_replays", "cudagraph_partitions"),
+            ),
             verbatim([...reasons(row.graph_break_reasons), ...reasons(row.cudagraph_skip_reasons)]),
           )
         : []),
