@@ -55,6 +55,9 @@ depend on the batch."""
 PEAK_TRIES = 3
 """Measurements of the peaks, at most: one takes about a second, and what disturbs it seldom lasts longer."""
 
+OUT_BESIDE_EAGER = "compiled ran out of memory beside eager, and ran alone"
+"""Reason of an `OOM` with latencies of both variants. They were not measured in turn, so nothing compares them."""
+
 BUSY = "another process was computing on the device"
 
 REPORT_EVERY_S = 1.0
@@ -102,7 +105,11 @@ def run(job: Job, send: Send) -> CellOutcome:
         failed = _failure(job, error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
         variants.release_compiled()
-        alone = _eager_alone(variants, send)
+        compiled = _compiled_alone(variants, send) if failed.status is Status.OOM else None
+        alone = _alone(variants, variants.eager, send)
+        if compiled and alone:
+            failed = msgspec.structs.replace(failed, reason=one_line(f"{OUT_BESIDE_EAGER}: {failed.reason}"))
+            alone = msgspec.structs.replace(alone, compiled=compiled)
         status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
         return msgspec.structs.replace(failed, status=status, measurement=alone)
     send(Phase(name="memory and graphs"))
@@ -162,13 +169,31 @@ def _watch(variants: Variants) -> RoundWatch:
     return RoundWatch([*device, CpuWatch(threads), *([RequestWatch(served)] if served else [])])
 
 
-def _eager_alone(variants: Variants, send: Send) -> Measurement | None:
-    """Sample eager alone after compiled failed. Return None if eager fails too."""
-    variants.eager.clear_rounds()
+def _alone(variants: Variants, subject: Subject, send: Send) -> Measurement | None:
+    """Sample one variant alone after compiled failed, in the place of eager. Return None if it fails too."""
+    subject.clear_rounds()
     try:
-        return _sample(variants, (variants.eager,), send)
+        return _sample(variants, (subject,), send)
     except Exception:  # noqa: BLE001 - the first failure is the one to report
         return None
+
+
+def _compiled_alone(variants: Variants, send: Send) -> Variant | None:
+    """Compile again with no memory kept for eager, and sample compiled alone. Return None if it fails again.
+
+    While a CUDA graph is recorded, torch does not release what its allocator keeps for eager. A program that only calls
+    the compiled model keeps nothing.
+    """
+    send(Phase(name="compiling"))
+    try:
+        variants.compile()
+        variants.warm_up_compiled()
+    except Exception:  # noqa: BLE001 - as above
+        found = None
+    else:
+        found = _alone(variants, variants.compiled, send)
+    variants.release_compiled()  # outside of `except`, where the traceback keeps memory alive
+    return found.eager if found else None
 
 
 def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject) -> Compilation:

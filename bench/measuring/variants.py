@@ -148,6 +148,7 @@ class Variants:
         self._compiled_module = None
         with suppress(Exception):
             graphs.reset()
+            gc.unfreeze()  # sampling freezes what exists, compiled code too
             gc.collect()
             if self.device.type != "cpu":
                 torch.accelerator.empty_cache()

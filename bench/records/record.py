@@ -368,8 +368,8 @@ class Record(_Value, frozen=True):
 
 
 def gave_nothing(record: Record) -> bool:
-    """Return whether the process measured no pair of latencies."""
-    return record.measurement is None or record.measurement.compiled is None
+    """Return whether the process measured no pair of latencies. Where compiled fits only alone, they are no pair."""
+    return record.measurement is None or record.measurement.compiled is None or record.status is Status.OOM
 
 
 def worst(processes: Sequence[Record]) -> Record:

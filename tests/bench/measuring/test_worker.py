@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
+from atlas_data import measured
 from simulated_stream import SimulatedStream, model
 from test_executors import job as plain_job
 
@@ -22,7 +24,7 @@ from bench.measuring.interference import PROGRAMS, REQUESTS, CpuReading
 from bench.measuring.variants import Variants
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
-from bench.records.record import Accuracy, Measurement, Peaks, Status, Telemetry, Variant, Work
+from bench.records.record import Accuracy, Measurement, Peaks, Status, Telemetry, Variant, Work, gave_nothing
 from bench.running import preflight
 from bench.running.executors import LocalProcesses, WorkerExit
 from bench.statistics.cells import speedup
@@ -221,6 +223,32 @@ def test_a_compilation_that_fails_leaves_the_latency_of_eager(
     assert outcome.measurement.compiled is None
     assert len(outcome.measurement.eager.rounds_ms) >= 3
     assert (status is Status.SKIPPED) == ("apt install g++" in outcome.reason)
+
+
+def test_a_compiled_model_that_fits_only_alone_has_its_latency_and_no_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = ["what eager leaves in the allocator"]
+    release = Variants.release_compiled
+
+    def released(variants: Variants) -> None:
+        release(variants)
+        kept.clear()
+
+    def compile_(module: torch.nn.Module, **_: Any) -> Any:
+        compiled = captured(module)
+        return lambda **inputs: out_of_memory() if kept else compiled(**inputs)
+
+    monkeypatch.setattr(Variants, "release_compiled", released)
+    monkeypatch.setattr(torch, "compile", compile_)
+    outcome = trial.run(job(), lambda _: None)
+    assert outcome.status is Status.OOM
+    assert str(outcome.reason).startswith(
+        "compiled ran out of memory beside eager, and ran alone: OutOfMemoryError: CUDA out of memory"
+    )
+    found = outcome.measurement
+    assert found is not None
+    assert found.compiled is not None
+    assert min(len(found.eager.rounds_ms), len(found.compiled.rounds_ms)) >= 3
+    assert gave_nothing(measured(status=Status.OOM, reason=outcome.reason, figures=found))
 
 
 def test_without_a_compiler_eager_is_measured_and_compiling_is_skipped(
@@ -468,6 +496,16 @@ class Allocator:
 
     def max_memory_reserved(self, _device: torch.device) -> int:
         return self.peak_reserved
+
+
+def test_a_released_model_leaves_nothing_in_the_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
+    variants, allocator = Variants(job()), Allocator()
+    monkeypatch.setattr(variants, "device", torch.device("cuda"))
+    monkeypatch.setattr(torch.accelerator, "empty_cache", allocator.empty_cache)
+    allocator.call(10**9)
+    gc.freeze()
+    variants.release_compiled()
+    assert (allocator.cached, gc.get_freeze_count()) == (0, 0)
 
 
 @pytest.mark.parametrize(
