@@ -1,8 +1,9 @@
 """Check what a change does to the records: faults, new records, and what became faster or slower.
 
-Takes the base commit of the change that is checked out; prints Markdown for the reviewer. Exits with status 1 if a
-record is at fault, if a finished line was changed, or, with --nothing-else, if the change touches other files. It needs
-no torch and writes nothing.
+Takes the base commit of a change, and the change, by default what is checked out; prints Markdown for the reviewer.
+Exits with status 1 if a record is at fault, if a finished line was changed, or, with --nothing-else, if the change
+touches other files. It reads the change from the object database alone, so the base can stay checked out: its checker
+then judges a change that brings another checker. It needs no torch and writes nothing into the repository.
 
     python .github/scripts/records.py origin/main
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,17 +43,33 @@ THRESHOLD = 0.05
 """The slowdown that the report calls a regression. It informs the reviewer and is no fault."""
 
 
+ODD = re.compile(r"[^A-Za-z0-9._/-]")
+"""What no name of a record file contains, and no output shows as it is: it could be a command to GitHub, or markup."""
+
+FILES = frozenset({"100644", "100755"})
+"""The modes of files in a tree of git. Others are links and commits of other repositories."""
+
+
 @dataclass(frozen=True)
 class Change:
-    """One file that differs. `before` and `after` are its contents; None means that it does not exist."""
+    """One file that differs. `before` and `after` are its contents; None means that it does not exist as a file.
+
+    `root` is a folder with all records after the change.
+    """
 
     path: str
     before: bytes | None
     after: bytes | None
+    is_link: bool
+    root: Path
 
     @property
     def is_run(self) -> bool:
         return self.path.startswith(RECORDS) and self.path.removesuffix(COMPRESSED).endswith(SUFFIX)
+
+    @property
+    def file(self) -> Path:
+        return self.root / self.path
 
 
 @dataclass(frozen=True)
@@ -63,32 +82,40 @@ class Fault:
     remedy: str
 
     def __str__(self) -> str:
-        return f"`{self.path}:{self.line}` {self.what}. Remedy: {self.remedy}."
+        return f"`{shown(self.path)}:{self.line}` {' '.join(self.what.split())}. Remedy: {self.remedy}."
 
     @property
     def annotation(self) -> str:
         """A workflow command, by which GitHub shows the fault in its place."""
         text = f"{self.what}. Remedy: {self.remedy}.".replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        path = self.path.replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
-        return f"::error file={path},line={self.line}::{text}"
+        return f"::error file={shown(self.path).replace('%', '%25')},line={self.line}::{text}"
+
+
+def shown(path: str) -> str:
+    """Return a path as others may see it: percent-encoded, as in an address, where it has odd characters."""
+    return ODD.sub(lambda odd: "".join(f"%{byte:02X}" for byte in os.fsencode(odd[0])), path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report and return the exit status."""
     parser = argparse.ArgumentParser(description="Check what a change does to the records.", allow_abbrev=False)
-    parser.add_argument("base", metavar="COMMIT", help="the base of the change, such as origin/main")
+    parser.add_argument("base", metavar="BASE", help="the base of the change, such as origin/main")
+    parser.add_argument("change", metavar="COMMIT", nargs="?", default="HEAD", help="the change (default: HEAD)")
     parser.add_argument("--nothing-else", action="store_true", help="refuse changes of other files")
     options = parser.parse_args(arguments)
-    base = git("merge-base", options.base, "HEAD").decode().strip()
-    changes = list(changed(base))
-    faults = [fault for change in changes for fault in faults_of(change, nothing_else=options.nothing_else)]
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for fault in faults:
-            print(fault.annotation, file=sys.stderr)
-    try:
-        print("\n".join(report(base, [change for change in changes if change.is_run], faults)))
-    except AtlasError as error:  # in the records before the change
-        sys.exit(f"error: {error}")
+    base = git("merge-base", options.base, options.change).decode().strip()
+    with tempfile.TemporaryDirectory() as folder:
+        earlier = extracted(base, Path(folder, "earlier"))
+        changes = list(changed(base, options.change, shutil.copytree(earlier, Path(folder, "later"))))
+        faults = [fault for change in changes for fault in faults_of(change, nothing_else=options.nothing_else)]
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for fault in faults:
+                print(fault.annotation, file=sys.stderr)
+        try:
+            lines = report(earlier, [change for change in changes if change.is_run], faults)
+            print("\n".join(lines).replace("##[", "##\\["))  # GitHub reads commands of this older form in any place
+        except AtlasError as error:  # in the records before the change
+            sys.exit(f"error: {error}")
     return 1 if faults else 0
 
 
@@ -100,16 +127,29 @@ def git(*arguments: str) -> bytes:
     return done.stdout
 
 
-def changed(base: str) -> Iterator[Change]:
-    """Yield the files that differ between `base` and HEAD."""
-    fields = git("diff", "--name-status", "--no-renames", "-z", base, "HEAD").decode().split("\0")
-    for status, path in zip(fields[:-1:2], fields[1::2], strict=True):
-        before = None if status == "A" else git("show", f"{base}:{path}")
-        yield Change(path, before, None if status == "D" else git("show", f"HEAD:{path}"))
+def changed(base: str, change: str, root: Path) -> Iterator[Change]:
+    """Yield the files that differ between two commits, and change the copy of the records of `base` in `root`."""
+    fields = os.fsdecode(git("diff", "--raw", "--no-renames", "--no-abbrev", "-z", base, change)).split("\0")
+    for about, path in zip(fields[:-1:2], fields[1::2], strict=True):
+        old_mode, mode, old, new, _ = about.removeprefix(":").split()
+        before = git("cat-file", "blob", old) if old_mode in FILES else None
+        after = git("cat-file", "blob", new) if mode in FILES else None
+        found = Change(path, before, after, mode not in {*FILES, "000000"}, root)
+        if found.is_run and not ODD.search(path):
+            found.file.unlink(missing_ok=True)
+            if after is not None:
+                found.file.parent.mkdir(parents=True, exist_ok=True)
+                found.file.write_bytes(after)
+        yield found
 
 
 def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
     """Yield the reasons not to merge this file."""
+    if change.path.startswith(RECORDS) and ODD.search(change.path) and (change.is_link or change.after is not None):
+        yield Fault(
+            change.path, 1, "has a name with odd characters", "name it with letters, digits, points and hyphens"
+        )
+        return
     if nothing_else and not change.path.startswith(RECORDS):
         yield Fault(change.path, 1, "is not a record", "move it to a change of its own")
     if change.path.startswith(MEASURED) and change.path.endswith(COMPRESSED) and change.after is not None:
@@ -121,21 +161,22 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
             line = 1 + sum(old == new for old, new in zip(finished.split(b"\n"), after.split(b"\n"), strict=False))
             what = "changes or removes a record, and run files only grow"
             yield Fault(change.path, line, what, "restore it; a newer run of the same cell supersedes it")
-    if (ROOT / change.path).is_symlink():
+    if change.is_link:
         yield Fault(change.path, 1, "is a link", "commit the file itself")
     elif change.is_run and change.after is not None:
-        for problem in check([ROOT / change.path]):
+        for problem in check([change.file], change.root / RECORDS):
             if not problem.is_note:
                 _, _, number = problem.where.rpartition(":")  # none if the file as a whole cannot be read
                 what = f"{problem.field}: {problem.what}" if problem.field else problem.what
+                what = what.replace(f"{change.root.resolve()}{os.sep}", "")
                 yield Fault(change.path, int(number) if number.isdecimal() else 1, what, problem.remedy)
 
 
 # ── Report ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def report(base: str, runs: Sequence[Change], faults: Sequence[Fault]) -> Iterator[str]:
-    """Yield lines of Markdown: faults, new records, and comparisons with earlier runs."""
+def report(earlier: Path, runs: Sequence[Change], faults: Sequence[Fault]) -> Iterator[str]:
+    """Yield lines of Markdown: faults, new records, and comparisons with the records in the folder `earlier`."""
     yield f"## Records: {len(faults)} faults\n" if faults else "## Records: no faults\n"
     yield from (f"- {fault}" for fault in faults)
     added = [(change, new) for change in runs if (new := list(new_records(change)))]
@@ -145,18 +186,17 @@ def report(base: str, runs: Sequence[Change], faults: Sequence[Fault]) -> Iterat
     yield "\n| run | device | torch | new records | status |\n| --- | --- | --- | ---: | --- |"
     for change, records in added:
         yield row(change, records)
-    with tempfile.TemporaryDirectory() as folder:
-        known = side("earlier", extracted(base, Path(folder)))
+    known = side("earlier", earlier / RECORDS)
     for change, _ in added:
         if change.path.startswith(MEASURED):
-            yield from compared(known, ROOT / change.path)
+            yield from compared(known, change.file)
 
 
 def new_records(change: Change) -> Iterator[Record]:
     """Yield the records that the change adds; none if the file cannot be read, which is a fault of its own."""
-    if change.after is not None:
+    if change.after is not None and not ODD.search(change.path):
         try:
-            records = list(read(ROOT / change.path))
+            records = list(read(change.file))
         except AtlasError:
             return
         yield from records[(change.before or b"").count(b"\n") if change.path.startswith(MEASURED) else 0 :]
@@ -172,10 +212,11 @@ def row(change: Change, records: Sequence[Record]) -> str:
 
 
 def extracted(base: str, folder: Path) -> Path:
-    """Extract the records of the base commit below `folder`, and return their folder."""
+    """Extract the records of the base commit below `folder`, and return `folder`."""
+    folder.mkdir()
     archive = git("archive", "--format=tar", base, "--", RECORDS)
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)  # noqa: S607
-    return folder / RECORDS
+    return folder
 
 
 def side(name: str, records: Path) -> Side:

@@ -210,10 +210,20 @@ def run_step(name: str, job: str, step: str, clone: Path, **environment: str) ->
     )
 
 
+def check_change(clone: Path) -> subprocess.CompletedProcess[str]:
+    """Check the last commit as the workflow checks a pull request, and check it out again."""
+    change = git(clone, "rev-parse", "HEAD").strip()
+    based = run_step("records", "check", "base", clone)
+    assert based.returncode == 0, based.stderr
+    done = run_step("records", "check", "check", clone, GITHUB_SHA=change)
+    git(clone, "checkout", "-q", "-B", "main", change)
+    return done
+
+
 def test_a_pull_request_with_sound_records_is_summarised(clone: Path) -> None:
     write(clone / NEW, *named("new", VIT, BEIT))
     commit(clone)
-    done = run_step("records", "check", "check", clone)
+    done = check_change(clone)
     assert done.returncode == 0, done.stdout + done.stderr
     summary = (clone.parent / "GITHUB_STEP_SUMMARY").read_text()
     assert "## Records: no faults" in summary
@@ -225,7 +235,7 @@ def test_a_pull_request_with_sound_records_is_summarised(clone: Path) -> None:
 def test_a_run_may_grow(clone: Path) -> None:
     write(clone / OLD, *named("old", BEIT))
     commit(clone)
-    done = run_step("records", "check", "check", clone)
+    done = check_change(clone)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "| old | Test CPU @ 1GHz | 2.13.0+cpu | 1 | 1 pass |" in done.stdout
 
@@ -255,12 +265,63 @@ def write_nonsense(clone: Path) -> str:
 def test_a_record_at_fault_fails_the_check_in_its_place(clone: Path, mistake: Any) -> None:
     expected = mistake(clone)
     commit(clone)
-    done = run_step("records", "check", "check", clone)
+    done = check_change(clone)
     assert done.returncode == 1, done.stdout + done.stderr
     assert expected in done.stdout
     assert "Remedy: " in done.stdout
     assert re.search(r"^::error file=bench/results/measured/\w+\.jsonl,line=1::", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
+
+
+def test_the_checker_of_the_base_judges_a_change_that_brings_another(clone: Path) -> None:
+    break_line(clone)
+    for path in (clone / ".github/scripts/records.py", clone / "bench/errors.py", clone / "bench/exchange/check.py"):
+        path.write_text("import sys; print('## Records: no faults'); sys.exit(0)\n")
+    commit(clone)
+    done = check_change(clone)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "run files only grow" in done.stdout
+    assert "## Records: no faults" not in done.stdout
+
+
+def test_attributes_of_a_change_hide_no_record(clone: Path) -> None:
+    (clone / ".gitattributes").write_text("new.jsonl export-ignore\n")
+    write_nonsense(clone)
+    commit(clone)
+    assert check_change(clone).returncode == 1
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"a\n::error::b", b"a\r::stop-commands::b", b"`<b>`", "Ａ".encode(), b"%0A"])
+def test_a_name_of_a_file_is_no_command_to_github(clone: Path, name: bytes) -> None:
+    path = os.fsencode(clone) + b"/bench/results/measured/" + name + b".jsonl"
+    Path(os.fsdecode(path)).write_bytes((clone / OLD).read_bytes())
+    commit(clone)
+    done = check_change(clone)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "has a name with odd characters" in done.stdout
+    assert re.fullmatch(r"::error file=bench/results/measured/[\w.%:-]+,line=1::has a name [\w., :]+\n", done.stderr)
+    assert re.fullmatch(r"[ -~\n]*", done.stdout)
+    assert not re.search(r"^(::|##\[)", done.stdout, re.MULTILINE)
+
+
+def test_a_name_in_a_record_is_no_command_to_github(clone: Path) -> None:
+    write(clone / NEW, *named("new", VIT))
+    (clone / NEW).write_text((clone / NEW).read_text().replace("Test CPU @ 1GHz", "##[add-mask]a"))
+    commit(clone)
+    done = check_change(clone)
+    assert "add-mask" in done.stdout
+    assert "##[" not in done.stdout + done.stderr
+
+
+def test_a_link_is_no_record(clone: Path) -> None:
+    (clone / NEW).symlink_to("/etc/hostname")
+    commit(clone)
+    git(clone, "update-index", "--add", "--cacheinfo", f"160000,{'a' * 40},bench/results/measured/other.jsonl")
+    git(clone, "commit", "-q", "--amend", "-m", "links")
+    done = check_change(clone)
+    assert done.returncode == 1
+    assert done.stdout.count("is a link") == 2, done.stdout + done.stderr
 
 
 def compress(clone: Path) -> str:
@@ -280,7 +341,7 @@ def replace_by_a_compressed_one(clone: Path) -> str:
 def test_measured_files_stay_plain(clone: Path, mistake: Any) -> None:
     expected = mistake(clone)
     commit(clone)
-    done = run_step("records", "check", "check", clone)
+    done = check_change(clone)
     assert done.returncode == 1, done.stdout + done.stderr
     assert expected in done.stdout
     assert "Traceback" not in done.stderr
@@ -307,7 +368,7 @@ def test_an_imported_file_is_compressed_and_replaced_as_a_whole(clone: Path) -> 
     for planned, count in (((VIT,), 1), ((BEIT,), 1), ((VIT, BEIT), 2)):
         path.write_bytes(imported(*planned))
         commit(clone)
-        done = run_step("records", "check", "check", clone)
+        done = check_change(clone)
         assert done.returncode == 0, done.stdout + done.stderr
         assert f"| elsewhere | Test CPU @ 1GHz | 2.13.0+cpu | {count} | {count} pass |" in done.stdout
         git(clone, "push", "-q", "origin", "main")
@@ -318,7 +379,7 @@ def test_half_an_imported_file_is_a_fault_in_its_place(clone: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(imported(VIT)[:-9])
     commit(clone)
-    done = run_step("records", "check", "check", clone)
+    done = check_change(clone)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"`{IMPORTED}:1` is no whole gzip file" in done.stdout
     assert f"::error file={IMPORTED},line=1::" in done.stderr
