@@ -15,7 +15,7 @@ from generator.languages import blocks
 from generator.languages.blocks import CODE, EXPRESSION, STATEMENT
 from generator.languages.findings import Violation
 from generator.languages.glossary import Glossary, glossary_violations
-from generator.languages.injection import ISOLATES, injections
+from generator.languages.injection import ISOLATES, excesses, injections
 from generator.languages.language import load_locale, script_of
 from generator.languages.pofile import NAMED
 from generator.languages.pseudo import english_words
@@ -27,6 +27,10 @@ Check = Iterator[Violation]
 
 def check_translation(message: str, translation: str, code: str, glossary: Glossary, *, plural: bool = False) -> Check:
     """Yield every mistake in a translation. A `plural` form that serves a single number may leave the number out."""
+    excess = [*excesses([message], translation)]
+    if excess:
+        yield from excess
+        return
     wrong = [*_structure(message, translation, plural=plural)]
     yield from wrong or injections([message], translation)
     yield from _shape(message, translation)
@@ -130,7 +134,7 @@ def _shape(message: str, translation: str) -> Check:
 # --- Characters -------------------------------------------------------------------------------------------------------
 
 BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\ufffd\ue000-\uf8ff]")
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\ufffd]")
 _MARKS = re.compile("[\u200e\u200f\u061c]")
 
 

@@ -21,6 +21,7 @@ from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
+from generator.languages.findings import Violation
 from generator.languages.typography import VERBATIM
 
 Kind = Literal["heading", "paragraph", "list item", "table cell", "title", "image alt"]
@@ -84,6 +85,33 @@ def _place(block: Block, translate: Callable[[Block], str | None]) -> str:
     return block.source if message is None else message.replace("\n", f"\n{block.indent}")
 
 
+# --- Limits -----------------------------------------------------------------------------------------------------------
+
+DEEPEST = 40
+"""Most lists and quotes within each other. Python-Markdown recurses, and its stack ends near 200."""
+
+UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f\U000f0000-\U0010ffff]"
+)
+"""What no text needs: control and private-use characters, those that Unicode will never assign, and tags, which are
+invisible letters."""
+
+SIGNS = re.compile(r"[\[{<`]")
+"""Signs that begin markup. For each, Python-Markdown reads the rest of the block."""
+
+_CONTAINER = r"[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])"
+_TOO_DEEP = re.compile(rf"(?m)^(?:(?:{_CONTAINER}){{{DEEPEST + 1}}}|[ \t]{{{4 * DEEPEST + 1}}})")
+
+
+def unreadable(text: str) -> Violation | None:
+    """Return what no parser shall meet, or None: an unprintable character, or too many lists within each other."""
+    if match := UNPRINTABLE.search(text):
+        return Violation("character", f"the unprintable character U+{ord(match[0]):04X}", "remove it")
+    if _TOO_DEEP.search(text):
+        return Violation("nesting", f"more than {DEEPEST} lists or quotes within each other", "take some out")
+    return None
+
+
 # --- Jinja ------------------------------------------------------------------------------------------------------------
 
 _STRING = r"\"[^\"\n]*\"|'[^'\n]*'"
@@ -91,7 +119,7 @@ EXPRESSION = re.compile(rf"\{{\{{(?>{_STRING}|(?!\{{\{{).)*?\}}\}}", re.DOTALL)
 """A Jinja expression: a placeholder within a message. The atomic group and the lookahead prevent backtracking, which
 takes exponential time on a row of quotes or braces."""
 
-CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+CODE = re.compile(r"(?<!`)(`++)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 """Inline code: its backticks, and the text between them."""
 
 ATTRIBUTES_WITH_ID = re.compile(r"\{#(?=[\w{])(?:\{\{.*?\}\}|[^{}#\n])*\}")

@@ -40,6 +40,8 @@ RULES = {
     "emphasis": "A translation stresses as many words as the English.",
     "heading-id": "The id of a heading is not part of its text.",
     "list-depth": "A translation starts no list of its own.",
+    "brackets": "A translation has not many more signs of markup than the English.",
+    "nesting": "A text has not many lists or quotes within each other.",
     "block": "A translation is one block of the same kind as the English.",
     # its characters and words
     "spaces": "No space stands before, after or twice within a text.",

@@ -14,12 +14,15 @@ from functools import lru_cache
 
 import polib
 
-from generator.languages.blocks import CODE, EXPRESSION, STATEMENT
+from generator.languages.blocks import CODE, EXPRESSION, SIGNS, STATEMENT, unreadable
 from generator.languages.findings import Violation
 from generator.languages.pofile import NAMED, forms
 
-MAX_LENGTH = 20_000
-"""Most characters in a translation: twenty times the longest one."""
+MAX_LENGTH = 2_000
+"""Most characters in a translation, unless its English is longer than a fifth of that: twice the longest one."""
+
+MORE_SIGNS = 40
+"""Most signs of markup that a translation may have beyond those of its English, such as for `ISOLATES`."""
 
 ISOLATES = ('<bdi dir="ltr">', '<bdi dir="rtl">', '<bdi dir="auto">', "<bdi>", "</bdi>")
 """Tags that a translation may add: they isolate a name from text of the opposite direction."""
@@ -52,9 +55,10 @@ def _cached_injections(english: tuple[str, ...], translation: str) -> tuple[Viol
 
 def injections(english: Iterable[str], translation: str) -> Iterator[Violation]:
     """Yield markup and placeholders of `translation` that no `english` text (singular, plural) contains."""
-    if len(translation) > MAX_LENGTH:
-        what = f"the translation has {len(translation):,} characters, more than {MAX_LENGTH:,}"
-        yield Violation("character", what, "shorten it")
+    english = tuple(english)
+    excess = [*excesses(english, translation)]
+    if excess:
+        yield from excess
         return
     texts = [_folded(text) for text in english]
     rest = _folded(translation)
@@ -75,6 +79,19 @@ def injections(english: Iterable[str], translation: str) -> Iterator[Violation]:
         yield Violation("placeholder", "a percent sign begins a placeholder here", "write %% for a percent sign")
     if '"' in rest and not any('"' in text for text in texts):  # would end an HTML attribute
         yield Violation("character", "a straight quotation mark", "use the quotation marks of the language")
+
+
+def excesses(english: Iterable[str], translation: str) -> Iterator[Violation]:
+    """Yield what no parser shall meet: too much text, markup or nesting, and unprintable characters."""
+    texts = tuple(english)
+    longest = max(MAX_LENGTH, 5 * max(map(len, texts)))
+    if len(translation) > longest:
+        what = f"the translation has {len(translation):,} characters, more than {longest:,}"
+        yield Violation("character", what, "shorten it")
+    if len(SIGNS.findall(translation)) > MORE_SIGNS + max(len(SIGNS.findall(text)) for text in texts):
+        yield Violation("brackets", f"more than {MORE_SIGNS} signs [ {{ < ` that the English has not", "take them out")
+    if found := unreadable(translation):
+        yield found
 
 
 def _not_in_english(what: str, shown: str, remedy: str = "") -> Violation:

@@ -37,10 +37,10 @@ CJK_LANGUAGES = frozenset({"zh", "ja"})
 """Languages with one space between CJK and Latin letters or digits; for Japanese, as in Microsoft's style guide."""
 
 VERBATIM = re.compile(
-    r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"  # code
-    r"|\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|%\(\w+\)[sd]"  # placeholders
+    r"(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`)"  # code
+    r"|\{\{(?:(?!\{\{).)*?\}\}|\{%(?:(?!\{%).)*?%\}|\{#(?:(?!\{#).)*?#\}|%\(\w+\)[sd]"  # placeholders
     r"|<[^<>]*>|https?://[^\s)]+"  # tags, addresses
-    r"|\]\([^()]*\)|\]\[[^\[\]]*\]|\[\^[^\]]*\]"  # link targets, footnote marks
+    r"|\]\([^()]*\)|\]\[[^\[\]]*\]|\[\^[^\[\]]*\]"  # link targets, footnote marks
     r"|\{[^{}]*\}|:[a-z][\w+-]*:|&#?\w+;",  # attribute lists, icons, entities
     re.DOTALL,
 )

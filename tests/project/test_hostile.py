@@ -327,6 +327,14 @@ def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
     readers.page(content)
 
 
+@pytest.mark.parametrize("text", ["- " * 900 + "x", "[" * 5000, " " * 200 + "- x", "a\x1bb", "a\0b", "a\U000e0041b"])
+def test_a_page_that_no_parser_can_take_is_refused(text: str) -> None:
+    with pytest.raises(AtlasError) as error:
+        parse_page("index.md", f"# A {{#a}}\n\n{text}\n", "docs/index.md")
+    assert error.value.where.startswith("docs/index.md")
+    assert error.value.remedy
+
+
 @few
 @given(broken(readers.LANGUAGES_TEXT, (b"'..'", b"[[languages]]", b"languages = 3\n")))
 @example(b"")

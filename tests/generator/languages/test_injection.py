@@ -13,6 +13,8 @@ from hostile_values import CODE
 from hypothesis import given, strategies as st
 
 from bench.errors import AtlasError
+from generator.checks.message_checks import check_translation
+from generator.languages.glossary import load_glossary
 from generator.languages.injection import MAX_LENGTH, injections, injections_in_entry
 from generator.languages.language import catalog_path, load_language
 from generator.languages.pofile import parse
@@ -41,6 +43,11 @@ REFUSED = [
     ("A", "%(n)s", "placeholder"),
     ("A", 'a" onfocus="alert(1)', "character"),
     ("A", "x" * (MAX_LENGTH + 1), "character"),
+    ("A", "- " * 900 + "x", "nesting"),
+    ("A", "> 1. * " * 20 + "x", "nesting"),
+    ("A", "[" * 1999, "brackets"),
+    ("A", "`" * 1999, "brackets"),
+    *(("A", f"x{sign}", "character") for sign in "\0\x07\x1b\x7f\x9b\ufffe\ue000\U000e0041\U000e007f"),
 ]
 
 
@@ -56,6 +63,8 @@ def test_what_the_english_has_not_is_foreign(english: str, translation: str, rul
         'See <bdi dir="ltr">ViT</bdi> <b>{{  x }}</b>',
         "小于 < 大于 > 95% & 100%",
         "[没有链接] (a)",
+        "> - 一",
+        "[<`" * 10,
         "",
     ],
 )
@@ -80,6 +89,19 @@ def test_a_catalog_with_code_is_not_loaded(code: str, tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match=r"not in the English|quotation") as error:
         load_language("zh", tmp_path)
     assert error.value.where.endswith(":4")
+
+
+@pytest.mark.parametrize("translation", ["- " * 900 + "x", "[" * 19_990, "\x1b[31m", "\U000e0041"])
+def test_a_catalog_that_no_parser_can_take_is_not_loaded_and_soon_checked(translation: str, tmp_path: Path) -> None:
+    path = catalog_path("zh", tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text(f'msgid ""\nmsgstr ""\n\nmsgid "A"\nmsgstr "{translation}"\n', encoding="utf-8")
+    with pytest.raises(AtlasError) as error:
+        load_language("zh", tmp_path)
+    assert error.value.where.endswith(":4")
+    assert {found.rule for found in check_translation("A", translation, "zh", load_glossary())} <= {
+        *("character", "nesting", "brackets")
+    }
 
 
 class _Elements(HTMLParser):
