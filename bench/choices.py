@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import stat
 from collections.abc import Collection
 from pathlib import Path
 
@@ -45,7 +46,31 @@ def folder(path: Path) -> Path:
 
 
 def existing(path: Path) -> Path:
-    """Return `path`. Raises `AtlasError` if it does not exist."""
+    """Return `path`. Raises `AtlasError` if it does not exist, or is neither a file nor a folder."""
     if not path.exists():
         raise AtlasError("there is no such file or directory", where=str(path), remedy="check the path")
+    return path if path.is_dir() else plain_file(path)
+
+
+MAX_BYTES = 256 * 1024 * 1024
+"""The largest file that is read, ten times the size of a night's results of PyTorch's own benchmarks."""
+
+
+def plain_file(path: Path, most: int = MAX_BYTES) -> Path:
+    """Return `path`, which can be read to its end.
+
+    Raises `AtlasError` for a pipe, a device, a folder, or more than `most` bytes; `OSError` if it is missing.
+    """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise AtlasError("is no plain file", where=str(path), remedy="name a file")
+    if about.st_size > most:
+        raise AtlasError(f"has more than {most:,} bytes", where=str(path), remedy="divide it, and take the parts")
     return path
+
+
+def named(text: str) -> Path:
+    """Return the path that a user typed. Raises `ValueError` for none: it would be the current folder."""
+    if not text.strip():
+        raise ValueError("the path is empty")
+    return Path(text)

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from bench.choices import plain_file
 from bench.errors import AtlasError, counted, unusable
 
 if TYPE_CHECKING:
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 
     from generator.languages.coverage import Coverage
     from generator.languages.interchange import Format
+
+
+class _Out(click.Path):
+    """A path to write to. An empty one would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value).strip():
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 Codes = TypeVar("Codes", str, tuple[str, ...])
@@ -233,7 +243,7 @@ _LANGUAGE = click.option(
 @main.command()
 @_LANGUAGE
 @_FORMAT
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="By default CODE.xlf or CODE.csv.")
+@click.option("--out", type=_Out(path_type=Path, dir_okay=False), help="By default CODE.xlf or CODE.csv.")
 def export(code: str, layout: Format | None, out: Path | None) -> None:
     """Write a catalog as XLIFF or CSV, for translators without gettext."""
     from generator.languages.interchange import SUFFIXES, export as exported
@@ -254,7 +264,9 @@ def import_(file: Path, code: str, layout: Format | None) -> None:
     from generator.languages.interchange import import_ as imported
 
     path, catalog = _catalog(code)
-    result = imported(catalog, file.read_bytes(), layout or ("csv" if file.suffix == ".csv" else "xliff"), str(file))
+    result = imported(
+        catalog, plain_file(file).read_bytes(), layout or ("csv" if file.suffix == ".csv" else "xliff"), str(file)
+    )
     write(result.catalog, path)
     click.echo(f"{counted(result.changed, 'message')} changed in {_shown(path)}")
     if result.unknown:
@@ -271,7 +283,7 @@ def _catalog(code: str) -> tuple[Path, POFile]:
     return catalog_path(code), read(catalog_path(code))
 
 
-_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FOLDER = _Out(path_type=Path, file_okay=False)
 
 
 @main.command()

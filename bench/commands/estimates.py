@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.choices import named
 from bench.commands import OK, Commands, display_path
 from bench.errors import AtlasError, counted
 from bench.records.record import RESULTS, TIMM
@@ -32,7 +33,7 @@ def add(commands: Commands) -> None:
     operations = commands.add_parser(
         "operations", help="count what the published models of timm do (needs timm)", allow_abbrev=False
     )
-    operations.add_argument("--out", type=Path, metavar="DIR", help="folder of the file (default: the atlas)")
+    operations.add_argument("--out", type=named, metavar="DIR", help="folder of the file (default: the atlas)")
     operations.set_defaults(command=_operations)
 
     estimate = commands.add_parser(
@@ -41,7 +42,7 @@ def add(commands: Commands) -> None:
         allow_abbrev=False,
     )
     estimate.add_argument("--validate", action="store_true", help="only print how far off they are; write nothing")
-    estimate.add_argument("--out", type=Path, metavar="DIR", help="folder of the file (default: the atlas)")
+    estimate.add_argument("--out", type=named, metavar="DIR", help="folder of the file (default: the atlas)")
     estimate.set_defaults(command=_estimate)
 
 

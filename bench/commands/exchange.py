@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from bench.choices import pick
+from bench.choices import named, pick
 from bench.commands import FOUND_FAULTS, OK, PUBLISHED, Commands, contributor_of, display_path
 from bench.errors import AtlasError, counted
 from bench.exchange.exporters import FORMATS
@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
     importing.add_argument("source", metavar="SOURCE", help=", ".join(importers()))
     importing.add_argument("files", nargs="*", type=Path, metavar="FILE", help="the files of the source")
     importing.add_argument(
-        "--out", type=Path, default=PUBLISHED, metavar="DIR", help="folder of the run files (default: the atlas)"
+        "--out", type=named, default=PUBLISHED, metavar="DIR", help="folder of the run files (default: the atlas)"
     )
     missing = importing.add_argument_group("what the files do not state")
     missing.add_argument("--device-name", metavar="NAME", help='such as "NVIDIA A100-SXM4-40GB"')
@@ -56,7 +56,7 @@ def add(commands: Commands) -> None:
     )
     exporting.add_argument("format", metavar="FORMAT", help=", ".join(FORMATS))
     exporting.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders (default: the atlas)")
-    exporting.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
+    exporting.add_argument("--out", type=named, required=True, metavar="FILE", help="the file to write")
     exporting.set_defaults(command=_export)
 
 

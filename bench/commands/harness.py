@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
 
+from bench.choices import named
 from bench.commands import FOUND_FAULTS, LARGEST_COUNT, OK, Commands, count, display_path
 from bench.errors import AtlasError
 from bench.plans.models import find
@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
     )
     walkthrough.add_argument(
         "--out",
-        type=Path,
+        type=named,
         default=RESULTS / "walkthroughs",
         metavar="DIR",
         help="folder of the file (default: the atlas)",
@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
     repeatability.add_argument("--without-baselines", action="store_true", help="only the standard profile")
     repeatability.add_argument(
         "--out",
-        type=Path,
+        type=named,
         default=RESULTS / "repeatability",
         metavar="DIR",
         help="folder of the file (default: the atlas)",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from bench.choices import folder, pick
+from bench.choices import folder, named, pick
 from bench.commands import (
     INTERRUPTED,
     MEASURED,
@@ -91,7 +91,7 @@ def add(commands: Commands) -> None:
     many.add_argument("--cluster", type=Path, metavar="FILE", help="with --dry-run: the description of a cluster")
     where = run.add_argument_group("output")
     where.add_argument(
-        "--out", type=Path, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
+        "--out", type=named, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
     )
     where.add_argument("--by", metavar="NAME", help="who measured, whom the site may name (default: nobody)")
     where.add_argument("--fresh", action="store_true", help="start a new run even if one can be resumed")

@@ -120,8 +120,10 @@ def _check_lines(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:
         where = f"{path}:{number}"
         if not line.endswith(b"\n"):
             what = "the last line is torn: a run was interrupted while it wrote"
+            if b"\0" in line:
+                what = "ends with zero bytes: a power cut left them, or it is no run file"
             remedy = "run the same command again: it resumes, and measures that cell again"
-            yield Problem(where, "", what, remedy, is_note=True)
+            yield Problem(where, "", what, remedy, is_note=bool(seen))
             return
         try:
             record = decode(line, where)

@@ -10,12 +10,12 @@ import io
 import json
 import math
 import re
-import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.choices import plain_file
 from bench.errors import AtlasError
 from bench.records.record import Source
 
@@ -181,19 +181,6 @@ def csv_rows(path: Path, columns: Collection[str], kind: str) -> Iterator[Source
         ) from None
 
 
-MAX_BYTES = 256 * 1024 * 1024
-"""The largest file that is read, ten times the size of a night's results of PyTorch's own benchmarks."""
-
-
-def refuse_large(path: Path) -> None:
-    """Raise `AtlasError` for a file that is too large or not a regular file; raise `OSError` if it is missing."""
-    about = path.stat()
-    if not stat.S_ISREG(about.st_mode):
-        raise AtlasError("is no plain file", where=str(path), remedy="name a file")
-    if about.st_size > MAX_BYTES:
-        raise AtlasError(f"has more than {MAX_BYTES:,} bytes", where=str(path), remedy="import it in parts")
-
-
 def documents(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield the JSON values of a file with their places: a single value, or one per line. Raises `AtlasError`."""
     text = read_text(path)
@@ -228,8 +215,7 @@ def _loads(text: str) -> Any:
 def read_text(path: Path) -> str:
     """Return the content of a UTF-8 file. Raises `AtlasError`."""
     try:
-        refuse_large(path)
-        return path.read_bytes().decode("utf-8-sig")  # keeps line ends within quotes
+        return plain_file(path).read_bytes().decode("utf-8-sig")  # keeps line ends within quotes
     except UnicodeDecodeError:
         raise AtlasError("is not UTF-8 text", where=str(path), remedy="save it as UTF-8") from None
     except OSError as error:

@@ -6,6 +6,7 @@ makes a new one. Records of runs are JSON Lines instead; see `bench.records.run_
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable
 from datetime import datetime
@@ -16,6 +17,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from bench import durable
+from bench.choices import plain_file
 from bench.errors import AtlasError, unwritable
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -46,12 +48,19 @@ def write(document: JsonDocument, path: Path) -> Path:
         raise unwritable(path, error) from None
 
 
+ENOUGH_BYTES = 64 * 1024 * 1024
+"""The room that a result takes at most, with what is written beside it."""
+
+
 def check_writable(folder: Path) -> None:
-    """Raise `AtlasError` if the folder is not writable. Call it before hours of measuring, not after."""
+    """Raise `AtlasError` if nothing can be written into the folder. Call it before hours of measuring, not after."""
     try:
         durable.make_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
+        if (free := shutil.disk_usage(folder).free) < ENOUGH_BYTES:
+            what = f"the disk is full: {free / 1e6:.0f} MB are free, and a result may take {ENOUGH_BYTES / 1e6:.0f} MB"
+            raise AtlasError(what, where=str(folder), remedy="make room, or choose another place with --out")
     except OSError as error:
         raise unwritable(folder, error) from None
 
@@ -63,9 +72,7 @@ def read(path: Path, kind: type[D], schema: int, command: str) -> D:
     """
     remedy = f"remove the file and make it again: {command}"
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise AtlasError(f"has more than {MAX_BYTES:,} bytes", where=str(path), remedy=remedy)
-        raw = msgspec.json.decode(path.read_bytes())
+        raw = msgspec.json.decode(plain_file(path, MAX_BYTES).read_bytes())
         found = raw["schema"] if isinstance(raw, dict) and "schema" in raw else None
         if found != schema:
             raise AtlasError(f"schema version {found!r} is not known", where=str(path), remedy=remedy)

@@ -8,6 +8,7 @@ such a file is written at once, read like any other, and never appended to.
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
 import zlib
@@ -31,6 +32,12 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 """Limit for what a compressed file unpacks to: thirty times the largest import, and soon read."""
+
+
+MAX_BLANK = 100_000
+"""Limit for empty lines, of which no run writes any."""
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"\0{")
 
 
 def _upgrade(line: dict[str, Any]) -> dict[str, Any]:
@@ -115,15 +122,20 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
     or all that is compressed.
     """
     is_compressed = path.suffix == COMPRESSED
-    before, total = b"", 0
+    before, total, blank = b"", 0, 0
     try:
         with _opened(path) as file:
+            _refuse_utf16(file, path)
             for number in count(1):
                 line = file.readline(MAX_LINE_BYTES + 2)
                 is_last = not line.endswith(b"\n")
                 if before.strip():
                     is_torn = is_last and b"\0" in before and not is_compressed
                     yield number - 1, before.rstrip(b"\n") if is_torn else before
+                blank += not line.strip() and not is_last
+                if blank > MAX_BLANK:
+                    what = f"has more than {MAX_BLANK:,} empty lines"
+                    raise AtlasError(what, where=f"{path}:{number}", remedy="remove them")
                 if len(line) > MAX_LINE_BYTES + 1:
                     raise _too_long(f"{path}:{number}")
                 total += len(line)
@@ -142,8 +154,13 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
         yield number, line + b"\n" if is_compressed else line
 
 
-def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
+def _opened(path: Path) -> io.BufferedReader | gzip.GzipFile:
     return gzip.open(path, "rb") if path.suffix == COMPRESSED else path.open("rb")
+
+
+def _refuse_utf16(file: io.BufferedReader | gzip.GzipFile, path: Path) -> None:
+    if file.peek(2).startswith(_UTF16):
+        raise AtlasError("is UTF-16 text", where=str(path), remedy="save it as UTF-8")
 
 
 def read(path: Path) -> Iterator[Record]:

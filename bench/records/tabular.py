@@ -22,7 +22,23 @@ from bench.records.run_file import invalid_record
 FORMULA = frozenset("=+-@\t\r")
 """First characters that make a spreadsheet run a text as a formula."""
 
-_SPECIAL = FORMULA | {'"', "'"}
+_MARKED = FORMULA | {"'"}
+
+
+def no_formula(text: str) -> str:
+    """Put an apostrophe before a text that would be a formula, as spreadsheets themselves mark text.
+
+    A text that begins with an apostrophe gets one as well, so that `formula_of` can always remove the first.
+    """
+    return f"'{text}" if text[:1] in _MARKED else text
+
+
+def formula_of(text: str) -> str:
+    """Return the text without the apostrophe that `no_formula` put before it."""
+    return text[1:] if text[:1] == "'" and text[1:2] in _MARKED else text
+
+
+_SPECIAL = _MARKED | {'"'}
 """First characters of a text that is written as JSON, in quotes."""
 
 PRESENT = "{}"

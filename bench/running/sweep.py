@@ -29,7 +29,7 @@ from bench.plans.duration import DurationEstimates
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest
 from bench.plans.profiles import Profile
-from bench.records import plausibility
+from bench.records import document, plausibility
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Record, Status
 from bench.records.run_file import read
 from bench.records.scrub import one_line
@@ -96,6 +96,7 @@ def run(
             steps, step = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
             if step is None:
                 break
+            document.check_writable(run_file.path.parent)  # before hours of measuring, not after
             warn(complaints := list(examine()))
             reporter.begin(step, len(records), len(steps), duration_s(steps, pace))
             timeout_s = min(plan.profile.timeout_s, left_s() + grace_s)

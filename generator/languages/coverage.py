@@ -15,6 +15,7 @@ from typing import Any
 
 import polib
 
+from bench.choices import plain_file
 from bench.errors import AtlasError
 from generator.languages import catalogs
 from generator.languages.catalogs import TEMPLATE, address_of
@@ -143,7 +144,7 @@ def read_views(path: Path) -> dict[str, int]:
 
 
 def _views(path: Path) -> dict[str, int]:
-    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets write a byte order mark
+    with plain_file(path).open(encoding="utf-8-sig", newline="") as file:  # spreadsheets write a byte order mark
         reader = csv.DictReader(file)
         if not {"page", "views"} <= set(reader.fieldnames or ()):
             raise _no_views(f"{path}:1", "the columns `page` and `views` are not both there")

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import polib
 
 from bench.errors import AtlasError
+from bench.records.tabular import formula_of, no_formula
 from generator.languages.pofile import forms
 
 Format = Literal["xliff", "csv"]
@@ -54,18 +55,20 @@ def export(catalog: polib.POFile, code: str, layout: Format) -> bytes:
     store = _new_store(code, layout)
     for unit in _units(catalog):
         where = unit.entry.occurrences[0][0] if unit.entry.occurrences else "messages"
-        made = store.addsourceunit(unit.source, where, True) if layout == "xliff" else store.addsourceunit(unit.source)
+        text = str if layout == "xliff" else no_formula
+        source = text(unit.source)
+        made = store.addsourceunit(source, where, True) if layout == "xliff" else store.addsourceunit(source)
         made.setid(unit.id)
         if unit.target:
-            made.target = unit.target
+            made.target = text(unit.target)
             made.markfuzzy(unit.fuzzy)
         notes = "\n".join(filter(None, (unit.entry.msgctxt, unit.entry.comment)))
         if layout == "xliff":
             made.addnote(notes, origin="developer")
         else:
-            made.addnote(notes, origin="programmer")
+            made.addnote(text(notes), origin="programmer")
             made.location = where
-            made.context = unit.entry.msgctxt or ""
+            made.context = text(unit.entry.msgctxt or "")
     return bytes(store)
 
 
@@ -141,8 +144,11 @@ def _delivered(content: bytes, layout: Format, where: str) -> dict[str, tuple[st
     storage = _storage(layout)
     try:
         store = (storage.csvfile if layout == "csv" else storage.xlifffile).parsestring(content)
+        text = str if layout == "xliff" else formula_of
         return {
-            unit.getid().rpartition("\4")[2]: (str(unit.target), unit.isfuzzy()) for unit in store.units if unit.target
+            unit.getid().rpartition("\4")[2]: (text(str(unit.target)), unit.isfuzzy())
+            for unit in store.units
+            if unit.target
         }
     except Exception as error:  # noqa: BLE001  # the toolkit documents no exception class
         raise AtlasError(

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from bench.records.tabular import FORMULA
+from bench.records.tabular import no_formula
 from generator.data.load import Results
 from generator.data.selection import plain
 
@@ -93,13 +93,6 @@ def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-_MARKED = FORMULA | {"'"}
-
-
 def _no_formula(value: Any) -> Any:
-    """Put an apostrophe before a text that would be a formula, as spreadsheets themselves mark text.
-
-    A text that begins with an apostrophe gets one as well, so that readers can always remove the first. The JSON has
-    every text as it is.
-    """
-    return f"'{value}" if isinstance(value, str) and value[:1] in _MARKED else value
+    """Mark a text that a spreadsheet would run. The JSON has every text as it is."""
+    return no_formula(value) if isinstance(value, str) else value

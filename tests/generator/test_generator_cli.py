@@ -176,6 +176,19 @@ def test_gettext_accepts_every_catalog_of_the_project(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_pipe_and_a_device_are_not_imported(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ja.csv")
+    for path in (tmp_path / "ja.csv", Path("/dev/zero")):
+        result = run("import", str(path), "--language", "ja")
+        assert (result.exit_code, "is no plain file" in result.output) == (2, True)
+
+
+@pytest.mark.parametrize("command", [["stage"], ["export", "--language", "ja"], ["pseudo"]])
+def test_an_empty_path_is_not_the_current_folder(command: list[str]) -> None:
+    result = run(*command, "--out", "")
+    assert (result.exit_code, "the path is empty" in result.output) == (2, True)
+
+
 def test_an_unknown_language_is_refused_without_a_traceback() -> None:
     done = run("check", "--language", "klingon")
     assert done.exit_code == 2

@@ -24,9 +24,10 @@ from hypothesis import example, given, settings, strategies as st
 from readers import CATALOG, DYNAMO, ENTRIES, PAGE, PUBLISHED, RECORD, TABLE_NAMES, TIMM, TOLD, exported
 from test_importers_optimum_benchmark import REPORT
 
+from bench.choices import MAX_BYTES
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.exchange.source_files import MAX_BYTES, ImportOptions
+from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
 from bench.records import strict
 from bench.records.run_file import MAX_LINE_BYTES, encode

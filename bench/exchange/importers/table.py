@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.choices import MAX_BYTES, plain_file
 from bench.errors import AtlasError
 from bench.exchange.exporters.tables import DERIVED
-from bench.exchange.source_files import MAX_BYTES, ImportOptions, csv_rows, refuse_large
+from bench.exchange.source_files import ImportOptions, csv_rows
 from bench.records.record import Record
 from bench.records.tabular import from_text, unflatten
 
@@ -42,7 +43,7 @@ def _from_parquet(path: Path) -> Iterator[Record]:
         remedy = 'pip install -e ".[parquet]", or export csv'
         raise AtlasError("Parquet needs pyarrow, which is not installed", where=str(path), remedy=remedy) from None
     try:
-        refuse_large(path)
+        plain_file(path)
         file = pyarrow.parquet.ParquetFile(path)
         unpacked = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
         if file.metadata.num_rows > MAX_ROWS or unpacked > MAX_BYTES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,30 @@ def test_lines_that_are_no_records_do_not_hide_those_after_them(tmp_path: Path) 
     assert [finding.where for finding in findings] == [f"{path}:{number}" for number in (1, 2, 3, 4)]
     assert "schema version 99" in findings[1].what
     assert "proces" in findings[2].what
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ('{"schema": 8}\n'.encode("utf-16"), "is UTF-16 text"),
+        ('{"schema": 8}\n'.encode("utf-16-le"), "is UTF-16 text"),
+        (bytes(1000), "ends with zero bytes"),
+        (b"\n" * 30_000_000, "has more than 100,000 empty lines"),
+    ],
+    ids=["UTF-16", "UTF-16 without a mark", "zero bytes", "empty lines"],
+)
+def test_what_is_no_run_file_is_a_fault_that_says_what_it_is(content: bytes, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+    (problem,) = check([path], tmp_path / "atlas")
+    assert what in problem.what
+    assert not problem.is_note
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "r.jsonl")
+    with pytest.raises(AtlasError, match="is no plain file"):
+        list(check([tmp_path / "r.jsonl"], tmp_path / "atlas"))
 
 
 def test_a_torn_last_line_is_a_note(tmp_path: Path) -> None:

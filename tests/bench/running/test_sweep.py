@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -636,3 +637,13 @@ def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
     assert [each.cell.model for each in read(path)] == ["ViT"]
     wait_until(lambda: not is_alive(int(child.read_text())))
     survived("interrupt", "run", "nothing_lost")
+
+
+def test_a_full_disk_is_told_before_a_cell_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000_000))
+    executor = Scripted()
+    with pytest.raises(AtlasError, match="the disk is full") as error:
+        sweep_with(executor, plan("ViT"), tmp_path)
+    assert not executor.jobs
+    assert error.value.where == str(tmp_path)
+    assert "make room" in error.value.remedy

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import csv
+import io
 from pathlib import Path
 
 import polib
@@ -9,6 +12,7 @@ import pytest
 from conftest import LANGUAGES
 
 from bench.errors import AtlasError
+from bench.records.tabular import FORMULA
 from generator.languages.catalogs import read
 from generator.languages.interchange import Format, export, import_
 from generator.languages.language import catalog_path
@@ -45,6 +49,21 @@ def test_a_round_trip_changes_nothing_in_a_catalog_of_the_project(code: str, lay
 
 def test_a_round_trip_keeps_signs_fuzzy_marks_contexts_and_gaps(layout: Format) -> None:
     assert str(import_(small(), export(small(), "fr", layout), layout, "file").catalog) == str(small())
+
+
+FORMULAS = ("=1+1", "+1", "-1", "@a", "\ta", "'=a", "'a", "'", "''")
+
+
+def test_no_text_is_a_formula_for_a_spreadsheet_and_all_come_back() -> None:
+    catalog = polib.POFile(wrapwidth=0)
+    for number, text in enumerate(FORMULAS):
+        catalog.append(polib.POEntry(msgid=f"{text} {number}", msgstr=text, msgctxt=text, comment=text))
+    content = export(catalog, "fr", "csv")
+    assert not [cell for row in csv.reader(io.StringIO(content.decode())) for cell in row if cell[:1] in FORMULA]
+    empty = copy.deepcopy(catalog)
+    for entry in empty:
+        entry.msgstr = ""
+    assert [entry.msgstr for entry in import_(empty, content, "csv", "file").catalog] == [*FORMULAS]
 
 
 def test_what_a_translator_changed_arrives(layout: Format) -> None:
