@@ -11,14 +11,17 @@ import contextlib
 import errno
 import gc
 import html
+import ipaddress
 import logging
 import os
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import jinja2
 from mkdocs.exceptions import MkDocsException
@@ -60,6 +63,11 @@ CLIENTS = 128
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 
+HOSTS = "ATLAS_HOSTS"
+"""The variable with further names by which browsers may reach the server, such as behind a proxy: ``a.dev b.dev``."""
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
 GOALS = "ATLAS_GOALS"
 """The variable in which make tells what it was asked for."""
 
@@ -97,7 +105,7 @@ class Preview:
 
             app = Strip(self._live_run, self._guide, server.mount_path).around(app, ANCHOR)
             threading.Thread(target=self._make_beforehand, args=[self._live_run], daemon=True).start()
-        server.set_app(app)
+        server.set_app(_of_known_hosts(app, urlsplit(server.url).hostname or ""))
 
     def close(self) -> None:
         """Wait for what is being built, and build nothing more, whoever asks: the folder is to be removed."""
@@ -151,9 +159,9 @@ class Preview:
     def _build(self, path: str) -> None:
         """Build the file at `path` of the site if it is out of date. Between steps, other requests have their turn."""
         if self._guide.languages:
-            folder = self._folder(path)
+            folder, problems = self._folder(path), self._problems
             steps = self._pages[folder].build(path.removeprefix(folder))
-            while self._try(lambda: next(steps, _FAILED), folder) is None:
+            while self._try(lambda: next(steps, _FAILED), folder, problems) is None:
                 pass
 
     def _build_newest(self, server: LiveReloadServer, path: str) -> None:
@@ -167,13 +175,17 @@ class Preview:
             if build_number(server) == number:
                 break
 
-    def _try(self, step: Callable[[], Any], folder: str) -> Any:
-        """Return the result of `step`. Where it fails, keep the reason for `folder`, and return `_FAILED`."""
+    def _try(self, step: Callable[[], Any], folder: str, problems: dict[str, str] | None = None) -> Any:
+        """Return the result of `step`. Where it fails, keep the reason for `folder`, and return `_FAILED`.
+
+        `problems` are those of the input that the step began with; without them, it is the newest. What an older input
+        had is of no interest once there is a newer one.
+        """
         with self._building, _ErrorLog() as errors:
             try:
                 return step()
             except Exception as error:  # noqa: BLE001  # a server that stopped at an error would hang every open page
-                self._problems[folder] = _explain(error, errors.messages)
+                (self._problems if problems is None else problems)[folder] = _explain(error, errors.messages)
                 return _FAILED
 
     def _on_demand(self, server: LiveReloadServer) -> App:
@@ -210,6 +222,27 @@ class Preview:
             return answer.send(start_response)
 
         return with_notice
+
+
+def _of_known_hosts(app: App, address: str) -> App:
+    """Return WSGI middleware that refuses other names of this server: one may belong to a page on the Internet, which
+    then reads the guide through the browser of its reader (DNS rebinding). Addresses belong to nobody else."""
+    known = {*LOCAL, address.lower(), *os.environ.get(HOSTS, "").lower().split()}
+
+    def of_known_hosts(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        host = re.sub(r":\d*\Z", "", environ.get("HTTP_HOST", "localhost").lower())
+        if host in known or _is_address(host):
+            return app(environ, start_response)
+        start_response("421 Misdirected Request", [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"This server does not go by that name. To allow it, start with {HOSTS}=NAME.\n".encode()]
+
+    return of_known_hosts
+
+
+def _is_address(host: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool(ipaddress.ip_address(host.strip("[]")))
+    return False
 
 
 def _notice(problem: str, *, has_page: bool) -> bytes:

@@ -13,12 +13,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 from browser.test_serving import Server, serving
 from conftest import ROOT, THOROUGH, small_project
 from faults import Survived
+
+from bench.errors import AtlasError
+from generator.site import preview
 
 PATIENCE_S = 60.0
 """A rebuild of a page takes a moment; on a busy machine, longer."""
@@ -78,6 +82,41 @@ def test_it_listens_to_this_machine_alone(server: Server) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("localhost:1", 200), ("LOCALHOST", 200), ("127.0.0.1", 200), ("[::1]:8000", 200), ("192.0.2.7:80", 200)),
+        *(("named.dev", 200), ("atlas.example", 200), ("evil.example", 421), ("localhost.evil.example", 421)),
+        ("", 421),
+    ],
+)
+def test_a_name_of_somebody_else_is_not_answered(host: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(preview.HOSTS, "other.dev named.dev")
+    answered: list[str] = []
+
+    def app(_environ: object, start_response: Callable[..., object]) -> list[bytes]:
+        start_response("200 OK", [])
+        return [b"a page"]
+
+    served = preview._of_known_hosts(app, "atlas.example")
+    (body,) = served({"HTTP_HOST": host}, lambda status, _: answered.append(status))
+    assert answered[0].startswith(str(status))
+    assert (preview.HOSTS in body.decode()) == (status == 421)
+
+
+def test_an_error_of_an_older_input_is_not_shown_beside_a_newer_one() -> None:
+    class Pages:
+        def build(self, _path: str) -> Iterator[None]:
+            yield
+            shown._read_sources()  # an edit arrives between two steps
+            raise AtlasError("of the edit before")
+
+    guide = SimpleNamespace(languages=["en"], faults={}, update=lambda: None)
+    shown = preview.Preview(guide, {"": Pages()})  # type: ignore[arg-type, dict-item]
+    shown._build("index.html")
+    assert not shown._problem("index.html")
+
+
 UP = ("..", "%2e%2e", ".%2e", "..%2f..", "%252e%252e", "..%5c..", "..\\..", "....", "..;", "%c0%ae%c0%ae")
 PATHS = [f"/{prefix}{'/'.join([up] * depth)}/{name}" for up in UP for prefix in ("", "assets/") for depth in (1, 2, 12)
          for name in ("secret.txt", "mkdocs.yml", "etc/passwd")]  # fmt: skip
@@ -107,7 +146,7 @@ def test_a_client_that_never_reads_keeps_nobody_waiting(server: Server, survived
     host, port = urlsplit(server.address).hostname, urlsplit(server.address).port
     large = max((path for path in (ROOT / "docs/assets").rglob("*") if path.is_file()), key=lambda p: p.stat().st_size)
     requests = [
-        f"GET /{large.relative_to(ROOT / 'docs').as_posix()} HTTP/1.1\r\nHost: x\r\n\r\n",
+        f"GET /{large.relative_to(ROOT / 'docs').as_posix()} HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "GET / HTTP/1.1\r\nHos",  # and no more of it
         "",
         "\r\n",
