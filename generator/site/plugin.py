@@ -15,6 +15,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -119,6 +120,10 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._may_skip = command == "build"
         if not self.serving:
             gc.set_threshold(GARBAGE_THRESHOLD)
+            return
+        for name in ("SIGTERM", "SIGHUP"):  # as Ctrl-C: MkDocs removes its folder; nohup's choice stays
+            if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, signal.default_int_handler)
 
     def on_serve(
         self, server: LiveReloadServer, /, *, config: MkDocsConfig, builder: Callable[[], None]

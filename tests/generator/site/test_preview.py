@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import re
 import shutil
+import signal
 import socket
 import threading
 import time
@@ -291,6 +292,17 @@ def test_it_leaves_no_folder_behind(tmp_path: Path, temporary: Path) -> None:
         await_page(server, lambda page: "built again" in page)
     assert [path.name for path in temporary.iterdir()] == []
     shutil.rmtree(project)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_it_leaves_no_folder_behind_when_it_is_asked_to_end(
+    number: signal.Signals, tmp_path: Path, temporary: Path
+) -> None:
+    with serving(small_project(tmp_path / "project")) as server:
+        assert get(server)
+        server.process.send_signal(number)
+        server.process.wait(timeout=PATIENCE_S)
+    assert [path.name for path in temporary.iterdir() if path.name != "jieba.cache"] == []
 
 
 @pytest.mark.parametrize("delay_s", [0.4, 0.6, 0.9] if THOROUGH else [0.6])
