@@ -19,6 +19,7 @@ from typing import Literal
 import msgspec
 
 from bench.records import document
+from bench.records.document import Amount, Count, Lines
 from bench.records.record import RESULTS
 
 SCHEMA = 1
@@ -51,14 +52,14 @@ Figure = Literal["wall_s", "cpu_s", "memory_gb"]
 class Timing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One repeat of one action of one builder. Figures are None if it failed or the system does not report them."""
 
-    builder: str
-    action: str  # one of BUILDS, START, EDITS, LOADS
-    size: int  # pages in all languages, or records for a load
-    repeat: int
-    wall_s: float | None = None
-    cpu_s: float | None = None
-    memory_gb: float | None = None
-    failure: str | None = None
+    builder: Lines
+    action: Lines  # one of BUILDS, START, EDITS, LOADS
+    size: Count  # pages in all languages, or records for a load
+    repeat: Count
+    wall_s: Amount | None = None
+    cpu_s: Amount | None = None
+    memory_gb: Amount | None = None
+    failure: Lines | None = None
 
     @property
     def key(self) -> tuple[str, str, int, int]:
@@ -69,21 +70,21 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class BuildEnvironment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The machine and the versions of the builders. Contains no host name, user name or path."""
 
-    device_name: str  # model name of the processor
-    cores: int | None = None
-    memory_gb: float | None = None
-    platform: str | None = None  # such as "Linux x86_64"
-    python: str | None = None
-    commit: str | None = None  # of this project; ends in "-dirty" if the tree had changes
-    versions: dict[str, str] = {}  # of every builder, by package name
+    device_name: Lines  # model name of the processor
+    cores: Count | None = None
+    memory_gb: Amount | None = None
+    platform: Lines | None = None  # such as "Linux x86_64"
+    python: Lines | None = None
+    commit: Lines | None = None  # of this project; ends in "-dirty" if the tree had changes
+    versions: dict[Lines, Lines] = {}  # of every builder, by package name
 
 
 class Growth(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of a build per page, between `few` and `many` pages."""
 
-    few: int
-    many: int
-    wall_s: float
+    few: Count
+    many: Count
+    wall_s: Amount
 
 
 class BuildTimes(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +93,7 @@ class BuildTimes(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
     taken_at: datetime  # UTC
     environment: BuildEnvironment
-    command: str
+    command: Lines
     timings: tuple[Timing, ...] = ()
 
     def median(self, builder: str, action: str, size: int, figure: Figure = "wall_s") -> float | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 import msgspec
 
@@ -22,6 +22,14 @@ from bench.errors import AtlasError, unwritable
 
 MAX_BYTES = 64 * 1024 * 1024
 """Limit for one document, about a thousand times the size of a real one."""
+
+
+Lines = Annotated[
+    str, msgspec.Meta(max_length=100_000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z")
+]
+"""Text of one or more lines, such as source code: no control characters, and nothing that turns its direction."""
+Count = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 
 
 class JsonDocument(Protocol):

@@ -17,6 +17,7 @@ from typing import Literal
 import msgspec
 
 from bench.records import document
+from bench.records.document import Count, Lines
 from bench.records.record import RESULTS, Environment
 
 SCHEMA = 1
@@ -93,7 +94,7 @@ class Injected(msgspec.Struct, frozen=True, kw_only=True):
     kind: FaultKind
     place: FaultPlace
     outcome: FaultOutcome
-    times: int
+    times: Count
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +103,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
     taken_at: datetime  # UTC
     environment: Environment
-    command: str
+    command: Lines
     injected: tuple[Injected, ...]
 
     @property

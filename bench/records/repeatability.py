@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from bench.records import document
+from bench.records.document import Amount, Count, Lines
 from bench.records.record import RESULTS, Environment
 
 SCHEMA = 1
@@ -36,27 +37,27 @@ ALONE, IN_TURN = "alone", "in turn"
 class Repeat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The result of one way of timing for one model in one repeat."""
 
-    way: str
-    model: str
-    repeat: int
-    speedup: float
-    seconds: float  # spent in calls of both variants; ours includes warm-up
-    eager_ms: float
-    compiled_ms: float
-    low: float | None = None  # 95% interval of the speedup, if the way reports one
-    high: float | None = None
-    processes: int = 1
-    overhead: float | None = None  # share of sampling time spent outside of calls
+    way: Lines
+    model: Lines
+    repeat: Count
+    speedup: Amount
+    seconds: Amount  # spent in calls of both variants; ours includes warm-up
+    eager_ms: Amount
+    compiled_ms: Amount
+    low: Amount | None = None  # 95% interval of the speedup, if the way reports one
+    high: Amount | None = None
+    processes: Count = 1
+    overhead: Amount | None = None  # share of sampling time spent outside of calls
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     """How two ways of timing one variant compare. Short turns in one process expose both to the same disturbances."""
 
-    model: str
-    repeat: int
-    variant: str = msgspec.field(name="arm")
-    way: str
-    ratio: float  # its latency divided by that of the way it is compared with
+    model: Lines
+    repeat: Count
+    variant: Lines = msgspec.field(name="arm")
+    way: Lines
+    ratio: Amount  # its latency divided by that of the way it is compared with
 
 
 class Repeatability(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +66,7 @@ class Repeatability(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
     taken_at: datetime  # UTC
     environment: Environment
-    command: str
+    command: Lines
     repeats: tuple[Repeat, ...]
     agreements: tuple[Agreement, ...] = ()
 

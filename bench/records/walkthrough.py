@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from bench.records import document
+from bench.records.document import Amount, Count, Lines
 from bench.records.record import RESULTS, Environment
 
 SCHEMA = 1
@@ -27,49 +28,49 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Graph(_Value, frozen=True):
     """A graph that Dynamo passed to the backend."""
 
-    function: str  # that it was captured from; Dynamo names resume functions
-    operations: int
-    code: str | None  # None if it is too long to read
+    function: Lines  # that it was captured from; Dynamo names resume functions
+    operations: Count
+    code: Lines | None  # None if it is too long to read
 
 
 class ExplainedBreak(_Value, frozen=True):
     """A graph break with Dynamo's own explanation."""
 
-    reason: str
-    explanation: str
-    location: str  # module path relative to site-packages, and line
+    reason: Lines
+    explanation: Lines
+    location: Lines  # module path relative to site-packages, and line
 
 
 class FunctionWalkthrough(_Value, frozen=True):
     """A small function with a data-dependent branch, from source to guards."""
 
-    backend: str  # source code of the backend that prints graphs
-    source: str
-    bytecode: str
-    rewritten: str  # the bytecode from Dynamo: loads of its own globals, jumps and returns
+    backend: Lines  # source code of the backend that prints graphs
+    source: Lines
+    bytecode: Lines
+    rewritten: Lines  # the bytecode from Dynamo: loads of its own globals, jumps and returns
     graphs: tuple[Graph, ...]
     breaks: tuple[ExplainedBreak, ...]
-    guards: tuple[str, ...]
-    recompile_reasons: tuple[str, ...]  # for an input of another size
+    guards: tuple[Lines, ...]
+    recompile_reasons: tuple[Lines, ...]  # for an input of another size
     recompiled: tuple[Graph, ...]
 
 
 class StepWalkthrough(_Value, frozen=True):
     """One training step, from Dynamo's graphs to Inductor's kernels."""
 
-    source: str
+    source: Lines
     graphs: tuple[Graph, ...]
     breaks: tuple[ExplainedBreak, ...]
-    forward: str  # ATen graph that AOTAutograd traced
-    backward: str
-    inductor_nodes: int  # in all graphs of the step, before fusion
-    kernels: int  # generated for these nodes
+    forward: Lines  # ATen graph that AOTAutograd traced
+    backward: Lines
+    inductor_nodes: Count  # in all graphs of the step, before fusion
+    kernels: Count  # generated for these nodes
 
 
 class Score(_Value, frozen=True):
     """Errors of predictions for unseen data."""
 
-    mse: float
+    mse: Amount
     r2: float
 
 
@@ -78,29 +79,29 @@ class Training(_Value, frozen=True):
 
     folds: tuple[Score, ...]
     held_out: Score
-    train_losses: tuple[float, ...]  # of the last network, by epoch: mean over its batches
-    held_out_losses: tuple[float, ...]
-    first_step_s: float  # including compilation
-    total_s: float
-    recompile_reasons: tuple[str, ...] = ()  # distinct
+    train_losses: tuple[Amount, ...]  # of the last network, by epoch: mean over its batches
+    held_out_losses: tuple[Amount, ...]
+    first_step_s: Amount  # including compilation
+    total_s: Amount
+    recompile_reasons: tuple[Lines, ...] = ()  # distinct
 
 
 class Example(_Value, frozen=True):
     """The worked example: a network of three layers, trained eager and compiled from the same initial weights."""
 
-    source: str
-    samples: int
-    held_out: int
-    features: int
-    folds: int
-    epochs: int
-    batch_size: int
-    learning_rate: float
+    source: Lines
+    samples: Count
+    held_out: Count
+    features: Count
+    folds: Count
+    epochs: Count
+    batch_size: Count
+    learning_rate: Amount
     step: StepWalkthrough
     eager: Training
     compiled: Training
-    tolerance: float  # for `difference`
-    difference: float  # largest relative difference between the losses of both variants
+    tolerance: Amount  # for `difference`
+    difference: Amount  # largest relative difference between the losses of both variants
 
     @property
     def agrees(self) -> bool:
@@ -112,10 +113,10 @@ class Walkthrough(_Value, frozen=True):
     """One walkthrough: the function, the example, and the machine."""
 
     schema: int
-    name: str
+    name: Lines
     taken_at: datetime  # UTC
-    command: str
-    seconds: float
+    command: Lines
+    seconds: Amount
     environment: Environment
     function: FunctionWalkthrough
     example: Example

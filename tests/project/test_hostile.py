@@ -29,7 +29,7 @@ from bench.errors import AtlasError
 from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
-from bench.records import strict
+from bench.records import strict, walkthrough
 from bench.records.run_file import MAX_LINE_BYTES, encode
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
@@ -326,6 +326,24 @@ PAGE_PIECES = (
 @example(b"# A {#a}\n\n{{ ('x' * 99999999) | length }}")
 def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
     readers.page(content)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("seconds", -5),
+        ("example.epochs", -1),
+        ("example.eager.total_s", 1e300),
+        ("function.source", "x" * 200_000),
+        ("function.source", "a\x1b[31m"),
+        ("command", "a\u202eb"),
+    ],
+)
+def test_a_document_with_an_impossible_value_is_refused(place: str, value: Any, tmp_path: Path) -> None:
+    path = tmp_path / "walkthrough.json"
+    path.write_text(json.dumps(with_(place, value, json.loads(readers.WALKTHROUGH))))
+    with pytest.raises(AtlasError, match="not a walkthrough"):
+        walkthrough.read(path)
 
 
 @pytest.mark.parametrize("text", ["- " * 900 + "x", "[" * 5000, " " * 200 + "- x", "a\x1bb", "a\0b", "a\U000e0041b"])
