@@ -131,7 +131,7 @@ def outline(page: str) -> bytes:
 
     Pages with different structures have different digests. Nearly all pages with the same structure share one.
     """
-    article = _article(page)
+    article = _article(page).replace(_DIRECTED, "")
     parts = [_PLACE.findall("".join(_PLACED.findall(article))), _PRE.findall(article), article.count("<li")]
     parts += [sorted(anywhere.findall(article)) for anywhere in (_CODE, _ADDRESS)]
     return hashlib.sha256(repr(parts).encode()).digest()
@@ -139,6 +139,9 @@ def outline(page: str) -> bytes:
 
 _PLACED = re.compile(rf"<(?i:h[1-6]|/?table|tr|td|th|img)\b{_ATTRIBUTES}>")
 _PLACE = re.compile(r"<[/\w]+|\s(?:id|data-sort|src)=(?:\"[^\"]*\"|'[^']*')")
+_DIRECTED = ' dir="ltr"'
+"""What code has on right-to-left pages only."""
+
 _PRE = re.compile(r"<pre\b.*?</pre>", re.DOTALL)
 _CODE = re.compile(r"<code\b[^>]*>(.*?)</code>", re.DOTALL)
 _ADDRESS = re.compile(r"\s(?:id|href)=(?:\"[^\"]*\"|'[^']*')")

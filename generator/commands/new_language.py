@@ -91,12 +91,10 @@ def _report(language: Language, root: Path, locales: Path, about_font: str) -> I
         f"msgstr[{index}] for {', '.join(map(str, numbers[:4]))}{', …' if len(numbers) > 4 else ''}"
         for index, numbers in enumerate(plural_examples(locale))
     )
-    labels = material.labels(code)
     search = ", ".join(material.search(code)["lang"])
     yield f"{locale.get_language_name('en')} ({language.name}), {language.direction}, below /{language.prefix}"
     yield f"plural forms: {forms}"
     yield f"formats: {language.number(12345.678)}, {language.percent(0.45)}, {language.date(date(2024, 3, 1))}"
-    yield f"labels of the theme: {labels}" + ("" if labels != material.FALLBACK else " (Material has none of its own)")
     yield f"search: {search}"
     yield f"font: {about_font}"
     yield "next:"

@@ -250,6 +250,11 @@ class Language:
         mark = typography.LEFT_TO_RIGHT_MARK
         return f"{mark}{text}{mark}" if self.direction == "rtl" else text
 
+    def alone(self, text: str) -> str:
+        """Return plain text for a place outside of the page, such as a title in search results, where nothing but its
+        first letter tells its direction."""
+        return typography.from_the_right(text) if self.direction == "rtl" else text
+
     def _measure(self, x: float | None, digits: int, symbol: str) -> str:
         # International symbols stay the same in every language (CLDR writes ms as ملي ث), and the no-break space
         # keeps them on the line of their number.

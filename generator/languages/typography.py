@@ -10,7 +10,7 @@ import logging
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from unicodedata import category, east_asian_width
+from unicodedata import bidirectional, category, east_asian_width
 
 CJK = (
     r"\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
@@ -133,6 +133,24 @@ def isolate_latin(text: str) -> str:
 
 FROM_THE_RIGHT = re.compile(f"[{RIGHT_TO_LEFT}{RIGHT_TO_LEFT_MARK}]")
 """Matches a line that runs from the right: it has such a letter or the right-to-left mark."""
+
+
+def from_the_right(text: str) -> str:
+    """Return plain text with a right-to-left mark before it, unless its first letter runs from the right already.
+
+    Search results, share cards and browsers take the direction of a text from its first letter.
+    """
+    first = next((direction for direction in map(bidirectional, text) if direction in {"L", "R", "AL"}), "")
+    return f"{RIGHT_TO_LEFT_MARK}{text}" if text and first not in {"R", "AL"} else text
+
+
+_CODE = re.compile(r"<(code|kbd|pre|samp)\b(?![^>]*\bdir=)")
+
+
+def code_from_the_left(html: str) -> str:
+    """Give each piece of code in right-to-left HTML a direction of its own: a reader mode drops the stylesheet."""
+    return _CODE.sub(r'<\1 dir="ltr"', html)
+
 
 _WORD = re.compile(r" *[^ ]+| +")
 _SIGN_FIRST = re.compile(r" +[^\w ]")

@@ -1,12 +1,14 @@
-"""What Material for MkDocs has for a language: its labels and its search; and corrections of Material's script.
+"""Material for MkDocs in a language: our words for its labels, the settings of its search, corrections of its script.
 
-Takes a language code; returns the name of Material's file of labels, and the settings of its search. `apply_language`
-puts both into the configuration of a build.
+Takes a `Language`. `wording` returns the labels of Material's templates and script, from our catalogs; `search` returns
+the settings of its search. `apply_language` puts a language into the configuration of a build.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,73 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.utils import get_theme_dir
 
 from bench.errors import AtlasError
-from generator.languages.language import Language
+from generator.languages.language import Language, plural_examples, plural_forms
 
 FALLBACK = "en"
 """The labels for a language into which Material has not been translated."""
+
+
+class Wording(dict[str, str]):
+    """Labels by Material's names for them. One that is missing is an error: Material's own would not be checked."""
+
+    def __missing__(self, name: str) -> str:
+        raise AtlasError(
+            f"a template asks for the label {name!r}, which the guide has no words for",
+            where="generator/site/material.py",
+            remedy="add it to `wording`, and run `python -m generator messages`",
+        )
+
+
+def wording(language: Language) -> Mapping[str, str]:
+    """Return the labels of Material's templates and script in a language."""
+    gettext, ngettext = language.gettext, language.ngettext
+    unused = dict.fromkeys(("search.result.one", "search.result.more.one"), "")  # by the `mended` script
+    return Wording(
+        unused
+        | {
+            "language": language.code,
+            "direction": language.direction,
+            "action.skip": gettext("Skip to content"),
+            "clipboard.copied": gettext("Copied to clipboard"),
+            "clipboard.copy": gettext("Copy to clipboard"),
+            "footer": gettext("Footer"),
+            "footer.next": gettext("Next page"),
+            "footer.previous": gettext("Previous page"),
+            "header": gettext("Header"),
+            "nav": gettext("Navigation"),
+            "search": gettext("Search"),
+            "search.placeholder": gettext("Search"),
+            "search.reset": gettext("Clear the search"),
+            "search.result.initializer": gettext("Preparing the search"),
+            "search.result.more.other": _by_form(
+                language,
+                lambda n: ngettext("%(count)s more match on this page", "%(count)s more matches on this page", n),
+            ),
+            "search.result.none": gettext("No matching pages"),
+            "search.result.other": _by_form(
+                language, lambda n: ngettext("%(count)s matching page", "%(count)s matching pages", n)
+            ),
+            "search.result.placeholder": gettext("Type to start searching"),
+            # Translators: words of a search that a page lacks
+            "search.result.term.missing": gettext("Not found: %(words)s"),
+            "search.share": gettext("Share this search"),
+            "select.language": gettext("Select language"),
+            "select.version": gettext("Select version"),
+            "source": gettext("Go to the repository"),
+            # Translators: names the tabs at the top of each page
+            "tabs": gettext("Tabs"),
+            "toc": gettext("Table of contents"),
+            "top": gettext("Back to top"),
+        }
+    )
+
+
+def _by_form(language: Language, message: Callable[[int], str]) -> str:
+    """Return the plural forms of a message as JSON, by their names in CLDR, for a number that the reader's browser
+    counts."""
+    served = zip(plural_forms(language.locale), plural_examples(language.locale), strict=True)
+    return json.dumps({form: message(numbers[0]) for form, numbers in served if numbers}, ensure_ascii=False)
+
 
 _OTHER_LETTERS = r"\u0590-\u06ff\u0900-\u0eff\u3040-\u9fff\uac00-\ud7a3"
 
@@ -65,7 +130,7 @@ of it."""
 
 
 def apply_language(config: MkDocsConfig, language: Language) -> None:
-    """Set the labels and the search of a language. Raises `AtlasError` for a configuration without room for them."""
+    """Set the words and the search of a language. Raises `AtlasError` for a configuration without room for them."""
     search_settings, headings, light, dark = _places(config)
     config.theme["language"], config.theme["direction"] = labels(language.code), language.direction
     search_settings.update(search(language.code), pipeline=PIPELINE)
@@ -106,6 +171,18 @@ _MENDED = {
         r'let (\w+)=\w+\("meta",\{name:"color-scheme"\}\);document\.head\.appendChild\(\1\);'
         r"(.{0,2000}?)\1\.content=\w+\.colorScheme,"
     ): r"\2",
+    # It knows one and many. Languages have up to six forms, their own digits, and their own colon.
+    r'typeof (\w)!="undefined"\?(\w+\.translations\[\w\])\.replace\("#",\1\.toString\(\)\):\2': (
+        r"\1===void 0?\2:(e=>(e[new Intl.PluralRules(document.documentElement.lang).select(\1)]||e.other)"
+        r'.replace("%(count)s",new Intl.NumberFormat(document.documentElement.lang+"-u-nu-latn").format(\1)))'
+        r"(JSON.parse(\2))"
+    ),
+    r'case 1:\w\.textContent=\w+\("search\.result\.one"\);break;default:let (\w)=\w+\((\w\.length)\);'
+    r"(.{0,50}?)\1\)": r"default:\3\2)",
+    r'\w\.length>0&&\w\.length===1\?\w+\("search\.result\.more\.one"\):': "",
+    r'(\w+\("search\.result\.term\.missing"\)),": ",\.\.\.(\w)\b': (
+        r'...\1.split("%(words)s").flatMap((e,t)=>t?[...\2,e]:[e])'
+    ),
 }
 
 

@@ -5,7 +5,7 @@ builds it into a folder below, so that every language has its own search index, 
 Pages stay in memory; nothing is written into `docs_dir`. While serving, pages are built on demand instead: see
 `generator.site.preview`.
 
-Templates below ``docs/theme`` may use `language`, `languages`, `preloaded`, `policy`, `to_root`, `root_url`,
+Templates below ``docs/theme`` may use `language`, `languages`, `wording`, `preloaded`, `policy`, `to_root`, `root_url`,
 `metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, `first_moment`, gettext functions, and the filters `marked` for a
 text that may be untranslated and `in_markdown` for one that Markdown shall not read: see `AtlasPlugin.on_env`.
 """
@@ -44,12 +44,12 @@ from generator.checks.rendered_checks import differences, outlines
 from generator.drawing.fonts import lacking
 from generator.drawing.link_preview import PageMetadata, card_uri, has_card, page_metadata
 from generator.languages.language import SOURCE, load_locale, published_languages
-from generator.languages.typography import plain
+from generator.languages.typography import code_from_the_left, plain
 from generator.live.live_run import BUDGET, LiveRun, conduct
 from generator.pages.guide import Edition, Guide, guide_of
 from generator.pages.site_file import SiteFile
 from generator.site import PLUGIN, watching
-from generator.site.material import BUNDLE, apply_language, mended
+from generator.site.material import BUNDLE, apply_language, mended, wording
 from generator.site.mkdocs_files import EditionFile, EditionPage
 from generator.site.mkdocs_internals import load_separate_config
 from generator.site.on_demand import OnDemandPages
@@ -273,6 +273,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         env.globals.update(
             language=edition.language,
             languages=self.guide.languages,
+            wording=wording(edition.language),
             preloaded=preloaded(edition.language.code),
             to_root="../" if edition.language.prefix else "",
             root_url=self._root_url(config),
@@ -290,17 +291,20 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     def on_page_content(self, html: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
         """Style tables written in Markdown like those of records, and keep code from breaking at its hyphens.
 
-        In the list of sections of a right-to-left page, direction marks replace the markup of names.
+        On a right-to-left page, code has its own direction, and in the list of sections direction marks replace the
+        markup of names.
         """
         del config, files
-        if self._edition.language.direction == "rtl":
+        is_rtl = self._edition.language.direction == "rtl"
+        if is_rtl:
             headings = dict(_HEADING.findall(html))
             for entry in _entries(page.toc):
                 name = Markup(plain(headings.get(entry.id, entry.title)))  # noqa: S704  # made by Markdown
                 entry.title = str(escape(name.striptags()))
         from generator.figures.markup import framed, unbroken
 
-        return unbroken(framed(html))
+        html = unbroken(framed(html))
+        return code_from_the_left(html) if is_rtl else html
 
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:
         """Write the page as plain Markdown as well, and count it as done."""

@@ -2,8 +2,8 @@
 
 Takes the editions of `generator.pages.guide`, ``mkdocs.yml`` and the assets. Writes a folder of finished Markdown for
 each language, and a configuration beside it. Built one after the other, English first, they make one site. What only
-our plugin and templates do is left out: social cards, a search tuned for each language, a 404 page in all languages,
-the feed, and pages as plain Markdown.
+our plugin and templates do is left out: social cards, our words for the theme's labels, a search tuned for each
+language, a 404 page in all languages, the feed, and pages as plain Markdown.
 
     python -m generator stage && cd staged
     for language in en zh ja ar; do zensical build --strict --config-file $language.yml; done
@@ -52,7 +52,7 @@ def stage(out: Path, root: Path = ROOT) -> int:
     touch a file that it has not written.
     """
     guide = guide_of(root)
-    guide.address = _mkdocs_yml(root)["site_url"]
+    guide.address = mkdocs_yml(root)["site_url"]
     guide.update()
     editions = [guide.edition(language.code) for language in guide.languages]
     files = dict(file for edition in editions for file in _files(edition, guide.languages, root))
@@ -144,7 +144,8 @@ def _from_source(uri: str, page: str) -> str:
 _HTML_ADDRESS = re.compile(r"""(?P<start><[a-z][^<>]*?\s(?:href|src)=")(?P<path>\.{1,2}/[^"#?]*)""")
 
 
-def _mkdocs_yml(root: Path) -> dict[str, Any]:
+def mkdocs_yml(root: Path = ROOT) -> dict[str, Any]:
+    """Return the settings in mkdocs.yml. Raises `AtlasError` with the line of a mistake."""
     with (root / "mkdocs.yml").open("rb") as file, settings_errors():
         settings: dict[str, Any] = yaml_load(file)
     return settings
@@ -153,7 +154,7 @@ def _mkdocs_yml(root: Path) -> dict[str, Any]:
 def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> dict[str, Any]:
     """Return ``mkdocs.yml`` for a builder that builds one language after the other."""
     language = edition.language
-    settings = _mkdocs_yml(root)
+    settings = mkdocs_yml(root)
     for name in OURS:
         settings.pop(name, None)
     to_root = "../" if language.prefix else "./"

@@ -19,7 +19,7 @@ from generator.drawing.faces import CSS_WEIGHTS, FONTS, Face, Weight, face_of, l
 from generator.drawing.fonts import coverage, served, web_font
 from generator.languages.language import LOCALES, SOURCE, Language, name_of, published_languages
 from generator.pages.site_file import SiteFile
-from generator.site.material import labels, labels_file
+from generator.site.material import wording
 
 STYLESHEET = "fonts/fonts.css"
 """The stylesheet that declares every font. The theme uses them through ``--md-text-font``."""
@@ -153,9 +153,9 @@ class _Words:
 
 def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Words:
     bold = weight == "bold"
+    labels = wording(language)
     frame = [
-        "" if bold else labels_file(labels(language.code)).read_text("utf-8"),
-        *(_label(language.code, key) for key in ("nav", "toc")),
+        *([labels["nav"], labels["toc"]] if bold else labels.values()),  # titles of the lists of pages and sections
         *(title for page in pages.values() for title in _TITLE.findall(page)),
         *(name_of(code) for code in published_languages()),
         *(language.gettext(name) for name in _NAME.findall((ROOT / "mkdocs.yml").read_text("utf-8"))),
@@ -180,12 +180,6 @@ def _letters(text: str) -> frozenset[str]:
 def _bold(page: str) -> frozenset[str]:
     lines = f"\n{page}"
     return _letters("".join(text for each in _BOLD for text in each.findall(lines)))
-
-
-def _label(code: str, key: str) -> str:
-    """Return one of the theme's labels. Of these, the titles of the lists of pages and sections are bold."""
-    match = re.search(rf'"{key}": "(.*)"', labels_file(labels(code)).read_text("utf-8"))
-    return match[1] if match else ""
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from browser.kinds import PREFIXES, arrived, follow, switch
 from generator.languages.glossary import load_glossary
+from generator.languages.language import load_language, plural_forms
 
 pytestmark = pytest.mark.browser
 SEARCHES = True
@@ -190,6 +191,32 @@ FIRST_HITS = {
         "إعادة التصريف": RECOMPILATIONS,
     },
 }
+
+
+COUNTED = ("mark_dynamic", "inference_mode", "TORCH_LOGS", "reduce-overhead", "torch.compile", "MobileNet", "GPU")
+"""What few pages have, and what many have."""
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_number_of_results_is_in_the_plural_form_of_the_language(code: str, page: Page, hosted_site: str) -> None:
+    page.goto(f"{hosted_site}{PREFIXES[code]}")
+    language, seen = load_language(code), set()
+
+    def says(singular: str, plural: str, n: int) -> str:
+        seen.add(language.plural_index(n))
+        return language.ngettext(singular, plural, n) % {"count": language.number(n)}
+
+    for query in COUNTED:
+        search(page, query)
+        told = page.locator(".md-search-result__meta").inner_text()
+        items = page.locator(".md-search-result__item").count()  # the first ten, and the others when they are near
+        count = items if items < 10 else int(re.sub(r"\D", "", told))
+        assert told == says("%(count)s matching page", "%(count)s matching pages", count), query
+        for more in page.locator(".md-search-result__more").all()[:3]:
+            count = more.locator(".md-search-result__link").count()
+            summary = more.locator("summary").inner_text()
+            assert summary == says("%(count)s more match on this page", "%(count)s more matches on this page", count)
+    assert len(seen) >= min(4, len(plural_forms(language.locale))), seen
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

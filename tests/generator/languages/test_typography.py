@@ -9,6 +9,8 @@ import pytest
 from generator.languages.blocks import EXPRESSION
 from generator.languages.typography import (
     close_seams,
+    code_from_the_left,
+    from_the_right,
     isolate_latin,
     mark_seams,
     parts,
@@ -114,3 +116,22 @@ def test_a_letter_is_never_cut_from_its_marks(text: str) -> None:
 def test_hebrew_runs_from_the_right() -> None:
     first, second = parts("זמן תגובה ms")
     assert (first, second) == ("\u200fזמן", "\u200f תגובה ms")
+
+
+@pytest.mark.parametrize("text", ["torch.compile من الداخل", "\u200eA100\u200e: زمن", "A100", "(GPU) و", "12"])
+def test_what_begins_otherwise_gets_a_mark_before_it(text: str) -> None:
+    assert from_the_right(text) == f"\u200f{text}"
+
+
+@pytest.mark.parametrize("text", ["زمن استجابة A100", "«زمن»", "12 نموذجًا", "\u200fA100", ""])
+def test_what_begins_from_the_right_or_is_empty_stays(text: str) -> None:
+    assert from_the_right(text) == text
+
+
+def test_code_has_its_own_direction_once() -> None:
+    html = '<p><code class="whole">a b</code> <code dir="ltr">c</code><codec></p><pre><code>d</code></pre>'
+    expected = html.replace("<code class", '<code dir="ltr" class').replace(
+        "<pre><code>", '<pre dir="ltr"><code dir="ltr">'
+    )
+    assert code_from_the_left(html) == expected
+    assert code_from_the_left(expected) == expected

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 from bench.errors import AtlasError
-from generator.site.material import FALLBACK, labels, labels_file, mended, search
+from generator.languages.language import load_language, translated_languages
+from generator.site.material import FALLBACK, labels, labels_file, mended, search, wording
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,30 @@ from generator.site.material import FALLBACK, labels, labels_file, mended, searc
 def test_labels_are_those_of_the_language_or_english(code: str, name: str) -> None:
     assert labels(code) == name
     assert labels_file(name).is_file()
+
+
+def test_the_words_of_the_theme_are_those_of_our_catalogs() -> None:
+    english = wording(load_language("en"))
+    for code in translated_languages():
+        words = wording(load_language(code))
+        assert words.keys() == english.keys()
+        same = {name for name, text in words.items() if text == english[name] != ""}
+        assert same <= {"direction"}, code
+
+
+def test_a_count_has_every_plural_form_of_the_language() -> None:
+    for counted in ("search.result.other", "search.result.more.other"):
+        assert set(json.loads(wording(load_language("en"))[counted])) == {"one", "other"}
+        assert set(json.loads(wording(load_language("ja"))[counted])) == {"other"}
+        forms = json.loads(wording(load_language("ar"))[counted])
+        assert set(forms) == {"zero", "one", "two", "few", "many", "other"}
+        assert [name for name, form in forms.items() if "%(count)s" in form] == ["few", "many", "other"]
+
+
+def test_a_label_without_words_of_ours_is_refused() -> None:
+    assert "blog.draft" in labels_file("en").read_text("utf-8")
+    with pytest.raises(AtlasError, match=r"blog\.draft"):
+        wording(load_language("ar"))["blog.draft"]
 
 
 @pytest.mark.parametrize(
@@ -34,5 +60,8 @@ def test_the_script_of_this_version_is_mended_and_another_one_refused() -> None:
     assert re.search(r"subscribe\(\(\[\w,\{offset:\w\}\]\)=>\{\w+\(document\),history\.replaceState", done)
     assert "appendChild(o)" not in done
     assert "colorScheme" not in done
+    assert re.search(r'default:\w\.textContent=\w+\("search\.result\.other",\w\.length\)\}', done)
+    assert re.search(r'null,\w+\("search\.result\.more\.other",\w\.length\)\)\)', done)
+    assert 'term.missing"),": "' not in done
     with pytest.raises(AtlasError, match="instead of one"):
         mended("another script")

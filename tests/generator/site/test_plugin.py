@@ -8,6 +8,7 @@ import socket
 import xml.etree.ElementTree as ET  # our own files
 from collections.abc import Callable
 from pathlib import Path
+from unicodedata import bidirectional
 from urllib.parse import unquote, urljoin, urlsplit
 
 import mkdocs.__main__
@@ -19,6 +20,7 @@ from html_page import HtmlPage, read
 from generator.data.load import load
 from generator.data.selection import records
 from generator.languages.language import load_language
+from generator.site.material import labels_file, wording
 
 Pages = dict[str, dict[str, HtmlPage]]
 HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
@@ -76,6 +78,57 @@ def test_heading_ids_are_the_same_in_every_language(pages: Pages) -> None:
     for code in LANGUAGES[1:]:
         for address, page in pages[code].items():
             assert page.ids == pages["en"][address].ids, (code, address)
+
+
+# ── The words of the theme ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_no_page_has_words_of_the_theme_that_are_not_ours(site: BuiltSite) -> None:
+    for code, prefix in PREFIXES.items():
+        ours = wording(load_language(code))
+        theirs = set(re.findall(r'": "([^"]{2,})"', labels_file(code).read_text("utf-8"))) - {*ours.values(), code}
+        assert len(theirs) > 20, code
+        for address in ("index.html", "compile/index.html", "404.html"):
+            html = (site.folder / prefix / address).read_text("utf-8")
+            settings = json.loads(html.partition('<script id="__config" type="application/json">')[2].partition("<")[0])
+            assert settings["translations"] == {name: ours[name] for name in settings["translations"]}
+            frame = re.sub(r"(?s)<article.*</article>", "", html)
+            assert [text for text in theirs if re.search(rf'[">]\s*{re.escape(text)}\s*(?:: |["<])', frame)] == [], code
+            assert 'alt="logo"' not in frame
+
+
+def test_the_neighbours_of_a_page_are_named_with_the_colon_of_the_language(site: BuiltSite) -> None:
+    for code, colon in {"en": ": ", "zh": "：", "ja": "：", "ar": ": "}.items():
+        labels, html = (
+            wording(load_language(code)),
+            (site.folder / PREFIXES[code] / "modes/index.html").read_text("utf-8"),
+        )
+        for direction in ("footer.previous", "footer.next"):
+            assert re.search(rf'aria-label="{labels[direction]}{colon}\S', html), (code, direction)
+
+
+# ── Right to left, also where there is no stylesheet ────────────────────────────────────────────────────────────────
+
+
+def test_titles_and_descriptions_begin_in_the_direction_of_the_language(site: BuiltSite) -> None:
+    told = r'<title>(.*?)</title>|<meta (?:name="description"|property="og:(?:title|description)") content="(.*?)"'
+    for code, prefix in PREFIXES.items():
+        is_rtl = load_language(code).direction == "rtl"
+        files = [*site.pages(prefix).values()]
+        assert files
+        for path in (*files, site.folder / prefix / "feed.xml"):
+            text = path.read_text("utf-8")
+            found = re.findall(told, text) or [(each, "") for each in re.findall(r"<(?:sub)?title>(.*?)</", text)]
+            assert len(found) >= 2
+            for title, description in found:
+                first = next(sign for sign in title or description if bidirectional(sign) in {"L", "R", "AL"})
+                assert (bidirectional(first) != "L") == is_rtl, (code, path, title, description)
+
+
+def test_code_runs_from_the_left_without_a_stylesheet(site: BuiltSite) -> None:
+    for path in site.pages("ar/").values():
+        html = path.read_text("utf-8")
+        assert not re.search(r"<(?:code|pre|kbd|samp)\b(?![^>]*\bdir=\"ltr\")", html), path
 
 
 # ── Links ───────────────────────────────────────────────────────────────────────────────────────────────────────────
