@@ -18,6 +18,7 @@ import polib
 
 from bench.errors import counted
 from generator.checks import message_checks
+from generator.checks.usage_checks import usage_findings
 from generator.drawing.faces import own_face, script_name
 from generator.drawing.fonts import lacking
 from generator.languages import blocks, catalogs
@@ -178,8 +179,13 @@ def check_catalog(
         yield Finding(file, 1, "", what, _REFRESH, "sources")
     for entry in live:
         for violation in _check_entry(entry, code, glossary, complete=is_complete(catalog)):
-            line, message = entry.linenum or 1, short(entry.msgid)
-            yield Finding(file, line, message, violation.what, violation.remedy, violation.rule)
+            yield _finding(entry, violation, file)
+    for entry, violation in usage_findings(live, code, glossary):
+        yield _finding(entry, violation, file)
+
+
+def _finding(entry: polib.POEntry, violation: Violation, file: str) -> Finding:
+    return Finding(file, entry.linenum or 1, short(entry.msgid), violation.what, violation.remedy, violation.rule)
 
 
 def _check_header(catalog: polib.POFile, code: str, file: str) -> Iterator[Finding]:

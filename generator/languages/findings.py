@@ -27,6 +27,10 @@ RULES = {
     "untranslated": "A message of a language that is declared complete has a translation.",
     "fuzzy": "A translation of a language that is declared complete is not fuzzy.",
     "glyph": "The fonts of the guide have every character of a translation.",
+    # their words
+    "spelling": "No word is spelt as the glossary calls wrong.",
+    "register": "A Japanese text has です・ます or the plain form, not both.",
+    "sense": "A word means one thing on a page, and texts that mean different things differ.",
     # the structure of a translation
     "expression": "A translation has the Jinja expressions of the English.",
     "placeholder": "A translation has the placeholders of the English.",

@@ -1,6 +1,7 @@
-"""The glossary: the translation of each term, and the names that no language translates.
+"""The glossary: the translation of each term, the names that no language translates, and words that are often wrong.
 
-`load_glossary` reads ``locales/glossary.toml``; `glossary_violations` checks a translation against it.
+`load_glossary` reads ``locales/glossary.toml``; `glossary_violations` checks a translation against its terms and names,
+`generator.checks.usage_checks` against the rest.
 """
 
 from __future__ import annotations
@@ -45,12 +46,32 @@ class Term(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return (own, *self.accept.get(code, ())) if own else ()
 
 
+class Sense(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
+    """A word of a language that means one thing: where a page uses it for that, it uses it for nothing else.
+
+    With `never`, the word is wrong beside that on any page, and right everywhere else.
+    """
+
+    language: str
+    word: str
+    instead: str  # what to write otherwise
+    means: tuple[str, ...]  # English words that it translates
+    never: tuple[str, ...] = ()  # English words beside which it is wrong, unless one of `means` is there, too
+
+
 class Glossary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
-    """All terms, the names to `keep` untranslated, and by language the `plurals` that endings do not tell."""
+    """All terms, the names to `keep` untranslated, and lists by language.
+
+    `plurals` are those that endings do not tell. `spelling` has the right spelling of each wrong one. Two texts of
+    `distinct` differ in every language.
+    """
 
     keep: tuple[str, ...]
     term: tuple[Term, ...]
     plurals: dict[str, tuple[str, ...]] = {}
+    spelling: dict[str, dict[str, str]] = {}
+    sense: tuple[Sense, ...] = ()
+    distinct: tuple[tuple[str, str], ...] = ()
 
 
 def load_glossary(locales: Path = LOCALES) -> Glossary:
@@ -103,6 +124,16 @@ def _terms(glossary: Glossary, english: str) -> tuple[Term, ...]:
     lower = english.lower()
     near = (term for term in glossary.term if any(form.lower() in lower for form in (term.en, *term.forms)))
     return tuple(term for term in near if _english((term.en, *term.forms)).search(english))
+
+
+def has_word(word: str, code: str, text: str) -> bool:
+    """Whether a text in the language `code` has a word, in any form that Arabic gives it."""
+    return bool(_word(word, code).search(_normal(text)))
+
+
+def has_english(words: tuple[str, ...], text: str) -> bool:
+    """Whether an English text has one of the words."""
+    return bool(words and _english(words).search(text))
 
 
 def _occurs(wrong: str, allowed: list[str], text: str, code: str) -> bool:
