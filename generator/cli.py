@@ -6,6 +6,7 @@ python -m generator check            check pages and catalogs, and a built site
 python -m generator status           show what is translated, by page and language, and what to translate next
 python -m generator add-language     add a language
 python -m generator export, import   convert catalogs to XLIFF or CSV, and back
+python -m generator review           write a sheet for a native reader, and read it back
 python -m generator stage            write the guide as plain files, for another site builder
 python -m generator pseudo           build the site in two invented languages, for tests
 python -m generator committed        check that nothing differs from the commit, before it is published
@@ -281,6 +282,65 @@ def _catalog(code: str) -> tuple[Path, POFile]:
 
     load_language(code)  # its error names the command for a missing catalog
     return catalog_path(code), read(catalog_path(code))
+
+
+@main.command()
+@_LANGUAGE
+@click.option(
+    "--read",
+    "filled_in",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Keep the scores of this file.",
+)
+@click.option("--by", default="", help="With --read: the name that the reviewer wants to be kept; none by default.")
+@click.option("--out", type=_Out(path_type=Path, dir_okay=False), help="By default review-CODE.html.")
+@click.option(
+    "--page", "pages", multiple=True, metavar="FILE", help="Only this page, such as docs/index.md; may be given again."
+)
+@click.option("--all", "everything", is_flag=True, help="Also texts that somebody has read as they are.")
+@click.option("--site", help="Where the guide is, for links to the place of each text; by default that of mkdocs.yml.")
+def review(
+    code: str,
+    filled_in: Path | None,
+    by: str,
+    out: Path | None,
+    pages: tuple[str, ...],
+    everything: bool,
+    site: str | None,
+) -> None:
+    """Write what changed since the last review for a native reader, as a page for any browser and as CSV; with --read,
+    keep the scores and findings of the file that came back."""
+    from datetime import UTC, datetime
+
+    from generator.commands.review_sheet import sheet, table
+    from generator.languages import reviews
+    from generator.languages.language import load_language
+    from generator.site.stage import mkdocs_yml
+
+    language, present, known = load_language(code), reviews.texts(code), reviews.reviews(code)
+    if filled_in:
+        today = datetime.now(UTC).date()
+        content = plain_file(filled_in).read_bytes()
+        answers = reviews.read_answers(content, present, code, today, by, str(filled_in))
+        path, found = reviews.record(answers.review), counted(len(answers.review.faults), "finding")
+        click.echo(f"{counted(len(answers.review.scores), 'text')} read, {found}; kept in {_shown(path)}")
+        if answers.outdated:
+            outdated = counted(answers.outdated, "text has", "texts have")
+            click.echo(f"{outdated} changed since the sheet was written, and left out", err=True)
+        return
+    wanted = present if everything else reviews.unread(present, known)
+    if pages:
+        wanted = [text for text in wanted if {*pages} & {*text.pages}]
+    if not wanted:
+        click.echo("nothing to read: nothing has changed since the last review; --all writes every text")
+        return
+    path = out or Path(f"review-{code}.html")
+    address = (site or str(mkdocs_yml()["site_url"])).rstrip("/") + "/"
+    path.write_text(sheet(wanted, language, address), encoding="utf-8")
+    path.with_suffix(".csv").write_bytes(table(wanted))
+    size = f"{counted(len(wanted), 'text')}, {counted(sum(text.words for text in wanted), 'word')}"
+    click.echo(f"wrote {path} for a browser and {path.with_suffix('.csv')} for a spreadsheet: {size}")
+    click.echo(f"to keep what comes back: python -m generator review --language {code} --read FILE")
 
 
 _FOLDER = _Out(path_type=Path, file_okay=False)

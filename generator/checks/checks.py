@@ -38,6 +38,7 @@ from generator.languages.language import (
 )
 from generator.languages.page_source import PageSource, read_pages
 from generator.languages.pofile import forms, is_complete, key, parse
+from generator.languages.reviews import reviews
 from generator.languages.typography import VERBATIM
 
 
@@ -49,6 +50,7 @@ def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding
     findings = [*check_pages(read_pages(root / "docs")), *_check_template(messages, locales / catalogs.TEMPLATE, root)]
     for code in translated_languages() if codes is None else codes:
         load_language(code, locales)  # its error tells how to create a missing catalog
+        reviews(code, locales)  # pages take one that cannot be read for none
         path = catalog_path(code, locales)
         file = path.relative_to(root).as_posix()
         catalog = parse(path.read_bytes(), file)

@@ -1,25 +1,30 @@
-"""Tables for translators: how much is translated, what to translate next, and the glossary.
+"""Tables for translators: how much is translated and read by people, what to translate next, and the glossary.
 
 Takes a `Language` and returns functions for page expressions, which return HTML blocks without blank lines. Every
-language shows the same tables: the figures come from the committed catalogs, the terms from the glossary.
+language shows the same tables: the figures come from the committed catalogs and reviews, the terms from the glossary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from markupsafe import Markup, escape
 
+from bench.errors import AtlasError
 from generator.figures.markup import Line, Table, TableCell
 from generator.figures.words import Words
 from generator.languages.catalogs import address_of
 from generator.languages.coverage import INTERFACE, VIEWS, Coverage, committed_coverage, next_up, percent, read_views
 from generator.languages.glossary import Term, load_glossary
-from generator.languages.language import LOCALES, Language, load_locale, name_of, translated_languages
+from generator.languages.language import LOCALES, Language, catalog_path, load_locale, name_of, translated_languages
+from generator.languages.reviews import FOLDER, Standing, reviews, standing, texts
 
-NAMES = ("translation_table", "translation_pages_table", "next_translations", "glossary_table", "glossary_names")
+NAMES = (
+    *("translation_table", "translation_pages_table", "review_table", "next_translations"),
+    *("glossary_table", "glossary_names"),
+)
 """Names for page expressions. Unlike all others, they depend on the catalogs of all languages and on all pages."""
 
 TOP = 10
@@ -29,7 +34,8 @@ TOP = 10
 def translators(language: Language, locales: Path = LOCALES) -> dict[str, Callable[[], str]]:
     """Return the functions of `NAMES`."""
     view = _View(language, locales)
-    return dict(zip(NAMES, (view.languages, view.pages, view.next, view.glossary, view.names), strict=True))
+    offered = (view.languages, view.pages, view.reviews, view.next, view.glossary, view.names)
+    return dict(zip(NAMES, offered, strict=True))
 
 
 class _View:
@@ -50,6 +56,7 @@ class _View:
             gettext("Outdated (words)"),
             gettext("Fuzzy (words)"),
             gettext("Complete"),
+            gettext("Last read by a person"),
         )
         lines = []
         for code in translated_languages():
@@ -62,6 +69,7 @@ class _View:
                 TableCell(self.words.value(self.language.percent(share / 100, 0)), str(share), "number"),
                 *(self._number(sum(tally.words for tally in kind)) for kind in kinds),
                 TableCell(escape(declared)),
+                self._read(self._standing(code).get("")),
             )
             lines.append(Line(cells))
         return self._table(gettext("What is translated into each language"), head, lines, numbers=range(1, 5))
@@ -79,6 +87,45 @@ class _View:
         ]
         caption = gettext("Words of each page that appear in English")
         return self._table(caption, head, lines, numbers=range(1, len(head)))
+
+    def reviews(self) -> str:
+        """One row per page that somebody has read: when, and its score, by language; a sentence where nobody has."""
+        gettext = self.language.gettext
+        known = {code: self._standing(code) for code in translated_languages()}
+        pages = [
+            page
+            for page in dict.fromkeys(row.page for row in self._rows())
+            if any(page in each for each in known.values())
+        ]
+        if not pages:
+            return str(Markup("<p>{}</p>").format(gettext("No page was read by a person yet.")))
+        head = (gettext("Page"), *map(_name, translated_languages()))
+        lines = [
+            Line((TableCell(self._page(page)), *(self._read(known[code].get(page)) for code in translated_languages())))
+            for page in pages
+        ]
+        caption = gettext("When each page was last read by a person, and its score")
+        return self._table(caption, head, lines)
+
+    def _read(self, found: Standing | None) -> TableCell:
+        """Return a cell: when a page was read, its points, and how much of it is still as it was then."""
+        gettext, language = self.language.gettext, self.language
+        if found is None:
+            return TableCell(escape(gettext("not yet read by a person")), "")
+        told = self.words.say(gettext("Score: %(score)s"), score=language.number(found.score, 1))
+        parts = [self.words.value(language.date(found.date)), Markup("<small>{}</small>").format(told)]
+        if found.share < 1:
+            share = self.words.say(
+                gettext("%(share)s of its words were read as they are"), share=language.percent(found.share, 0)
+            )
+            parts.append(Markup("<small>{}</small>").format(share))
+        return TableCell(self.words.lines(parts), f"{found.date}")
+
+    def _standing(self, code: str) -> Mapping[str, Standing]:
+        files = [catalog_path(code, self.locales), *sorted((self.locales / code / FOLDER).glob("*.json"))]
+        return _standings(
+            self.locales, code, tuple((path, path.stat().st_mtime_ns) for path in files if path.is_file())
+        )
 
     def next(self) -> str:
         """What to translate next: a list, the most read page first where a file counts page views."""
@@ -166,6 +213,15 @@ class _View:
 @lru_cache(maxsize=2)
 def _coverage(locales: Path, _catalogs: tuple[tuple[Path, int], ...]) -> tuple[Coverage, ...]:
     return tuple(committed_coverage(locales))
+
+
+@lru_cache(maxsize=16)
+def _standings(locales: Path, code: str, _files: tuple[tuple[Path, int], ...]) -> Mapping[str, Standing]:
+    """Return what people have read of a language. All languages show it, so a broken catalog counts as unread."""
+    try:
+        return standing(texts(code, locales), reviews(code, locales))
+    except (AtlasError, OSError):
+        return {}
 
 
 def _in(code: str, text: str) -> str:

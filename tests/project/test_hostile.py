@@ -279,6 +279,22 @@ def test_whatever_a_translation_says_it_is_checked(translation: str) -> None:
 
 
 @few
+@given(broken(readers.ANSWERS, (b'"', b";", b"\t", b"\r", b"ok", b"minor", b"score", b"\xe2\x80\xae")))
+@example(readers.ANSWERS.replace(b",", b"\t"))
+@example(b"id,score\n\0")
+@example(b'id,score\n"' + b"x" * 200_000)
+def test_whatever_a_reviewer_answers_it_is_kept_or_refused(content: bytes) -> None:
+    readers.answers(content)
+
+
+@few
+@given(broken(readers.REVIEW, (b"null", b'"date":"0000-00-00"', b'"language":"../zh"')))
+@example(b"[" * 100_000)
+def test_whatever_a_kept_review_says_it_is_read_or_refused(content: bytes) -> None:
+    readers.kept_review(content)
+
+
+@few
 @given(broken(readers.GLOSSARY_TEXT[:4000], (b"[[term]]\n", b"= 3\n", b"term = ['a']\n")))
 @example(b"term = ['a']\nkeep = []")
 @example(b"a = " + b"[" * 100_000)

@@ -85,7 +85,6 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "generator/pages/test_sandbox.py": ("generator.pages.atlas",),
     "generator/pages/test_vocabulary.py": (
         *("generator.figures.markup", "generator.pages.documents", "generator.pages.downloads"),
-        "generator.pages.translators",
     ),
     "generator/pages/test_walkthrough_page.py": ("generator.drawing.curves",),
     "generator/site/test_on_demand.py": (

@@ -102,6 +102,14 @@ def test_a_constant_may_be_typed_where_the_page_says_so(root: Path) -> None:
 ZH = "locales/zh/LC_MESSAGES/messages.po"
 
 
+def test_a_review_that_cannot_be_read_is_refused(root: Path) -> None:
+    path = root / "locales" / "zh" / "reviews" / "2026-11-24.json"
+    path.parent.mkdir()
+    path.write_text("{}", "utf-8")
+    with pytest.raises(AtlasError, match=path.name):
+        check(root)
+
+
 def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
     edit(root, "docs/index.md", "Smaller gains.", "Larger gains.")
     findings = check(root)
