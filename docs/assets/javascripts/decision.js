@@ -18,7 +18,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
   const names = new Map(Object.entries(texts.tasks)) // of models and tasks, also of those that another device has
 
   const element = (name, attributes, ...children) => {
-    const made = Object.assign(document.createElement(name), attributes)
+    const made = Object.assign(document.createElement(name), name === "code" && { dir: "ltr" }, attributes)
     made.append(...children.flat())
     return made
   }

@@ -3,7 +3,7 @@
 import { formatted, number } from "../numbers.js"
 
 export const element = (name, attributes, ...children) => {
-  const made = Object.assign(document.createElement(name), attributes)
+  const made = Object.assign(document.createElement(name), name === "code" && { dir: "ltr" }, attributes)
   made.append(...children.flat())
   return made
 }
