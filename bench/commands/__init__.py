@@ -42,9 +42,9 @@ def contributor_of(name: str | None) -> str | None:
     """Return the contributor's name, or None where nobody is to be named. Raises `AtlasError` for a bad name."""
     if name is None:
         return None
-    from bench.exchange.check import name_fault
+    from bench.exchange.lookalikes import contributor_fault
 
-    if fault := name_fault(name):
+    if fault := contributor_fault(name):
         raise AtlasError(fault, where="--by", remedy="write a name of one line, or leave it out")
     return name
 

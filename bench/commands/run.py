@@ -93,7 +93,7 @@ def add(commands: Commands) -> None:
     where.add_argument(
         "--out", type=named, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
     )
-    where.add_argument("--by", metavar="NAME", help="who measured, whom the site may name (default: nobody)")
+    where.add_argument("--by", metavar="LOGIN", help="who measured, whom the site may name (default: nobody)")
     where.add_argument("--fresh", action="store_true", help="start a new run even if one can be resumed")
     where.add_argument("--retry-failed", action="store_true", help="measure failed cells of the run again")
     where.add_argument("--dry-run", action="store_true", help="show what would be measured, and how long it takes")

@@ -21,9 +21,11 @@ import msgspec
 
 from bench.choices import existing
 from bench.errors import AtlasError
+from bench.exchange import lookalikes, texts
+from bench.exchange.lookalikes import KnownNames
 from bench.plans import checkpoints
 from bench.plans.models import BY_LABEL
-from bench.records import build_times, injected_faults, plausibility, repeatability, walkthrough
+from bench.records import build_times, injected_faults, plausibility, repeatability, walkthrough, wording
 from bench.records.build_times import BUILD_TIMES
 from bench.records.injected_faults import FAULTS
 from bench.records.plausibility import Fault
@@ -31,7 +33,6 @@ from bench.records.record import (
     COMPILE_MODES,
     DEVICES,
     DTYPES,
-    LONGEST_NAME,
     RESULTS,
     Cell,
     Measurement,
@@ -40,11 +41,7 @@ from bench.records.record import (
 )
 from bench.records.repeatability import REPEATABILITY
 from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files, run_of
-from bench.records.scrub import anonymous, identifying
 from bench.records.walkthrough import WALKTHROUGHS
-
-VERSIONS = frozenset({"torch", "transformers", "python", "accelerator", "driver", "triton"})
-"""The fields of an environment that hold versions."""
 
 READERS: Mapping[str, Callable[[Path], object]] = {
     WALKTHROUGHS.name: walkthrough.read,
@@ -85,7 +82,8 @@ def check(paths: Iterable[Path], atlas: Path = RESULTS, *, now: datetime | None 
     for path in paths:
         existing(path)
     checked = [file for path in paths for file in files(path)]
-    known = _Known.of([*run_files(atlas), *(file for file in checked if file.parent.name not in READERS)])
+    runs = [file for file in checked if file.parent.name not in READERS]
+    known = _Known.of([*run_files(atlas), *runs], checked=runs)
     for file in checked:
         yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known, now)
 
@@ -147,20 +145,24 @@ class _Known:
     owners: Mapping[str, Path]
     first: Mapping[bytes, tuple[Path, int]]
     image_latencies: plausibility.KnownLatencies
+    names: KnownNames
 
     @classmethod
-    def of(cls, paths: Iterable[Path]) -> Self:
-        """Index the files. Earlier files win: a later record that repeats one of them is reported as a duplicate."""
+    def of(cls, paths: Iterable[Path], checked: Iterable[Path] = ()) -> Self:
+        """Index the files. Earlier files win: a later record that repeats one of them is reported as a duplicate. A
+        name of a file that is not `checked` is known."""
+        new, names = {path.resolve() for path in checked}, KnownNames()
         owners: dict[str, Path] = {}
         first: dict[bytes, tuple[Path, int]] = {}
         image_latencies: dict[plausibility.Family, list[plausibility.ImageLatency]] = {}
         for path in dict.fromkeys(each.resolve() for each in paths):
             for number, record in _readable(path):
                 owners.setdefault(record.run, path)
+                names.add(record, is_checked=path in new)
                 first.setdefault(_fingerprint(record), (path, number))
                 for family, latency in plausibility.image_latencies(record, str(path), number):
                     image_latencies.setdefault(family, []).append(latency)
-        return cls(owners, first, image_latencies)
+        return cls(owners, first, image_latencies, names)
 
     def faults(self, record: Record, path: Path, line: int) -> Iterator[Fault]:
         """Yield the faults of a record compared with the others."""
@@ -171,6 +173,7 @@ class _Known:
         source, number = self.first.get(_fingerprint(record), (path, line))
         if source != path:
             yield "cell", f"repeats {_display_path(source)}:{number}", "remove the line: the atlas has it already"
+        yield from self.names.faults(record)
         for fault in plausibility.faults(record, self.image_latencies, str(path), line):
             if not _is_marked(record, fault):
                 yield fault
@@ -179,7 +182,7 @@ class _Known:
 def _is_marked(record: Record, fault: Fault) -> bool:
     """Return whether the run that measured the record found the fault itself: no page draws conclusions from it."""
     _, what, _ = next(plausibility.faults(record, {}, "", 0), fault)
-    mark = f"{plausibility.IMPLAUSIBLE}: {what}"
+    mark = wording.IMPLAUSIBLE(fault=what)
     return record.origin == "measured" and record.status is Status.UNSTABLE and (record.reason or "").startswith(mark)
 
 
@@ -215,7 +218,7 @@ def _display_path(path: Path) -> str:
 def _faults(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
     yield from _provenance(record, path, now)
     yield from _coordinates(record)
-    yield from _identity(record)
+    yield from texts.faults(record)
     if record.status is not Status.PASS and not record.reason:
         yield "reason", f"missing, although the status is {record.status}", "say in one line what happened"
     if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
@@ -236,17 +239,15 @@ def _provenance(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
             measured_at = f"{record.measured_at.astimezone(UTC):%Y-%m-%d %H:%M}"
             what = f"{measured_at} is in the future: it is {now.astimezone(UTC):%Y-%m-%d %H:%M} (UTC)"
             yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
-    if fault := name_fault(record.contributor):
+    if fault := lookalikes.contributor_fault(record.contributor):
         yield "contributor", fault, "write a name, or leave it out"
-
-
-def name_fault(contributor: str | None) -> str | None:
-    """Return what is wrong with a contributor's name, or None."""
-    if contributor is None:
-        return None
-    if not contributor.strip() or not contributor.isprintable():
-        return f"{contributor!r} is no name in one line"
-    return f"is longer than {LONGEST_NAME} characters" if len(contributor) > LONGEST_NAME else None
+    for field, name in (
+        ("environment.device_name", record.environment.device_name),
+        ("cell.model", record.cell.model),
+        ("cell.checkpoint", record.cell.checkpoint),
+    ):
+        if fault := lookalikes.name_fault(name):
+            yield field, fault, "write the name in letters that everybody can type"
 
 
 def _coordinates(record: Record) -> Iterator[Fault]:
@@ -283,28 +284,6 @@ def _local(record: Record, cell: Cell) -> Iterator[Fault]:
         yield "cell.model", f"{cell.model!r} is not the name of its checkpoint, {cell.checkpoint!r}", "write that name"
     if fault := checkpoints.name_fault(cell.checkpoint):
         yield "cell.checkpoint", fault, "write a short name, the same in every line"
-
-
-def _identity(record: Record) -> Iterator[Fault]:
-    """Yield the texts that identify a person or a machine. The contributor's name and the source are public."""
-    private = msgspec.structs.replace(record, contributor=None, source=None)
-    for field, text in _texts(msgspec.to_builtins(private)):
-        is_version = field.startswith("environment.") and field.rpartition(".")[2] in VERSIONS
-        if found := identifying(text, is_version=is_version):
-            what, words = found
-            yield field, f"holds a {what}: {words!r}", f"write {anonymous(text)!r} in its place"
-
-
-def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every text below `value` with its field."""
-    if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            yield from _texts(each, f"{field}.{name}" if field else name)
-    elif isinstance(value, list | tuple) and not (value and isinstance(value[0], int | float)):
-        for each in value:
-            yield from _texts(each, field)
 
 
 def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:

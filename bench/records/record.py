@@ -8,6 +8,7 @@ medians, intervals or speedups: `bench.statistics` derives those, so a better st
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -39,8 +40,16 @@ RESULTS = Path(__file__).resolve().parent.parent / "results"
 
 # Anybody may contribute a record, and its names become URLs, headings and commands that readers copy.
 
-_NO_TEXT = r"\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ue000-\uf8ff\ufeff"
-"""Control characters, bidi marks, and private-use characters, which fonts lack."""
+_NO_TEXT = (
+    r"\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe"
+    r"\uffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
+)
+"""Control characters, bidi marks, tags, and private-use characters, which fonts lack."""
+_UNSEEN = (
+    r"\xa0\xad\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\ufe00-\ufe0f"
+    r"\uffa0"
+)
+"""Blanks other than the space, fillers, and what changes another character: two names would look the same."""
 _MARKUP = r"<>`{}\\|$\";"
 
 MAX_NAME, MAX_TEXT = 200, 4000
@@ -49,8 +58,9 @@ MAX_NAME, MAX_TEXT = 200, 4000
 LONGEST_NAME = 80
 """The longest name that somebody chooses, of a contributor or a local checkpoint, so that it fits into a table."""
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME, pattern=rf"^(?=\S)[^{_NO_TEXT}{_MARKUP}]+\Z")]
-"""The name of a model, device or version: one line, without characters of markup or shell syntax."""
+NAME = rf"^(?=\S)[^{_NO_TEXT}{_UNSEEN}{_MARKUP}]+(?<=\S)\Z"
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME, pattern=NAME)]
+"""The name of a model, device or version: one line of characters that show, without those of markup or shell syntax."""
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT, pattern=rf"^[^{_NO_TEXT}]*\Z")]
 """One line of text."""
 Slug = Annotated[
@@ -391,9 +401,10 @@ def standing(statuses: Sequence[Status], gave: Sequence[bool]) -> int:
     return min(kept, key=lambda index: WORST_FIRST.index(statuses[index]))
 
 
-_NO_NAME = re.compile(f"[{_NO_TEXT}{_MARKUP}]")
+_NO_NAME = re.compile(f"[{_NO_TEXT}{_UNSEEN}{_MARKUP}]")
 
 
 def as_name(text: str) -> str:
-    """Return `text` as a `Name`: forbidden characters become spaces, and an empty result becomes "?"."""
-    return " ".join(_NO_NAME.sub(" ", text).split())[:MAX_NAME].strip() or "?"
+    """Return `text` as a `Name` in normal form (NFKC): forbidden characters become spaces, and an empty result "?"."""
+    normal = unicodedata.normalize("NFKC", text)
+    return " ".join(_NO_NAME.sub(" ", normal).split())[:MAX_NAME].strip() or "?"

@@ -55,6 +55,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         *("bench.exchange.exporters.github_action", "bench.exchange.exporters.pytorch_oss_v3"),
         *("bench.exchange.transfer", "bench.records.tabular"),
     ),
+    "bench/exchange/test_check.py": ("bench.exchange.texts",),
     "bench/exchange/test_importers_timm.py": ("bench.exchange.source_files",),
     "bench/measuring/test_worker.py": (
         *("bench.measuring.build", "bench.measuring.environment", "bench.measuring.trial"),
@@ -70,6 +71,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "bench/records/test_repeatability.py": (
         *("bench.commands.harness", "bench.harness.baselines", "bench.harness.repeats"),
     ),
+    "bench/records/test_scrub.py": ("bench.records.wording",),
     "bench/records/test_walkthrough.py": ("bench.measuring.dynamo_walkthrough", "bench.records.document"),
     "generator/data/test_lint.py": ("generator.checks.data_notes", "generator.data.selection"),
     "bench/statistics/test_intervals.py": ("bench.statistics.cells", "bench.statistics.verdicts"),

@@ -13,7 +13,12 @@ from stub_worker import measurement
 from test_sweep import plan, record
 
 from bench.errors import AtlasError
+from bench.exchange import texts
 from bench.exchange.check import check
+from bench.plans.checkpoints import LocalCheckpoint
+from bench.plans.messages import Recipe
+from bench.plans.plan import make_plan
+from bench.plans.profiles import PRECISIONS, PROFILES, Profile
 from bench.records.record import (
     RESULTS,
     Accuracy,
@@ -260,7 +265,7 @@ UUID = "GPU-3f2504e0-4f89-41d3-9a0c-0305e82c3301"
         (good(status=Status.OOM, reason=f"out of memory on {UUID}"), "reason", UUID),
         (good(status=Status.OOM, reason="from 192.168.17.4 came nothing"), "reason", "192.168.17.4"),
         (good(status=Status.OOM, reason="rank 0 on gpu-7.cluster.internal"), "reason", "gpu-7.cluster.internal"),
-        (good(command="python -m bench run --checkpoint /data/ann/vit"), "command", "/data/ann/"),
+        (good(command="python -m bench run --checkpoint /data/ann/vit"), "command", "/data/ann/vit"),
         (
             good(environment=msgspec.structs.replace(ENVIRONMENT, device_name="T4, serial number: 1560221000331")),
             "environment.device_name",
@@ -296,9 +301,31 @@ def test_versions_hub_ids_and_what_a_contributor_says_are_no_identity(tmp_path: 
     record = good(
         environment=environment,
         contributor="Ann of example.org",
+        cell=msgspec.structs.replace(CELL, model="resnet-18", checkpoint="microsoft/resnet-18"),
         command="python -m bench run --checkpoint microsoft/resnet-18 --task image-classification",
     )
     assert list(check([written(tmp_path, record)])) == []
+
+
+LOCALLY = LocalCheckpoint(directory="/home/ann/x", name="my vit", digest="ab" * 32, model_type="vit", has_weights=True)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(task="image-classification", model="ViT"),
+        Recipe(task="object-detection", model="DETR", shrunken=True, weights="pretrained"),
+        Recipe(task="image-classification", checkpoint="org/vit-x"),
+        Recipe(task="image-classification", checkpoint=LOCALLY),
+    ],
+)
+def test_every_command_that_a_plan_prints_is_sound(profile: Profile, recipe: Recipe) -> None:
+    for dynamic in (None, True, False):
+        made = msgspec.structs.replace(profile, dynamic=dynamic, allow_busy=bool(dynamic), dtypes=tuple(PRECISIONS))
+        for planned in make_plan(made, [recipe], "cuda").planned:
+            measured = msgspec.structs.replace(record(planned), profile=profile.name)
+            assert list(texts.faults(measured)) == []
 
 
 @pytest.mark.parametrize("name", ["", " ", "two\nlines", "x" * 81])

@@ -38,6 +38,7 @@ from bench.records.record import (
     Url,
     Variant,
     Whole,
+    as_name,
 )
 from bench.records.run_file import append, compressed, read
 from bench.records.tabular import COLUMNS, flatten, unflatten
@@ -56,7 +57,7 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
 
 LETTERS = st.characters(categories=["L", "N", "P", "Zs"], exclude_characters='<>`{}\\|$";')
 LIMITED: dict[Any, st.SearchStrategy[Any]] = {
-    Name: st.text(LETTERS, min_size=1, max_size=6).filter(lambda text: not text[0].isspace()),
+    Name: st.text(LETTERS, max_size=6).map(as_name),
     Text: st.text(LETTERS, max_size=6),
     Slug: st.text("abz09", min_size=1, max_size=6),
     Digest: st.text("0123456789abcdef", min_size=64, max_size=64),
