@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from bench.errors import AtlasError
+from bench.plans.models import MODELS
 from bench.records import record
 from bench.records.families import family_slug
 from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Source, Status
@@ -175,9 +176,14 @@ def _choose_standing(database: Database) -> None:
         database.execute(_CHOSEN, [list(chosen), list(chosen.values())])
 
 
+_IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
+"""The labels and checkpoints of the model table."""
+
+
 def _shared_names(database: Database, shown: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns that name the model and the device of each row that is shown. Who came first decides about
-    addresses; a local checkpoint goes by its newest name."""
+    """Return the columns that name the model and the device of each row that is shown. The models of the table have
+    their addresses, whatever dates others claim; of others, who came first decides. A local checkpoint goes by its
+    newest name."""
     pairs = database.execute("SELECT model, device FROM cells GROUP BY ALL ORDER BY min(age)").fetchall()
     texts = dict(
         database.execute("SELECT number, text FROM names WHERE kind IN ('model', 'named', 'device')").fetchall()
@@ -188,6 +194,7 @@ def _shared_names(database: Database, shown: pd.DataFrame) -> dict[str, Any]:
     for number, named in database.execute("SELECT model, arg_max(named, age) FROM cells GROUP BY model").fetchall():
         if len(models[number]) == 1:  # the digest of a local checkpoint
             models[number] = [*json.loads(texts[named]), *models[number]]
+    models = dict(sorted(models.items(), key=lambda item: (item[1][0], item[1][1]) not in _IN_TABLE))
     checkpoints = {number: checkpoint for number, (_, checkpoint, *_) in models.items()}
     model_slugs = dict(zip(models, slugs(models.values(), model_slug), strict=True))
     model_labels = dict(zip(models, distinct_labels(models.values()), strict=True))
