@@ -23,7 +23,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bench.errors import AtlasError
 from generator.cache import Cache
 from generator.drawing import fonts, svg
 from generator.drawing.faces import WEIGHTS, faces
@@ -111,9 +110,9 @@ class DrawnOnce(ABC):
         """The words in it."""
 
     @property
-    def is_drawable(self) -> bool:
-        """Whether the fonts have all its letters."""
-        return not fonts.lacking(self.texts)
+    def lacking(self) -> frozenset[str]:
+        """Its characters that no font has: a box stands for each."""
+        return frozenset(fonts.lacking(self.texts))
 
     @abstractmethod
     def draw(self) -> bytes:
@@ -199,7 +198,7 @@ def _parts(text: str) -> list[str]:
 
 def text_width(text: str, language: str, size: float, *, bold: bool = False) -> float:
     """Return the width of `text` in pixels."""
-    return _width(text, language, bold) * size / _EM
+    return _width(fonts.drawable(text), language, bold) * size / _EM
 
 
 @lru_cache(maxsize=8192)
@@ -287,17 +286,6 @@ def _from_the_right(text: str) -> str:
     return f"{RIGHT_TO_LEFT_MARK}{text}" if _IN_SEQUENCE.search(text) else text
 
 
-def check_glyphs(texts: Iterable[str]) -> None:
-    """Raise `AtlasError` naming the characters that no shipped font has."""
-    if missing := fonts.lacking(texts):
-        names = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing)
-        raise AtlasError(
-            f"no font of the charts has {names}",
-            where="generator/fonts",
-            remedy="use other words, or add the font of their script: python -m generator add-language CODE",
-        )
-
-
 # ── Canvas ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -326,7 +314,7 @@ class Canvas:
         if not text:
             return
         bold = how.get("bold", False)
-        text = shortened(text, WIDTH, lambda each: text_width(each, self.language, size, bold=bold))
+        text = shortened(fonts.drawable(text), WIDTH, lambda each: text_width(each, self.language, size, bold=bold))
         width = text_width(text, self.language, size, bold=bold)
         before = {"start": 0.0, "end": width}.get(how.get("side", "start"), width / 2)
         left = self._x(x) - (width - before if self.mirrored else before)

@@ -12,7 +12,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from generator.cache import Cache
 from generator.drawing import fonts
-from generator.drawing.canvas import check_glyphs
 from generator.drawing.link_preview import CARD_SIZE
 from generator.languages import typography
 from generator.languages.typography import (
@@ -57,7 +56,7 @@ class Card:
 
 
 def draw(card: Card) -> bytes:
-    """Return the card as PNG. Raises `AtlasError` if the fonts lack a character."""
+    """Return the card as PNG. A box stands for each character that no font has."""
     return _CARDS.get(f"{_version()}\n{card!r}", lambda: _png(_Canvas(card).drawn()))
 
 
@@ -96,8 +95,8 @@ class _Canvas:
     """
 
     def __init__(self, card: Card) -> None:
-        check_glyphs((card.site, card.section, card.title, card.text))
-        self.card = card
+        site, section, title, text = map(fonts.drawable, (card.site, card.section, card.title, card.text))
+        self.card = replace(card, site=site, section=section, title=title, text=text)
         self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)
 
     def drawn(self) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
 
-from generator.drawing.canvas import SMALL, WIDTH, Canvas, DrawnOnce, Role, check_glyphs, text_width
+from generator.drawing.canvas import SMALL, WIDTH, Canvas, DrawnOnce, Role, text_width
 
 HEIGHT = 400
 """Height of every drawing in pixels."""
@@ -87,7 +87,6 @@ def draw(curves: Curves) -> bytes:
 
 def compose(curves: Curves) -> Canvas:
     """Draw the curves on a canvas."""
-    check_glyphs(texts(curves))
     canvas = Canvas(curves.language, HEIGHT, mirrored=curves.right_to_left)
     start = max(text_width(text, curves.language, SMALL) for _, text in curves.ticks) + 1.5 * _GAP
     top = _ABOVE + _LEGEND_LINE * _draw_legend(canvas, curves)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
+import unicodedata
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
@@ -71,8 +72,26 @@ def coverage(language: str, weight: Weight = "regular") -> frozenset[str]:
 
 
 def lacking(texts: Iterable[str]) -> list[str]:
-    """Return the characters that no face has, sorted: charts and cards cannot show such texts."""
+    """Return the characters that no face has, sorted: charts and cards show `drawable` texts in their place."""
     return sorted(set[str]().union(*texts) - _drawable())
+
+
+BOX = "□"
+"""Stands for a letter that no face has. Pages show the name itself, in a font of the reader's."""
+
+
+def drawable(text: str) -> str:
+    """Return a text with a box for each letter that no face has: ``□□□-vit`` for a Thai name."""
+    if missing := set(text) - _drawable():
+        text = "".join(
+            BOX if letter in missing else letter for letter in text if letter not in missing or _is_base(letter)
+        )
+    return text
+
+
+def _is_base(character: str) -> bool:
+    """Return whether a character takes a place of its own, as a vowel sign above a letter does not."""
+    return unicodedata.category(character)[0] not in "MC"
 
 
 @functools.cache

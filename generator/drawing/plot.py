@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.statistics.verdicts import Verdict
-from generator.drawing.canvas import LABEL, SMALL, WIDTH, Canvas, Role, check_glyphs, text_width
+from generator.drawing.canvas import LABEL, SMALL, WIDTH, Canvas, Role, text_width
 
 SHAPES = ("o", "s", "D", "^", "v")
 VERDICTS: Mapping[Verdict, Role] = {"faster": "gain", "slower": "loss"}
@@ -105,7 +105,6 @@ def draw(plot: Plot) -> bytes:
 
 def compose(plot: Plot) -> Canvas:
     """Draw the plot on a canvas."""
-    check_glyphs(texts(plot))
     layout = _Layout.of(plot)
     canvas = Canvas(plot.language, layout.height, mirrored=plot.right_to_left)
     _draw_legend(canvas, plot)

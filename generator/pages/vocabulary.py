@@ -927,10 +927,11 @@ class _Functions:
         self, page: str, name: str, draw: Callable[[Language], Chart | CurvesChart], data: tuple[str, str]
     ) -> str:
         chart = draw(self.language)
-        if self.language.code != SOURCE and not chart.is_drawable:
+        in_english = draw(load_language(SOURCE)) if self.language.code != SOURCE and chart.lacking else chart
+        if not chart.lacking <= in_english.lacking:  # a name is the same in all languages
             note = self.language.gettext("The picture is in English: the guide has no font with all of its letters.")
             caption = self.words.lines([chart.caption, self.words.phrase(note)])
-            chart = replace(draw(load_language(SOURCE)), alt=chart.alt, caption=caption)
+            chart = replace(in_english, alt=chart.alt, caption=caption)
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
         self.emit(SiteFile(light, lambda: chart.light))
         self.emit(SiteFile(dark, lambda: chart.dark))

@@ -394,10 +394,12 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
         language, metadata, uri = self._edition.language, self._metadata(page, config), page.file.src_uri
         words = config.site_name, metadata.section, metadata.title, metadata.description
-        if not self._is_source and lacking(words):
+        if not self._is_source and (missing := lacking(words)):
             english = self.guide.edition(SOURCE)
             authored = next(each for each in english.pages if each.uri == uri)
-            language, words = english.language, (self._site_name, "", authored.title or "", authored.description)
+            in_english = self._site_name, "", authored.title or "", authored.description
+            if not set(missing) <= set(lacking(in_english)):  # a name is the same in all languages
+                language, words = english.language, in_english
         card = cards.Card(*words, language.code, language.direction == "rtl")
         return EditionFile.of(SiteFile(card_uri(uri), partial(cards.draw, card)), config)
 

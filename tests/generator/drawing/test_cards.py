@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from bench.errors import AtlasError
 from generator.drawing import cards
 from generator.drawing.cards import HEIGHT, INK, WIDTH, Card, draw
 from generator.drawing.link_preview import card_uri
@@ -113,9 +112,8 @@ def test_a_title_in_characters_that_are_not_bold_is_still_drawn() -> None:
     assert ink(draw(card("zh", "鼗鼐")))[200:].any()
 
 
-def test_a_character_without_a_font_is_an_error_with_a_remedy() -> None:
-    with pytest.raises(AtlasError, match="U\\+1F600"):
-        draw(card(title="Faster 😀"))
+def test_a_box_stands_for_a_character_without_a_font() -> None:
+    assert draw(card(title="ViT 😀 ก้")) == draw(card(title="ViT □ □")) != draw(card(title="ViT"))
 
 
 def test_cards_lie_beside_each_other_like_the_pages() -> None:

@@ -16,7 +16,6 @@ from hypothesis import given, strategies as st
 from matplotlib.ft2font import LoadFlags
 from matplotlib.transforms import Bbox
 
-from bench.errors import AtlasError
 from bench.statistics.verdicts import Verdict
 from generator.drawing import canvas, fonts, plot
 from generator.drawing.canvas import BACKGROUNDS, DARK, LIGHT, WIDTH
@@ -217,10 +216,10 @@ def test_palettes_do_not_collide() -> None:
     assert not set(LIGHT.values()) & set(DARK.values())
 
 
-def test_missing_glyph_names_characters_and_remedy() -> None:
-    with pytest.raises(AtlasError, match=r"ก \(U\+0E01\), 😀 \(U\+1F600\)") as raised:
-        plot.draw(bars(axis="ก 😀"))
-    assert "python -m generator add-language" in raised.value.remedy
+def test_a_box_stands_for_each_letter_that_no_font_has() -> None:
+    drawn = plot.draw(bars(panels=(Panel(lines(3, "ต้น 🚀 {}")),)))
+    assert drawn == plot.draw(bars(panels=(Panel(lines(3, "□□ □ {}")),)))
+    assert drawn != plot.draw(bars(panels=(Panel(lines(3, "{}")),)))
 
 
 NUMERALS = st.text("0123456789.,%−+×", min_size=2, max_size=9)

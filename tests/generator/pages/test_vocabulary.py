@@ -485,6 +485,18 @@ def test_a_chart_is_two_pictures_with_words(published: Pages) -> None:
     assert light != dark
 
 
+@pytest.mark.parametrize("code", ["en", "ja"])
+def test_a_name_that_no_font_has_is_drawn_with_boxes_and_written_in_full(tmp_path: Path, code: str) -> None:
+    models = ("ViT 🚀", "ต้น", "김치-vit")
+    pages = Pages(load(write(tmp_path, [measured(run=f"r{n}", model=each) for n, each in enumerate(models)])), code)
+    html = pages.render("{{ latency_table() }} {{ latency_chart() }}")
+    assert all(name in html for name in models)
+    assert "英語" not in html, "the words of the chart are those of the page"
+    drawn = [file.content for uri, file in pages.files.items() if uri.endswith(".svg")]
+    assert len(drawn) == 2
+    assert all(isinstance(content, bytes) and b"<svg" in content for content in drawn)
+
+
 def test_objects_and_slugs_select_alike(published: Pages) -> None:
     by_slug = published.render("{{ change_chart(model='vit') }}")
     assert published.render("{{ change_chart(model=atlas.model['vit']) }}") == by_slug
