@@ -45,9 +45,6 @@ DATE_OF_TORCH = "date-is-that-of-the-torch-release"
 NOT_INTERLEAVED = "arms-measured-apart"
 """Flags variants from two runs: a disturbance during one of them does not cancel out."""
 
-ONE_VARIANT = "the source has no {} figures of this model"
-"""The reason of a record whose other variant is missing; its status is skipped."""
-
 TASKS = {
     "image-classification": "image-classification",
     "object-detection": "object-detection",

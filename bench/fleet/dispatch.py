@@ -31,6 +31,7 @@ from bench.fleet.cluster import (
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Machine, Preflight
 from bench.plans.plan import Agenda, Plan, Step, progress_by_cell
+from bench.records import wording
 from bench.records.record import Record
 from bench.records.run_file import read
 from bench.running.executors import WorkerExit
@@ -267,7 +268,7 @@ class Dispatcher:
             flags=flags(reply.complaints),
         )
         if reply.ended.answer is None and not reply.ended.timed_out and not reply.ended.out_of_memory:
-            record = msgspec.structs.replace(record, reason=f"{record.reason} (the second time)")
+            record = msgspec.structs.replace(record, reason=f"{record.reason}{wording.AGAIN()}")
         self._keep(site, record)
         site.agenda.end(step, record)
         site.pace.learn(record, step.is_first)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import re
 import resource
 from pathlib import Path
 from typing import Any, Self
@@ -21,18 +20,7 @@ from bench.errors import AtlasError
 from bench.machine import commit
 from bench.measuring.sensors import Sensors
 from bench.records.record import DEVICES, Environment, as_name
-from bench.records.scrub import one_line
-
-RECORDED = re.compile(
-    "MALLOC_|GLIBC_TUNABLES|LD_PRELOAD|OMP_|KMP_|MKL_|GOMP_|PYTORCH_|TORCH|TRITON_|MIOPEN_|CUDA_|CUBLAS|CUDNN_"
-    "|NVIDIA_TF32_OVERRIDE"
-)
-"""Beginnings of environment variables that affect latency. They are recorded without directories."""
-
-LEFT_OUT = re.compile(
-    ".*(_DIR|_DIRS|_HOME|_PATH|_ROOT|_FILE|_VISIBLE_DEVICES|_TRACE|TOKEN|SECRET|PASSWORD|_KEY)$|TORCHELASTIC_|TORCH_LOGS_OUT"
-)
-"""Environment variables among them that name folders, devices or a job, or hold a secret: private, and no settings."""
+from bench.records.wording import is_setting, setting
 
 
 def choose_device(wanted: str | None) -> torch.device:
@@ -106,11 +94,7 @@ def _settings(device: torch.device) -> dict[str, str]:
     settings = {
         "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "interop_threads": str(torch.get_num_interop_threads()),
-        **{
-            one_line(name): one_line(":".join(Path(part).name for part in value.split(":")))
-            for name, value in sorted(os.environ.items())
-            if RECORDED.match(name) and not LEFT_OUT.match(name)
-        },
+        **{name: setting(value) for name, value in sorted(os.environ.items()) if is_setting(name)},
     }
     huge_pages = "".join(machine.lines(Path("/sys/kernel/mm/transparent_hugepage/enabled")))
     if "[" in huge_pages:

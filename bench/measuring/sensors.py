@@ -20,6 +20,7 @@ from bench.errors import attempt
 from bench.machine import sees_all_processes
 from bench.measuring.interference import SLOWDOWNS, throttle_reasons
 from bench.records.record import Telemetry
+from bench.records.wording import SENSORS
 
 try:
     import pynvml
@@ -37,8 +38,6 @@ at most."""
 ENERGY_PATIENCE_S = 5.0
 """Maximum wait for a tick of the energy counter."""
 
-QUESTIONS = ("clock", "temperature", "power", "slowdown", "energy", "processes")
-
 Clock = Callable[[], float]
 Answers = Mapping[str, Callable[[], Any]]
 
@@ -51,11 +50,11 @@ class Sensors:
         self.hidden: set[str] = set()  # answered for this container only
         self._device = device
         self._answers = _answers(device)
-        for question in QUESTIONS:
+        for question in SENSORS:
             self.read(question)
 
     def read(self, question: str) -> Any | None:
-        """Return the answer to one of `QUESTIONS` or "driver", or None.
+        """Return the answer to one of `SENSORS` or "driver", or None.
 
         Clock in MHz, temperature in °C, power in W, energy in J since some moment; sets of throttle reasons and process
         ids; the driver's version.
@@ -174,7 +173,7 @@ class DeviceWatch:
             power_w=tuple(self._readings["power"]),
             throttle_reasons=dict(sorted(self._reasons.items())),
             throttle_readings=self._reason_readings or None,
-            unreadable=tuple(each for each in QUESTIONS if each in self._sensors.unreadable | self._sensors.hidden),
+            unreadable=tuple(each for each in SENSORS if each in self._sensors.unreadable | self._sensors.hidden),
         )
 
 

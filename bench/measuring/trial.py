@@ -28,9 +28,8 @@ from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm
 from bench.measuring.sensors import DeviceWatch
 from bench.measuring.variants import Variants, autocast, load_job
 from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
-from bench.records import plausibility
+from bench.records import plausibility, wording
 from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant
-from bench.records.scrub import one_line
 from bench.served_requests import ServedRequests
 from bench.statistics.cells import Cells
 from bench.statistics.intervals import median_interval
@@ -55,11 +54,6 @@ depend on the batch."""
 PEAK_TRIES = 3
 """Measurements of the peaks, at most: one takes about a second, and what disturbs it seldom lasts longer."""
 
-OUT_BESIDE_EAGER = "compiled ran out of memory beside eager, and ran alone"
-"""Reason of an `OOM` with latencies of both variants. They were not measured in turn, so nothing compares them."""
-
-BUSY = "another process was computing on the device"
-
 REPORT_EVERY_S = 1.0
 """Time between reports of progress while sampling. Each wakes the parent."""
 
@@ -78,7 +72,7 @@ def run(job: Job, send: Send) -> CellOutcome:
         variants = Variants(job)
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
-            return CellOutcome(status=Status.SKIPPED, reason=BUSY, input_size=size)
+            return CellOutcome(status=Status.SKIPPED, reason=wording.BUSY(), input_size=size)
         send(Phase(name="warming up eager"))
         outputs = [variants.output(variants.eager) for _ in range(2)]
         variants.note_reserved_memory()
@@ -108,7 +102,7 @@ def run(job: Job, send: Send) -> CellOutcome:
         compiled = _compiled_alone(variants, send) if failed.status is Status.OOM else None
         alone = _alone(variants, variants.eager, send)
         if compiled and alone:
-            failed = msgspec.structs.replace(failed, reason=one_line(f"{OUT_BESIDE_EAGER}: {failed.reason}"))
+            failed = msgspec.structs.replace(failed, reason=wording.OUT_BESIDE_EAGER(why=failed.reason))
             alone = msgspec.structs.replace(alone, compiled=compiled)
         status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
         return msgspec.structs.replace(failed, status=status, measurement=alone)
@@ -306,7 +300,7 @@ def _within(seconds: float, question: Callable[[], T]) -> T | None:
 def _failure(job: Job, error: Exception, oom: Status, size: tuple[int, int] | None) -> CellOutcome:
     """Return the outcome of a cell with this error. Without a compiler, compiling is skipped, not broken."""
     if any(words in str(error) for words in NO_COMPILER_WORDS):
-        reason = f"{NO_COMPILER.what}: {NO_COMPILER.remedy}; the same command then goes on"
+        reason = wording.NEEDS_COMPILER(remedy=NO_COMPILER.remedy)
         return CellOutcome(status=Status.SKIPPED, reason=reason, input_size=size)
     is_memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or is_out_of_memory(str(error))
     status = oom if is_memory else Status.FAIL_TO_RUN
@@ -314,7 +308,7 @@ def _failure(job: Job, error: Exception, oom: Status, size: tuple[int, int] | No
 
 
 def _told(job: Job, error: Exception) -> str:
-    return one_line(job.recipe.without_folder(f"{type(error).__name__}: {error}"))
+    return wording.exception(error, job.recipe.without_folder)
 
 
 def _accuracy(variants: Variants, eager: accuracy.Tensors, compiled: accuracy.Tensors) -> Accuracy:
@@ -353,14 +347,14 @@ def _verdict(
     """Return the status and its reason, the most serious one first."""
     telemetry = measurement.telemetry
     if errors is None:
-        return Status.FAIL_ACCURACY, f"compiled could not be compared with eager: {measurement.failures['accuracy']}"
+        return Status.FAIL_ACCURACY, wording.NOT_COMPARED(why=measurement.failures["accuracy"])
     if not accuracy.is_within_tolerance(errors, accuracy.rounding_type(variants.job.cell)):
         return Status.FAIL_ACCURACY, accuracy.describe(errors)
     if not repeats:
-        return Status.EAGER_TWO_RUNS_DIFFER, "two runs of eager on the same input differ"
+        return Status.EAGER_TWO_RUNS_DIFFER, wording.UNREPEATABLE()
     disturbed, reasons = (telemetry.throttled_rounds, telemetry.throttle_reasons) if telemetry else (0, {})
     if disturbed and not SLOWDOWNS.keys().isdisjoint(reasons) and not variants.had_other_processes:
-        return Status.THROTTLED, f"the device slowed itself down in {disturbed} of the rounds"
+        return Status.THROTTLED, wording.SLOWED(rounds=disturbed)
     instability = _instability(variants, disturbed, reasons)
     return (Status.UNSTABLE, instability) if instability else (Status.PASS, None)
 
@@ -368,13 +362,13 @@ def _verdict(
 def _instability(variants: Variants, disturbed: int, reasons: Iterable[str]) -> str | None:
     """Return why the latencies are unreliable, or None."""
     if variants.had_other_processes:
-        return BUSY
+        return wording.BUSY()
     if 2 * disturbed >= (rounds := len(variants.eager.rounds_ms)):
-        return f"{' and '.join(sorted(reasons))} disturbed {disturbed} of {rounds} rounds"
+        return wording.DISTURBED(by=" and ".join(sorted(reasons)), disturbed=disturbed, rounds=rounds)
     for name, subject in (("eager", variants.eager), ("compiled", variants.compiled)):
         medians = subject.medians_ms()
         low, high = median_interval(medians)
         half_width = (high - low) / 2 / float(np.median(medians))
         if half_width > UNSTABLE:  # false for nan, with too few rounds for an interval
-            return f"{name} latency is known only to ±{half_width:.0%} after {medians.size} rounds"
+            return wording.IMPRECISE(variant=name, half_width=half_width, rounds=medians.size)
     return None

@@ -40,9 +40,6 @@ MAX_FAMILY_RATIO = 1000.0
 THROUGHPUT_SLACK = 2.0
 """The largest ratio between a published throughput and the one that its latency implies."""
 
-IMPLAUSIBLE = "implausible"
-"""Begins the reason of a record that its own run found to be so: it is unstable, and no headline or median has it."""
-
 _CHECK_UNIT = "check the unit (milliseconds for one call of the whole batch) and the batch size"
 
 

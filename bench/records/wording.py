@@ -101,6 +101,9 @@ DISTURBED = Template(
 IMPRECISE = Template(
     "{variant:eager|compiled} latency is known only to ±{half_width:percent} after {rounds:count} rounds"
 )
+OUT_BESIDE_EAGER = Template("compiled ran out of memory beside eager, and ran alone: {why:words}")
+"""Of an `OOM` with latencies of both variants. They were not measured in turn, so nothing compares them."""
+
 IMPLAUSIBLE = Template("implausible: {fault:words}")
 
 NO_ANSWER = Template("no answer within {seconds:count} s")

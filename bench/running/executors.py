@@ -27,8 +27,8 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.plans.messages import Answer, Message, Phase, Request
+from bench.records import scrub, wording
 from bench.records.run_file import MAX_LINE_BYTES
-from bench.records.scrub import one_line
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -66,16 +66,16 @@ class WorkerExit:
     def cause(self) -> str:
         """Why there is no answer."""
         if self.timed_out:
-            return f"no answer within {self.seconds:.0f} s"
+            return wording.NO_ANSWER(seconds=self.seconds)
         if self.is_lost:
-            return "its machine was lost"
+            return wording.LOST()
         if self.decode_error:
-            return f"its answer cannot be read: {self.decode_error}"
+            return wording.UNREADABLE(error=self.decode_error)
         if self.returncode is not None and self.returncode < 0:
             number = -self.returncode
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-            return f"the process was ended by {name}"
-        return f"the process ended with exit status {self.returncode}"
+            return wording.ENDED_BY(signal=name)
+        return wording.EXITED(status=self.returncode)
 
 
 class Executor(Protocol):
@@ -141,7 +141,7 @@ class LocalProcesses:
             except (TimeoutError, subprocess.TimeoutExpired):
                 timed_out = answer is None
             except msgspec.DecodeError as error:
-                decode_error = one_line(error)
+                decode_error = scrub.message(error)
             finally:
                 _kill_group(process)  # compile workers outlive a crash
             return WorkerExit(
@@ -239,7 +239,7 @@ class _Pipes:
         with suppress(BlockingIOError):
             self._keep_tail()
         lines = self._tail.decode(errors="replace").strip().splitlines()
-        return one_line(lines[-1]) if lines else ""
+        return scrub.message(lines[-1]) if lines else ""
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

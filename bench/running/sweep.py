@@ -29,10 +29,9 @@ from bench.plans.duration import DurationEstimates
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest
 from bench.plans.profiles import Profile
-from bench.records import document, plausibility
+from bench.records import document, plausibility, wording
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Record, Status
 from bench.records.run_file import read
-from bench.records.scrub import one_line
 from bench.running.executors import Executor, WorkerExit
 from bench.running.preflight import variables_of
 from bench.running.resume import RunFile, environment_of, owned, write
@@ -167,7 +166,7 @@ def marked_implausible(record: Record) -> Record:
     fault = next(plausibility.faults(record, {}, "", 0), None)
     if fault is None or record.status not in COMPARABLE:
         return record
-    reasons = (f"{plausibility.IMPLAUSIBLE}: {fault[1]}", record.reason)
+    reasons = (wording.IMPLAUSIBLE(fault=fault[1]), record.reason)
     return msgspec.structs.replace(record, status=Status.UNSTABLE, reason="; ".join(filter(None, reasons)))
 
 
@@ -290,7 +289,7 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
         cell=msgspec.structs.replace(cell, input_size=finding.input_size or cell.input_size),
         environment=environment_of(cell, environment),
         measured_at=datetime.now(UTC).replace(microsecond=0),
-        reason=finding.reason and one_line(finding.reason),
+        reason=finding.reason and wording.told(finding.reason),
         measurement=finding.measurement,
         seconds=round(ended.seconds, 1),
         command=step.planned.command,
@@ -304,12 +303,15 @@ def _finding(ended: WorkerExit) -> CellOutcome:
         case CellOutcome() as finding:
             return finding
         case Refusal(what=what, where=where):
-            return CellOutcome(status=Status.FAIL_TO_RUN, reason=f"{where}: {what}" if where else what)
-    words = f"; its last words: {ended.last_line}" if ended.last_line else ""
+            return CellOutcome(
+                status=Status.FAIL_TO_RUN,
+                reason=wording.EXCEPTION(type="AtlasError", what=f"{where}: {what}" if where else what),
+            )
+    words = wording.LAST_WORDS(words=ended.last_line) if ended.last_line else ""
     if ended.timed_out:
         return CellOutcome(status=Status.TIMEOUT, reason=f"{ended.cause}{words}")
     if not ended.decode_error and ended.out_of_memory and ended.returncode == -signal.SIGKILL:
-        return CellOutcome(status=Status.OOM, reason="the kernel ended the process for want of memory")
+        return CellOutcome(status=Status.OOM, reason=wording.ENDED_BY_KERNEL())
     if not ended.decode_error and is_out_of_memory(ended.last_line):
         return CellOutcome(status=Status.OOM, reason=f"{ended.cause}{words}")
     return CellOutcome(status=Status.CRASH, reason=f"{ended.cause}{words}")

@@ -20,7 +20,7 @@ import msgspec
 
 from bench.errors import AtlasError
 from bench.exchange.importers.pytorch_dynamo import NO_SIZE
-from bench.exchange.source_files import NOT_INTERLEAVED, ONE_VARIANT, TASKS, ImportOptions, documents
+from bench.exchange.source_files import NOT_INTERLEAVED, TASKS, ImportOptions, documents
 from bench.records.record import (
     COMPILE_MODES,
     DEVICES,
@@ -36,6 +36,7 @@ from bench.records.record import (
     Variant,
 )
 from bench.records.run_file import file_slug
+from bench.records.wording import ONE_VARIANT
 
 REMEDY = "take the file from its source again, or measure again with optimum-benchmark"
 
@@ -257,7 +258,7 @@ def _record(eager: Report | None, compiled: Report | None, options: ImportOption
         profile="optimum-benchmark",
         process=0,
         status=Status.PASS if is_pair else Status.SKIPPED,
-        reason=None if is_pair else ONE_VARIANT.format("compiled" if eager else "eager"),
+        reason=None if is_pair else ONE_VARIANT(variant="compiled" if eager else "eager"),
         cell=msgspec.structs.replace(one.cell, batch_size=batch_size),
         environment=one.environment,
         measurement=Measurement(eager=eager.variant if eager else Variant(), compiled=variant, stop_reason="published"),

@@ -33,6 +33,7 @@ from bench.records.record import (
     Variant,
 )
 from bench.records.run_file import file_slug
+from bench.records.wording import SAYS, SAYS_NOT
 
 NAME = re.compile(
     r"(?P<backend>.+)_(?P<suite>torchbench|huggingface|timm)(?:_models)?_(?P<dtype>float32|float16|bfloat16|amp)"
@@ -100,7 +101,6 @@ NO_CACHE = "compile-cache-not-stated"
 DERIVED = "eager-latency-is-speedup-times-compiled"
 
 NOTE = "medians of repeated calls; eager is the speedup times the compiled latency"
-NO_REASON = "the source marks the model as failed and doesn't say why"
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def record(
     status = ACCURACY[accuracy] if accuracy else Status.PASS if ratio else Status.FAIL_TO_RUN
     if not ratio and status is Status.PASS:  # accuracy is checked with another batch size
         status = Status.FAIL_TO_RUN
-    stated = f"the source says {accuracy}" if accuracy and ACCURACY[accuracy] is not Status.PASS else NO_REASON
+    stated = SAYS(status=accuracy) if accuracy and ACCURACY[accuracy] is not Status.PASS else SAYS_NOT()
     return Record(
         schema=SCHEMA,
         run=run,

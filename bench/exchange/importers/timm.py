@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.errors import AtlasError
-from bench.exchange.source_files import NOT_INTERLEAVED, ONE_VARIANT, ImportOptions, SourceRow, csv_rows
+from bench.exchange.source_files import NOT_INTERLEAVED, ImportOptions, SourceRow, csv_rows
 from bench.records.record import (
     SCHEMA,
     TIMM,
@@ -32,6 +32,7 @@ from bench.records.record import (
     Variant,
     Work,
 )
+from bench.records.wording import ONE_VARIANT
 
 URL = "https://github.com/huggingface/pytorch-image-models/tree/main/results"
 
@@ -189,7 +190,7 @@ def _record(
         profile="timm",
         process=0,
         status=Status.PASS if is_pair else Status.SKIPPED,
-        reason=None if is_pair else ONE_VARIANT.format("compiled" if eager else "eager"),
+        reason=None if is_pair else ONE_VARIANT(variant="compiled" if eager else "eager"),
         cell=Cell(
             model=row.text("model"),
             checkpoint=f"{TIMM}{row.text('model')}",
