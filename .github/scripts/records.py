@@ -101,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Check what a change does to the records.", allow_abbrev=False)
     parser.add_argument("base", metavar="BASE", help="the base of the change, such as origin/main")
     parser.add_argument("change", metavar="COMMIT", nargs="?", default="HEAD", help="the change (default: HEAD)")
+    parser.add_argument("--author", metavar="LOGIN", help="whoever proposes the change: new records name nobody else")
     parser.add_argument("--nothing-else", action="store_true", help="refuse changes of other files")
     options = parser.parse_args(arguments)
     base = git("merge-base", options.base, options.change).decode().strip()
@@ -108,6 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         earlier = extracted(base, Path(folder, "earlier"))
         changes = list(changed(base, options.change, shutil.copytree(earlier, Path(folder, "later"))))
         faults = [fault for change in changes for fault in faults_of(change, nothing_else=options.nothing_else)]
+        if options.author:
+            faults += [fault for change in changes if change.is_run for fault in others_named(change, options.author)]
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for fault in faults:
                 print(fault.annotation, file=sys.stderr)
@@ -172,6 +175,14 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
                 yield Fault(change.path, int(number) if number.isdecimal() else 1, what, problem.remedy)
 
 
+def others_named(change: Change, author: str) -> Iterator[Fault]:
+    """Yield the new records whose contributor is somebody else than the author of the change."""
+    for number, record in enumerate(new_records(change), start=first_new(change) + 1):
+        if record.contributor and record.contributor.casefold() != author.casefold():
+            what = f"contributor: {record.contributor!a} is not {author}, who proposes the record"
+            yield Fault(change.path, number, what, f"measure with --by {author}, or let them propose it")
+
+
 # ── Report ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -199,7 +210,12 @@ def new_records(change: Change) -> Iterator[Record]:
             records = list(read(change.file))
         except AtlasError:
             return
-        yield from records[(change.before or b"").count(b"\n") if change.path.startswith(MEASURED) else 0 :]
+        yield from records[first_new(change) :]
+
+
+def first_new(change: Change) -> int:
+    """Return how many records the file had before, of those that stay."""
+    return (change.before or b"").count(b"\n") if change.path.startswith(MEASURED) else 0
 
 
 def row(change: Change, records: Sequence[Record]) -> str:
