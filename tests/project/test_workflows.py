@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from conftest import ROOT
@@ -106,6 +107,16 @@ def test_code_of_a_pull_request_runs_without_rights_and_never_on_our_own_machine
             for settings in workflow(name)["jobs"].values():
                 assert "self-hosted" not in settings["runs-on"]
                 assert set(settings["permissions"].values()) == {"read"}
+
+
+def test_whoever_adds_a_runner_reads_first_what_a_fork_can_do_with_it() -> None:
+    assert workflow("benchmark")["jobs"]["measure"]["environment"] == "gpu"
+    told = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("\n## A runner of your own\n")[2]
+    for needed in ("private mirror", "approval for all external contributors", "--ephemeral", "environment `gpu`"):
+        assert needed.lower() in told.partition("\n## ")[0].lower()
+    for path in ("CONTRIBUTING.md", "recipes/README.md"):
+        assert "SECURITY.md#a-runner-of-your-own" in (ROOT / path).read_text(encoding="utf-8")
+    assert "SECURITY.md" in (ROOT / ".github/workflows/benchmark.yml").read_text(encoding="utf-8").partition("name:")[0]
 
 
 def test_the_machine_that_measures_offers_every_profile() -> None:
@@ -210,12 +221,12 @@ def run_step(name: str, job: str, step: str, clone: Path, **environment: str) ->
     )
 
 
-def check_change(clone: Path) -> subprocess.CompletedProcess[str]:
+def check_change(clone: Path, author: str = "ann") -> subprocess.CompletedProcess[str]:
     """Check the last commit as the workflow checks a pull request, and check it out again."""
     change = git(clone, "rev-parse", "HEAD").strip()
     based = run_step("records", "check", "base", clone)
     assert based.returncode == 0, based.stderr
-    done = run_step("records", "check", "check", clone, GITHUB_SHA=change)
+    done = run_step("records", "check", "check", clone, GITHUB_SHA=change, AUTHOR=author)
     git(clone, "checkout", "-q", "-B", "main", change)
     return done
 
@@ -271,6 +282,18 @@ def test_a_record_at_fault_fails_the_check_in_its_place(clone: Path, mistake: An
     assert "Remedy: " in done.stdout
     assert re.search(r"^::error file=bench/results/measured/\w+\.jsonl,line=1::", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
+
+
+def test_a_new_record_names_whoever_proposes_it_or_nobody(clone: Path) -> None:
+    by_ann = [msgspec.structs.replace(each, contributor="Ann") for each in named("new", VIT, BEIT)]
+    write(clone / NEW, by_ann[0], *named("new", BEIT))
+    commit(clone)
+    assert check_change(clone, "ann").returncode == 0
+    done = check_change(clone, "bob")
+    assert done.returncode == 1
+    assert "contributor: 'Ann' is not bob, who proposes the record. Remedy: measure with --by bob" in done.stdout
+    assert re.search(r"^::error file=bench/results/measured/new\.jsonl,line=1::", done.stderr, re.MULTILINE)
+    assert "line=2" not in done.stderr
 
 
 def test_the_checker_of_the_base_judges_a_change_that_brings_another(clone: Path) -> None:
