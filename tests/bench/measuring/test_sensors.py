@@ -15,6 +15,7 @@ from bench.errors import AtlasError
 from bench.measuring import preflight, sensors
 from bench.measuring.sensors import DeviceWatch, Sensors, energy_j
 from bench.plans.messages import Preflight
+from bench.records.wording import SENSORS
 
 
 class Nvml:
@@ -127,7 +128,7 @@ def test_accelerators_that_tell_torch_nothing_say_so(device: str) -> None:
     gpu = Sensors(torch.device(device))
     watch = DeviceWatch(gpu)
     assert not watch.is_disturbed()
-    assert watch.telemetry().unreadable == sensors.SENSORS
+    assert watch.telemetry().unreadable == SENSORS
     assert watch.telemetry().share_of("power cap") is None
     assert gpu.read("driver") is None
 
@@ -135,7 +136,7 @@ def test_accelerators_that_tell_torch_nothing_say_so(device: str) -> None:
 def test_without_a_library_or_a_driver_everything_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sensors, "pynvml", None)
     monkeypatch.setattr(torch.version, "hip", None)
-    assert Sensors(torch.device("cuda")).unreadable == set(sensors.SENSORS)
+    assert Sensors(torch.device("cuda")).unreadable == set(SENSORS)
 
 
 def test_an_amd_gpu_tells_what_torch_passes_on(monkeypatch: pytest.MonkeyPatch) -> None:
