@@ -17,7 +17,7 @@ from bench.plans.models import SHRUNKEN_LABEL
 from bench.plans.profiles import PROFILES
 from bench.records.plausibility import Fault
 from bench.records.record import DTYPES, PHASES, THROUGHPUT_PROFILES, Environment, Measurement, Record
-from bench.records.scrub import anonymous, identifying, message
+from bench.records.scrub import LONGEST, anonymous, identifying, message
 from bench.records.wording import (
     DIAGNOSTICS,
     EXCEPTION,
@@ -52,7 +52,10 @@ def faults(record: Record) -> Iterator[Fault]:
     """Yield the texts that say who or where, and those that nothing of this project writes."""
     found = set[str]()
     for field, text in _texts(msgspec.to_builtins(msgspec.structs.replace(record, source=None))):
-        if private := _private(field, text):
+        if len(text) > LONGEST:
+            found.add(field)
+            yield field, f"is longer than {LONGEST} characters", _AS_BENCH
+        elif private := _private(field, text):
             found.add(field)
             kind, words = private
             clean = message(text) if _MESSAGES.fullmatch(field) else anonymous(text)

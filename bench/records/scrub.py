@@ -15,6 +15,9 @@ from functools import lru_cache
 
 MAX_LENGTH = 300
 
+LONGEST = 2 * MAX_LENGTH
+"""Characters of a text that are looked at: patterns take long for longer ones. Records hold none."""
+
 _POINTER = re.compile(r"0x[0-9a-fA-F]{6,}")
 _SITE_PACKAGES = re.compile(r"(?:[A-Za-z]:)?[^\s\"'(<]*?[/\\](?:site|dist)-packages[/\\]")
 
@@ -102,12 +105,12 @@ _LABELS = {
 
 def one_line(text: object) -> str:
     """Return an `anonymous` text on one line: blanks folded, no control characters, at most `MAX_LENGTH` long."""
-    return _cut(anonymous(_folded(text)))
+    return _cleaned(_cut(anonymous(_folded(text))))
 
 
 def message(text: object) -> str:
     """Return the words of an exception or of another program on one line, with nothing that may say who or where."""
-    return _cut(_cleaned(_folded(text), is_message=True))
+    return _cleaned(_cut(_cleaned(_folded(text), is_message=True)), is_message=True)
 
 
 def anonymous(text: str) -> str:
@@ -133,10 +136,13 @@ def identifying(
 
 
 def _cleaned(text: str, *, is_message: bool = False) -> str:
-    parts = _PUBLIC.split(text)
-    for _, pattern, label in _patterns(is_message=is_message):
-        parts[::2] = [pattern.sub(label, part) for part in parts[::2]]
-    return "".join(parts)
+    before = None
+    while text != before:  # what takes the place of one detail may complete another
+        before, parts = text, _PUBLIC.split(text)
+        for _, pattern, label in _patterns(is_message=is_message):
+            parts[::2] = [pattern.sub(label, part) for part in parts[::2]]
+        text = "".join(parts)
+    return text
 
 
 _Label = Callable[[re.Match[str]], str]
@@ -187,7 +193,7 @@ def _file(match: re.Match[str]) -> str:
 
 def _folded(text: object) -> str:
     printable = "".join(character if character.isprintable() else " " for character in str(text))
-    return " ".join(printable.split())
+    return " ".join(printable.split())[:LONGEST]
 
 
 def _cut(text: str) -> str:

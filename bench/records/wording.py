@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from string import Formatter
 
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES
-from bench.records.scrub import message
+from bench.records.scrub import LONGEST, message
 
 _ODD = re.compile(r"[^ -~\xa1-\u024f\u2010-\u2027\u2192]")
 """Characters that messages do without: of scripts that programs do not write in."""
@@ -23,7 +23,7 @@ _TYPES: dict[str, tuple[str, Callable[[object], str]]] = {
     "count": (r"\d{1,9}", lambda value: f"{value:.0f}"),
     "number": (r"(?:-?\d+(?:\.\d+)?(?:e[+-]\d+)?|nan|inf)", lambda value: f"{value:.2g}"),
     "percent": (r"\d{1,9}%", lambda value: f"{value:.0%}"),
-    "words": (f"(?:(?!{_ODD.pattern}).){{0,300}}", lambda value: _ODD.sub("?", message(value))),
+    "words": (f"(?:(?!{_ODD.pattern}).){{0,{LONGEST}}}", lambda value: _ODD.sub("?", message(value))),
 }
 """Types of what varies: a pattern, and how a value is written. Another type is the pattern of a text."""
 

@@ -93,6 +93,18 @@ def test_no_secret_comes_out_of_any_message_and_each_is_found(kind: str, word: s
     assert word not in setting(kind.format(word))
 
 
+@given(
+    st.lists(st.sampled_from([*"/\\~:.@-_' ab1", "https://", "home/", "::1", "hf_A1", "GPU-", "user ", "x.py"])).map(
+        "".join
+    )
+)
+def test_what_is_clean_stays_as_it_is(text: str) -> None:
+    for cleaned in (message(text), exception(OSError(text))):
+        assert identifying(cleaned, is_message=True) is None
+    assert identifying(one_line(text)) is None
+    assert is_reason(exception(OSError(text)))
+
+
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
