@@ -21,6 +21,7 @@ from bench.measuring.interference import (
     Watch,
     look,
 )
+from bench.records.wording import THROTTLE_REASONS
 from bench.served_requests import ServedRequests
 
 
@@ -102,3 +103,7 @@ def test_a_program_that_really_computes_is_seen() -> None:
         busy.kill()
     assert alone.at < before.at
     assert after.busy - before.busy - (after.own - before.own) > 0.4
+
+
+def test_records_may_hold_each_disturbance() -> None:
+    assert {*interference.throttle_reasons(~0), interference.PROGRAMS, interference.REQUESTS} == set(THROTTLE_REASONS)
