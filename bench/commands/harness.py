@@ -1,6 +1,6 @@
-"""`dynamo-walkthrough`, `repeatability`: record what TorchDynamo does, and how well the harness repeats itself.
+"""`dynamo-walkthrough`, `repeatability`, `prove`: record what TorchDynamo does, and how well the harness measures.
 
-python -m bench repeatability --repeats 5
+python -m bench prove
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bench.choices import named
 from bench.commands import FOUND_FAULTS, LARGEST_COUNT, OK, Commands, count, display_path
 from bench.errors import AtlasError
 from bench.plans.models import find
-from bench.records.record import RESULTS
+from bench.records.record import DEVICES, RESULTS
 
 
 def add(commands: Commands) -> None:
@@ -44,6 +44,20 @@ def add(commands: Commands) -> None:
         help="folder of the file (default: the atlas)",
     )
     repeatability.set_defaults(command=_repeatability)
+
+    prove = commands.add_parser(
+        "prove", help="check on a device that the harness measures what it says, in five minutes", allow_abbrev=False
+    )
+    prove.add_argument("--device", choices=DEVICES, help="default: the best one present")
+    prove.add_argument(
+        "--lower-power-limit",
+        action="store_true",
+        help="as root, also check that rounds at a lowered power limit are seen; the limit is restored",
+    )
+    prove.add_argument(
+        "--out", type=named, default=RESULTS / "proofs", metavar="DIR", help="folder of the file (default: the atlas)"
+    )
+    prove.set_defaults(command=_prove)
 
 
 def _dynamo_walkthrough(options: argparse.Namespace) -> int:
@@ -80,3 +94,22 @@ def _repeatability(options: argparse.Namespace) -> int:
     console.print(repeats.table(repeated))
     console.print("\n".join([*repeats.remarks(repeated), f"Record: {display_path(path)}"]))
     return OK
+
+
+def _prove(options: argparse.Namespace) -> int:
+    from bench.harness import proof
+    from bench.records import document, proof as documents
+
+    document.check_writable(options.out)
+    device = ["--device", options.device] if options.device else []
+    power = ["--lower-power-limit"] if options.lower_power_limit else []
+    given = shlex.join(["python", "-m", "bench", "prove", *device, *power])  # without the folder, which is private
+    proved = proof.prove(
+        options.device,
+        command=given,
+        tell=lambda line: print(line, flush=True),
+        may_lower_power=options.lower_power_limit,
+    )
+    path = documents.write(proved, options.out)
+    print(*map(proof.line, proved.checks), *proof.complaints(proved), f"Record: {display_path(path)}", sep="\n")
+    return FOUND_FAULTS if proved.failed else OK

@@ -25,10 +25,11 @@ from bench.exchange import lookalikes, texts
 from bench.exchange.lookalikes import KnownNames
 from bench.plans import checkpoints
 from bench.plans.models import BY_LABEL
-from bench.records import build_times, injected_faults, plausibility, repeatability, walkthrough, wording
+from bench.records import build_times, injected_faults, plausibility, proof, repeatability, walkthrough, wording
 from bench.records.build_times import BUILD_TIMES
 from bench.records.injected_faults import FAULTS
 from bench.records.plausibility import Fault
+from bench.records.proof import PROOFS
 from bench.records.record import (
     COMPILE_MODES,
     DEVICES,
@@ -48,6 +49,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     REPEATABILITY.name: repeatability.read,
     FAULTS.name: injected_faults.read,
     BUILD_TIMES.name: build_times.read,
+    PROOFS.name: proof.read,
 }
 """The reader of each kind of document, by the name of its folder."""
 
@@ -100,9 +102,12 @@ def files(path: Path) -> list[Path]:
 
 def _check_document(path: Path) -> Iterator[Problem]:
     try:
-        READERS[path.parent.name](path)
+        document = READERS[path.parent.name](path)
     except AtlasError as error:
         yield Problem(error.where, "", error.what, error.remedy)
+        return
+    for field, what, remedy in texts.private(msgspec.to_builtins(document)):
+        yield Problem(str(path), field, what, remedy)
 
 
 def _check_file(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:

@@ -51,18 +51,25 @@ _AS_BENCH = "take the line as `python -m bench run` wrote it"
 def faults(record: Record) -> Iterator[Fault]:
     """Yield the texts that say who or where, and those that nothing of this project writes."""
     found = set[str]()
-    for field, text in _texts(msgspec.to_builtins(msgspec.structs.replace(record, source=None))):
-        if len(text) > LONGEST:
-            found.add(field)
-            yield field, f"is longer than {LONGEST} characters", _AS_BENCH
-        elif private := _private(field, text):
-            found.add(field)
-            kind, words = private
-            clean = message(text) if _MESSAGES.fullmatch(field) else anonymous(text)
-            yield field, f"holds a {kind}: {words!r}", f"write {clean!r} in its place"
+    for fault in private(msgspec.to_builtins(msgspec.structs.replace(record, source=None))):
+        found.add(fault[0])
+        yield fault
     for field, text in _unknown(record):
         if field not in found:
             yield field, f"{text!r:.100} is not of what records say there", _AS_BENCH
+
+
+def private(value: Any) -> Iterator[Fault]:
+    """Yield the texts below `value`, a record or another document as plain values, that say who or where, and those
+    that are too long to tell."""
+    lines = ((field, line) for field, text in _texts(value) for line in text.splitlines())
+    for field, text in lines:
+        if len(text) > LONGEST:
+            yield field, f"is longer than {LONGEST} characters", _AS_BENCH
+        elif found := _private(field, text):
+            kind, words = found
+            clean = message(text) if _MESSAGES.fullmatch(field) else anonymous(text)
+            yield field, f"holds a {kind}: {words!r}", f"write {clean!r} in its place"
 
 
 def _private(field: str, text: str) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +22,7 @@ from bench.parent import at_end_of_parent
 from bench.plans.messages import (
     Answer,
     CountOperations,
+    Job,
     Message,
     Preflight,
     Refusal,
@@ -31,8 +33,8 @@ from bench.plans.messages import (
 )
 
 
-def main() -> None:
-    """Serve one request, then exit."""
+def main(answer: Callable[[Request, Send], Answer] | None = None) -> None:
+    """Serve one request, then exit. A worker of another kind gives its own `answer`."""
     channel = _claim_stdout()
     request: Request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
     at_end_of_parent(_end)
@@ -43,7 +45,7 @@ def main() -> None:
         channel.write(msgspec.json.encode(message) + b"\n")
         channel.flush()
 
-    send(_answer(request, send))
+    send((answer or _answer)(request, send))
     os._exit(0)  # tearing torch down takes seconds and may still crash
 
 
@@ -75,6 +77,7 @@ def _answer(request: Request, send: Send) -> Answer:
             from bench.measuring import operations  # noqa: PLC0415 - as above
 
             return operations.count(request, send)
+        assert isinstance(request, Job), "checks of the harness have a worker of their own"
         from bench.measuring.trial import run  # noqa: PLC0415 - as above
 
         return run(request, send)

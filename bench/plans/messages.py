@@ -15,6 +15,7 @@ from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
 from bench.records.operations import Operations, Source
+from bench.records.proof import Check, CheckName
 from bench.records.record import Cell, Environment, Measurement, Status, Task
 from bench.records.walkthrough import Walkthrough
 
@@ -105,6 +106,14 @@ class CountOperations(_Message, frozen=True):
     recipe: Recipe | None = None
 
 
+class Prove(_Message, frozen=True):
+    """Request: make these checks of the harness, in this order, with the model of the job."""
+
+    job: Job
+    checks: tuple[CheckName, ...]
+    may_lower_power: bool = False
+
+
 class Machine(_Message, frozen=True):
     """Answer to a `Preflight`."""
 
@@ -144,6 +153,12 @@ class OperationsCounted(_Message, frozen=True):
     versions: dict[str, str] = {}
 
 
+class Proved(_Message, frozen=True):
+    """Answer to `Prove`, sent after each check, since the next one may end the process: the checks so far."""
+
+    checks: tuple[Check, ...] = ()
+
+
 class Refusal(_Message, frozen=True):
     """Answer to any request: an `AtlasError` for the parent to raise."""
 
@@ -152,8 +167,8 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Preflight | Job | TakeWalkthrough | CountOperations
-Answer = Machine | CellOutcome | WalkthroughTaken | OperationsCounted | Refusal
+Request = Preflight | Job | TakeWalkthrough | CountOperations | Prove
+Answer = Machine | CellOutcome | WalkthroughTaken | OperationsCounted | Proved | Refusal
 Message = Phase | Answer
 Send = Callable[[Message], None]
 """Sends a message to the parent."""

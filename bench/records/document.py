@@ -91,8 +91,12 @@ def read(path: Path, kind: type[D], schema: int, command: str) -> D:
 
 def newest(folder: Path, read: Callable[[Path], D]) -> D | None:
     """Return the newest document in a folder, by `taken_at`, or None. Raises what `read` raises."""
-    found = (_read_once(read, path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.json")))
-    return max(found, key=lambda document: document.taken_at, default=None)
+    return max(read_all(folder, read), key=lambda document: document.taken_at, default=None)
+
+
+def read_all(folder: Path, read: Callable[[Path], D]) -> list[D]:
+    """Return the documents in a folder, by name. Raises what `read` raises."""
+    return [_read_once(read, path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.json"))]
 
 
 @lru_cache(maxsize=256)

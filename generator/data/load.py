@@ -18,6 +18,7 @@ from bench.records.build_times import BuildTimes, newest as newest_build_times
 from bench.records.estimates import Estimates, newest as newest_estimates
 from bench.records.injected_faults import Faults, newest as newest_faults
 from bench.records.operations import OPERATIONS, Operations, Source, read as read_operations
+from bench.records.proof import Proof, newest_of_each_device
 from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
@@ -50,7 +51,8 @@ class Results:
     superseded: int  # rows that are left out, since a newer run has their cell
     walkthrough: Walkthrough | None = None  # the newest
     repeatability: Repeatability | None = None  # likewise
-    faults: Faults | None = None  # likewise
+    proofs: tuple[Proof, ...] = ()  # the newest of each device
+    faults: Faults | None = None  # the newest
     build_times: BuildTimes | None = None  # likewise
     estimates: Estimates | None = None  # likewise
     folder: Path = RESULTS  # of all of it
@@ -125,6 +127,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
         *archive.ask(results, cache, partial(table.read, history=HISTORY)),
         walkthrough=newest_walkthrough(results),
         repeatability=newest_repeatability(results),
+        proofs=newest_of_each_device(results),
         faults=newest_faults(results),
         build_times=newest_build_times(results),
         estimates=newest_estimates(results),

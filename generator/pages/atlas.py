@@ -598,6 +598,11 @@ class Atlas(_Known):
         compared = tables.trusted(self.cells)
         return bool(((compared["origin"] == "measured") & (compared["device_type"] != "cpu")).any())
 
+    @property
+    def has_proved_gpu(self) -> bool:
+        """Whether the harness was checked on another device than a CPU."""
+        return any(proof.device != "cpu" for proof in self.results.proofs)
+
     @cached_property
     def device(self) -> Mapping[str, Device]:
         """Devices by slug, in the order of the results: accelerators first."""

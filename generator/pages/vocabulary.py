@@ -55,7 +55,7 @@ from generator.gains.gain_charts import GainCharts
 from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
-from generator.pages import build_times, decision, downloads, explorer, injected_faults, repeatability, walkthrough
+from generator.pages import build_times, decision, downloads, explorer, harness, injected_faults, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
 from generator.pages.translators import translators
@@ -92,7 +92,7 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
-_DOCUMENTS = ("walkthrough", "repeatability", "faults", "build_times", "estimates")
+_DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "build_times", "estimates")
 """Those of `Results` that pages name."""
 
 Emit = Callable[[SiteFile], object]
@@ -256,6 +256,7 @@ class _Functions:
                 "walkthrough_scores_table",
                 "loss_chart",
                 "repeatability_table",
+                "proofs_tables",
                 "building_table",
                 "loading_table",
                 "faults_table",
@@ -684,7 +685,11 @@ class _Functions:
         """How ways of timing repeat, what they cost, and what they find."""
         if self.atlas.results.repeatability is None:
             raise AtlasError("there is no comparison of ways of timing yet", where=str(REPEATABILITY), remedy=COMMAND)
-        return repeatability.table(self.atlas.results.repeatability, self.words)
+        return harness.repeatability(self.atlas.results.repeatability, self.words)
+
+    def proofs_tables(self, _page: str) -> str:
+        """What has been checked of the harness on each device."""
+        return harness.proofs(self.atlas.results.proofs, self.words)
 
     def building_table(self, _page: str, figure: Figure = "wall_s") -> str:
         """What it takes to build the guide and to show an edit, beside other builders: ``cpu_s`` or ``memory_gb``."""

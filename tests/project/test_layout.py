@@ -72,6 +72,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         *("bench.commands.harness", "bench.harness.baselines", "bench.harness.repeats"),
     ),
     "bench/records/test_scrub.py": ("bench.records.wording",),
+    "bench/harness/test_proof.py": ("bench.harness.power_limit",),
     "bench/records/test_walkthrough.py": ("bench.measuring.dynamo_walkthrough", "bench.records.document"),
     "generator/data/test_lint.py": ("generator.checks.data_notes", "generator.data.selection"),
     "bench/statistics/test_intervals.py": ("bench.statistics.cells", "bench.statistics.verdicts"),
@@ -84,6 +85,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "generator/pages/test_pages.py": (
         *("generator.languages.front_matter", "generator.languages.page_source", "generator.pages.site_file"),
     ),
+    "generator/pages/test_proofs.py": ("generator.pages.harness",),
     "generator/pages/test_sandbox.py": ("generator.pages.atlas",),
     "generator/pages/test_vocabulary.py": (
         *("generator.figures.markup", "generator.pages.documents", "generator.pages.downloads"),

@@ -11,7 +11,7 @@ from test_repeatability import OURS, repeat, repeatability
 
 from generator.figures.words import Words
 from generator.languages.language import load_language
-from generator.pages import repeatability as shown
+from generator.pages import harness as shown
 
 RIVALS = [repeat("mean_of_300", 1.2, seconds=25.0), repeat("mean_of_300", 1.5, 1), repeat("blocked_autorange", 1.1)]
 
@@ -19,7 +19,7 @@ RIVALS = [repeat("mean_of_300", 1.2, seconds=25.0), repeat("mean_of_300", 1.5, 1
 def rows(language: str, folder: Path) -> list[list[str]]:
     page = folder / "page.html"
     page.write_text(
-        shown.table(repeatability(*OURS, *RIVALS), Words(load_language(language), html=True)), encoding="utf-8"
+        shown.repeatability(repeatability(*OURS, *RIVALS), Words(load_language(language), html=True)), encoding="utf-8"
     )
     return read(page).tables[0].rows
 
