@@ -27,7 +27,7 @@ from bench.measuring.interference import SLOWDOWNS, CpuWatch, RequestWatch, Roun
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
 from bench.measuring.variants import Variants, autocast, load_job
-from bench.plans.messages import CellOutcome, Job, Phase, Send, is_out_of_memory
+from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility, wording
 from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant
 from bench.served_requests import ServedRequests
@@ -66,7 +66,7 @@ def run(job: Job, send: Send) -> CellOutcome:
     breaks. After the timed compilation, both variants are warmed up and sampled in turn. Diagnostics come last, because
     they disturb the measurement.
     """
-    send(Phase(name="building"))
+    send(Phase(name=BUILDING))
     size = None
     try:
         variants = Variants(job)
@@ -106,9 +106,8 @@ def run(job: Job, send: Send) -> CellOutcome:
             alone = msgspec.structs.replace(alone, compiled=compiled)
         status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
         return msgspec.structs.replace(failed, status=status, measurement=alone)
-    send(Phase(name="memory and graphs"))
     measurement = msgspec.structs.replace(measurement, compilation=_compilation(job, first_calls_ms, variants.compiled))
-    measurement, errors = _examined(variants, measurement, outputs[1:], compiled_traffic)
+    measurement, errors = _examined(variants, measurement, outputs[1:], compiled_traffic, send)
     repeats = accuracy.are_identical(*outputs[:2])
     status, reason = _verdict(variants, measurement, errors, repeats=repeats)
     return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
@@ -205,7 +204,11 @@ def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject)
 
 
 def _examined(
-    variants: Variants, measurement: Measurement, outputs: list[accuracy.Tensors], compiled_traffic: list[int]
+    variants: Variants,
+    measurement: Measurement,
+    outputs: list[accuracy.Tensors],
+    compiled_traffic: list[int],
+    send: Send,
 ) -> tuple[Measurement, Accuracy | None]:
     """Return the measurement with memory, graphs, causes and accuracy; and the errors of compiled, if they are known.
 
@@ -218,6 +221,7 @@ def _examined(
 
     def with_(name: str, change: Callable[[Measurement], Measurement]) -> None:
         nonlocal measurement
+        send(Phase(name=name))
         try:
             measurement = change(measurement)
         except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
@@ -240,20 +244,20 @@ def _examined(
     )
     with_("graphs", lambda given: replace(given, graphs=variants.inspect_graphs()))
     with_("accuracy", with_accuracy)
-    with_("causes", lambda given: _with_causes(variants, given, compiled_traffic))
+    with_("causes", lambda given: _with_causes(variants, given, compiled_traffic, send))
     return replace(measurement, failures=failures), errors
 
 
-def _with_causes(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
+def _with_causes(variants: Variants, measurement: Measurement, compiled_traffic: list[int], send: Send) -> Measurement:
     """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
     cell, module, inputs = variants.job.cell, variants.loaded.module, variants.loaded.batches[0]
     if variants.job.warm:
-        return _with_peaks(variants, measurement)
+        return _with_peaks(variants, measurement, send)
     found = measurement.graphs
     traffic = sum(compiled_traffic) if compiled_traffic and found and not found.recompiles else None
     with autocast(cell):
         work = attempt(lambda: roofline.work(module, inputs, traffic))
-    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work))
+    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work), send)
     if found is None:
         return diagnosed
 
@@ -261,14 +265,16 @@ def _with_causes(variants: Variants, measurement: Measurement, compiled_traffic:
         with autocast(cell):
             return graphs.batch_size_recompiles(module, inputs, cell.dynamic)
 
+    send(Phase(name="other batch sizes"))
     recompiles = _within(RETRACE_CAP_S, retraced)
     return msgspec.structs.replace(diagnosed, graphs=msgspec.structs.replace(found, batch_size_recompiles=recompiles))
 
 
-def _with_peaks(variants: Variants, measurement: Measurement) -> Measurement:
+def _with_peaks(variants: Variants, measurement: Measurement, send: Send) -> Measurement:
     """Return the measurement with the best rates of the device. Where its work is known, as in the first process of a
     cell, rates that its own latencies beat are measured again: something disturbed them. What they still beat by more
     than any algorithm saves is left out."""
+    send(Phase(name="peaks"))
     dtype, tries = getattr(torch, variants.job.cell.dtype), []
     for _ in range(PEAK_TRIES):
         peaks = attempt(lambda: roofline.peaks(variants.device, dtype))

@@ -21,6 +21,9 @@ from bench.records.walkthrough import Walkthrough
 
 Weights = Literal["random", "pretrained"]
 
+STARTING, BUILDING = "starting", "building"
+"""Phases of a worker until it has a model: until its first message, it starts Python and imports torch."""
+
 MEMORY_WORDS = (
     *("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc"),
     *("_alloc_failed", "_allocation_failed"),  # cuBLAS and cuDNN

@@ -28,7 +28,7 @@ SCHEMA = 9
 6: activations and parameters.
 7: digest and type of a local checkpoint.
 8: number of readings of throttle reasons; failures of diagnostics; multiprocessors of a GPU.
-9: TF32; replayed CUDA graphs, partitions and their reasons.
+9: TF32; replayed CUDA graphs, partitions and their reasons; seconds of each phase of a process.
 """
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -363,6 +363,7 @@ class Record(_Value, frozen=True):
     reason: Text | None = None  # for every status but pass
     measurement: Measurement | None = None
     seconds: Number | None = None  # duration of the whole process, used to estimate later runs
+    costs_s: dict[Text, Number] = {}  # the same by phase, in order: "starting", "compiling", "measuring" …
     source: Source | None = None
     command: Text | None = None  # reproduces this cell
     contributor: Text | None = None  # name that the contributor chose

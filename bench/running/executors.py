@@ -26,7 +26,7 @@ from typing import Protocol, Self
 import msgspec
 
 from bench.errors import AtlasError
-from bench.plans.messages import Answer, Message, Phase, Request
+from bench.plans.messages import STARTING, Answer, Message, Phase, Request
 from bench.records import scrub, wording
 from bench.records.run_file import MAX_LINE_BYTES
 
@@ -51,10 +51,11 @@ QUIET = {
 
 @dataclass(frozen=True)
 class WorkerExit:
-    """How a worker ended, after how many seconds."""
+    """How a worker ended, after how many seconds, and how many of them each phase took that it reported."""
 
     seconds: float
     answer: Answer | None = None
+    costs_s: Mapping[str, float] = field(default_factory=dict)  # of the last phase, with the end of the process
     timed_out: bool = False
     decode_error: str = ""  # why one of its messages could not be read; the worker was stopped for it
     returncode: int | None = None  # negative: the signal that ended it
@@ -107,6 +108,28 @@ def refuse_windows() -> None:
         raise AtlasError("measuring needs Linux or macOS", where="Windows", remedy=remedy)
 
 
+class _Stopwatch:
+    """Divides the time of a worker among its phases. The first one ends with the worker's first message."""
+
+    def __init__(self) -> None:
+        self.began = self._since = time.monotonic()
+        self._phase = STARTING
+        self._costs_s: dict[str, float] = {}
+
+    def enter(self, phase: str) -> None:
+        """Begin a phase, or go on with it."""
+        if phase != self._phase:
+            self.costs_s()
+            self._phase = phase
+
+    def costs_s(self) -> dict[str, float]:
+        """Return the seconds of each phase up to now."""
+        now = time.monotonic()
+        self._costs_s[self._phase] = self._costs_s.get(self._phase, 0.0) + now - self._since
+        self._since = now
+        return self._costs_s
+
+
 @dataclass(frozen=True)
 class LocalProcesses:
     """Runs workers on this machine, one at a time, each started with `command`.
@@ -127,17 +150,19 @@ class LocalProcesses:
     ) -> WorkerExit:
         """See `Executor.run`."""
         refuse_windows()
-        start, kills = time.monotonic(), _kernel_kills()
+        stopwatch, kills = _Stopwatch(), _kernel_kills()
+        deadline = stopwatch.began + timeout_s
         answer, decode_error, timed_out = None, "", False
         with _process(self.command, variables) as process, _Pipes(process) as pipes:
             try:
                 _send(process, request)
-                for message in pipes.messages(start + timeout_s, on_second):
+                for message in pipes.messages(deadline, on_second):
                     if isinstance(message, Phase):
+                        stopwatch.enter(message.name)
                         on_phase(message)
                     else:
                         answer = message
-                process.wait(max(0.0, start + timeout_s - time.monotonic()))
+                process.wait(max(0.0, deadline - time.monotonic()))
             except (TimeoutError, subprocess.TimeoutExpired):
                 timed_out = answer is None
             except msgspec.DecodeError as error:
@@ -145,8 +170,9 @@ class LocalProcesses:
             finally:
                 _kill_group(process)  # compile workers outlive a crash
             return WorkerExit(
-                seconds=time.monotonic() - start,
+                seconds=time.monotonic() - stopwatch.began,
                 answer=answer,
+                costs_s=stopwatch.costs_s(),
                 timed_out=timed_out,
                 decode_error=decode_error,
                 returncode=process.wait(),

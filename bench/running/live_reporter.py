@@ -14,7 +14,7 @@ import msgspec
 
 from bench.errors import Complaint
 from bench.live_progress import VARIABLE, LiveProgress
-from bench.plans.messages import Phase
+from bench.plans.messages import STARTING, Phase
 from bench.plans.plan import Step
 from bench.records.record import Record
 from bench.running.sweep import Reporter
@@ -43,7 +43,7 @@ class LiveReporter:
                 number=done + 1,
                 of=done + left,
                 ends_at=time.time() + left_s,
-                phase="starting",
+                phase=STARTING,
             )
         )
         self._reporter.begin(step, done, left, left_s)

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bench.errors import Complaint
 from bench.plans.duration import DurationEstimates
-from bench.plans.messages import Phase
+from bench.plans.messages import STARTING, Phase
 from bench.plans.plan import Step, duration_s, fitting, quickest_s
 from bench.records.record import Cell, Record
 from bench.statistics.cells import break_even_calls, latency, speedup
@@ -96,7 +96,7 @@ class BarReporter(BarContext):
     def begin(self, step: Step, done: int, left: int, left_s: float) -> None:
         """See `Reporter.begin`."""
         self._name = f"{describe(step.planned.cell)}, process {step.process + 1}"
-        self._phase = "starting"
+        self._phase = STARTING
         self._ends_at = time.monotonic() + left_s
         self._bar.update(self._task, completed=done, total=done + left)
         self._draw()

@@ -292,6 +292,7 @@ def record_of(step: Step, plan: str, profile: str, environment: Environment, run
         reason=finding.reason and wording.told(finding.reason),
         measurement=finding.measurement,
         seconds=round(ended.seconds, 1),
+        costs_s={phase: round(seconds, 2) for phase, seconds in ended.costs_s.items()},
         command=step.planned.command,
         plan=plan,
     )

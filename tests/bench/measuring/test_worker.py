@@ -78,7 +78,11 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     assert found.telemetry.clock_mhz == (), "a CPU says nothing of itself"
     assert outcome.input_size == (64, 64)
     names = list(dict.fromkeys(phase.name for phase in phases))
-    assert names == ["building", "warming up eager", "compiling", "warming up", "measuring", "memory and graphs"]
+    assert names[:5] == ["building", "warming up eager", "compiling", "warming up", "measuring"]
+    assert names[5:9] == ["resources of eager", "resources of compiled", "graphs", "accuracy"]
+    assert names[9:] == ["causes", "peaks", "other batch sizes"]
+    assert list(ended.costs_s) == ["starting", *names]
+    assert sum(ended.costs_s.values()) == pytest.approx(ended.seconds, abs=0.1)
 
 
 SLOWDOWN = "hardware thermal slowdown"
@@ -126,7 +130,7 @@ def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.Mo
         monkeypatch.setattr(
             roofline, "peaks", lambda *_: Peaks(matmul_flop_s=next(found), copy_bytes_s=1e10, page_fault_s=1e-6)
         )
-        return trial._with_peaks(variants, fast).peaks
+        return trial._with_peaks(variants, fast, lambda _: None).peaks
 
     best = with_peaks(1e11, 5e12)
     assert best is not None

@@ -295,8 +295,10 @@ def test_a_record_in_tf32_has_the_settings_of_its_worker(tmp_path: Path) -> None
 
 
 def test_every_record_says_what_its_process_took(tmp_path: Path) -> None:
-    ended = WorkerExit(seconds=41.26, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
-    assert sweep_with(Scripted(ended), plan("ViT"), tmp_path)[0].seconds == 41.3
+    costs_s = {"starting": 6.004, "compiling": 35.256}
+    outcome = CellOutcome(status=Status.PASS, measurement=measurement())
+    (kept,) = sweep_with(Scripted(WorkerExit(41.26, outcome, costs_s)), plan("ViT"), tmp_path)
+    assert (kept.seconds, kept.costs_s) == (41.3, {"starting": 6.0, "compiling": 35.26})
 
 
 def test_what_is_too_long_for_the_budget_gives_way_and_is_done_later(tmp_path: Path) -> None:
