@@ -10,7 +10,6 @@ It never runs code of a checkpoint (`trust_remote_code` is off) and reads weight
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,9 @@ from bench.records.record import Task
 from bench.records.scrub import one_line
 
 IMAGE = Path(__file__).resolve().parent.parent / "assets" / "scene.png"
+
+SCENES = 4
+"""The bundled image and its reflections, which batches have in turn."""
 
 QUERIES = ("a photo of a house", "a photo of a tree")
 QUERY_IDS = ((49406, 320, 1125, 539, 320, 1212, 49407), (49406, 320, 1125, 539, 320, 2677, 49407))
@@ -65,17 +67,30 @@ class Loaded:
         return int(height), int(width)
 
 
-def load(recipe: Recipe, *, batch_size: int, batches: int, dtype: torch.dtype, device: torch.device) -> Loaded:
-    """Build the module and its batches on `device`. Raises whatever transformers raises, such as `OSError`.
+def load(
+    recipe: Recipe,
+    *,
+    batch_size: int,
+    batches: int,
+    dtype: torch.dtype,
+    device: torch.device,
+    module: torch.nn.Module | None = None,
+) -> Loaded:
+    """Build the module, unless it is given, and its batches on `device`. Raises whatever transformers raises, such as
+    `OSError`.
 
     On the meta device there are shapes and no numbers: a large model takes no memory and no time.
     """
     spec = recipe.spec
-    torch.manual_seed(SEED)
-    with torch.device("meta") if device.type == "meta" else nullcontext():
-        module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
-    module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
-    inputs = (_inputs(recipe, module, _images(batch_size, first)) for first in range(batches))
+    if module is None:
+        torch.manual_seed(SEED)
+        with torch.device("meta") if device.type == "meta" else nullcontext():
+            module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
+        module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
+    pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
+    text = _text(recipe, batch_size) if "input_ids" in accepted else {}
+    scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
+    inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
     placed = ({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
     return Loaded(module, tuple(placed))
 
@@ -143,28 +158,25 @@ def _from_checkpoint(recipe: Recipe) -> torch.nn.Module:
 # ── Inputs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _images(count: int, first: int) -> list[Image.Image]:
-    """Return `count` images: the bundled one and its reflections in turn. `first` selects where to start."""
+def _processed(recipe: Recipe) -> Inputs:
+    """Return the bundled image and its reflections as the processor of the model prepares them: `SCENES` rows each."""
+    spec = recipe.spec
     scene = Image.open(IMAGE).convert("RGB")
     flips = (Image.Transpose.FLIP_LEFT_RIGHT, Image.Transpose.FLIP_TOP_BOTTOM, Image.Transpose.ROTATE_180)
-    scenes = [scene, *(scene.transpose(flip) for flip in flips)]
-    return [scenes[(first + index) % len(scenes)] for index in range(count)]
-
-
-def _inputs(recipe: Recipe, module: torch.nn.Module, images: Sequence[Image.Image]) -> Inputs:
-    spec = recipe.spec
+    images = [scene, *(scene.transpose(flip) for flip in flips)]
     if spec:
         processor = getattr(transformers, spec.processor_class)(**spec.processor)
     else:
         processor = transformers.AutoImageProcessor.from_pretrained(
             recipe.source, backend="pil", trust_remote_code=False
         )
-    inputs = dict(processor(images=list(images), return_tensors="pt"))
-    accepted = inspect.signature(module.forward).parameters
-    inputs = {name: value for name, value in inputs.items() if name in accepted and isinstance(value, torch.Tensor)}
-    if "input_ids" in accepted:
-        inputs |= _queries(len(images)) if spec else _tokenized(recipe, len(images))
-    return inputs
+    prepared = dict(processor(images=images, return_tensors="pt"))
+    return {name: value for name, value in prepared.items() if isinstance(value, torch.Tensor)}
+
+
+def _text(recipe: Recipe, images: int) -> Inputs:
+    """Return all queries for every image."""
+    return _queries(images) if recipe.spec else _tokenized(recipe, images)
 
 
 def _queries(images: int) -> Inputs:

@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from bench.errors import AtlasError
 from bench.measuring import graphs
 from bench.measuring.accuracy import relative_error, tensors
-from bench.measuring.build import Loaded, _images, _inputs, architecture, load
+from bench.measuring.build import SCENES, Loaded, _processed, architecture, load
 from bench.plans.messages import Recipe
 from bench.plans.models import MODELS, ModelSpec, find
 
@@ -55,12 +55,9 @@ def test_the_real_model_has_exactly_the_parameters_of_its_checkpoint(spec: Model
 
 @pytest.mark.parametrize("spec", MODELS, ids=LABELS)
 def test_the_bundled_image_becomes_the_input_that_the_table_promises(spec: ModelSpec) -> None:
-    model_class = getattr(transformers, spec.architecture)
-    with torch.device("meta"):
-        module = model_class(model_class.config_class(**spec.shrink().config))
-    inputs = _inputs(Recipe(model=spec.label, task=spec.task), module, _images(1, 0))
-    assert inputs["pixel_values"].shape == (1, 3, *spec.input_size)
-    assert inputs["pixel_values"].std() > 0.1
+    pixels = _processed(Recipe(model=spec.label, task=spec.task))["pixel_values"]
+    assert pixels.shape == (SCENES, 3, *spec.input_size)
+    assert pixels.std() > 0.1
 
 
 VARIANTS = {
@@ -100,6 +97,16 @@ def test_batches_differ_in_content_and_agree_in_shape() -> None:
     images = [batch["pixel_values"] for batch in loaded.batches]
     assert {image.shape for image in images} == {(3, 3, 64, 64)}
     assert all(not torch.equal(a, b) for i, a in enumerate(images) for b in images[:i])
+
+
+def test_a_model_that_is_built_takes_batches_of_any_size() -> None:
+    built = build(small("OwlViT"))
+    again = load(small("OwlViT"), batch_size=5, batches=2, dtype=torch.float32, device=CPU, module=built.module)
+    assert again.module is built.module
+    batch = again.batches[1]
+    assert (len(batch["pixel_values"]), len(batch["input_ids"])) == (5, 10), "two queries for every image"
+    assert torch.equal(batch["pixel_values"][0], batch["pixel_values"][4]), "four images, in turn"
+    assert torch.equal(batch["pixel_values"][3], again.batches[0]["pixel_values"][0])
 
 
 def test_every_process_of_a_cell_builds_the_same_weights() -> None:
