@@ -31,7 +31,8 @@ def _list(_options: argparse.Namespace) -> int:
         cells = len(profile.models) * len(profile.batch_sizes) * len(profile.compile_modes) * len(profile.dtypes)
         print(f"  {profile.name:<12} {profile.summary}")
         print(f"  {'':<12} batch size {sizes}; {', '.join(profile.compile_modes)}; {', '.join(profile.dtypes)}")
-        print(f"  {'':<12} {counted(cells, 'cell')}, processes each: {profile.processes}")
+        on_cpu = f" ({profile.cpu_processes} on a CPU)" if profile.cpu_processes else ""
+        print(f"  {'':<12} {counted(cells, 'cell')}, processes each: {profile.processes}{on_cpu}")
     print(f"\nCompile modes (--compile-mode)\n  {', '.join(COMPILE_MODES)}")
     print(f"\nData types (--dtype)\n  {', '.join(PRECISIONS)}")
     print("  autocast: weights and inputs stay in float32; TF32: float32 with TF32 in all products, on an NVIDIA GPU")

@@ -59,6 +59,7 @@ def profile_of(options: argparse.Namespace) -> Profile:
         changes["allow_busy"] = True
     if options.processes:
         changes["processes"] = count("--processes", options.processes, LARGEST_COUNT)
+        changes["cpu_processes"] = None
     name = options.profile or ("full" if options.most_informative else "quick")
     return msgspec.structs.replace(PROFILES[pick("profile", name, PROFILES)], **changes)
 

@@ -1,4 +1,4 @@
-"""Measure one cell in this process, from building the model to the verdict. Imports torch.
+"""Measure the cells of one process, from building the model to the verdict. Imports torch.
 
 `run` takes a `Job` and returns a `CellOutcome`; it is the protocol. A failure keeps what was sampled before it.
 """
@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -26,16 +25,14 @@ from bench.measuring.environment import load_average, minor_faults
 from bench.measuring.interference import SLOWDOWNS, CpuWatch, RequestWatch, RoundWatch, Watch
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
-from bench.measuring.variants import Variants, autocast, load_job
-from bench.plans.messages import BUILDING, CellOutcome, Job, Phase, Send, is_out_of_memory
+from bench.measuring.variants import Shared, Variants, autocast, load_job
+from bench.plans.messages import BUILDING, PEAKS, CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility, wording
-from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant
+from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant, Work
 from bench.served_requests import ServedRequests
-from bench.statistics.cells import Cells
+from bench.statistics.cells import Cells, best_peaks
 from bench.statistics.intervals import median_interval
 from bench.statistics.processes import VARIANTS
-
-T = TypeVar("T")
 
 UNSTABLE = 0.15
 """Half-width of the 95% interval of a latency within the process, as a share, above which the cell is unstable."""
@@ -60,16 +57,32 @@ REPORT_EVERY_S = 1.0
 
 @torch.no_grad()
 def run(job: Job, send: Send) -> CellOutcome:
-    """Measure the cell of the job.
+    """Measure the cell of the job and those that follow it, and return the last outcome. The others are sent as soon as
+    they are known, since the process may not survive the next cell.
+
+    The process ends early where it would measure what it has done before: if a cell failed, or left something behind.
+    """
+    shared = Shared(send)
+    outcome = _measured(job, shared, send)
+    for following in job.then:
+        if outcome.has_failed or not shared.forget_compiled(following):
+            break
+        send(outcome)
+        outcome = _measured(following, shared, send)
+    return outcome
+
+
+def _measured(job: Job, shared: Shared, send: Send) -> CellOutcome:
+    """Measure one cell.
 
     Eager runs before anything is compiled, because buffers that a model creates on its first call would cause graph
     breaks. After the timed compilation, both variants are warmed up and sampled in turn. Diagnostics come last, because
     they disturb the measurement.
     """
-    send(Phase(name=BUILDING))
+    send(Phase(name="making batches" if shared.loaded else BUILDING))
     size = None
     try:
-        variants = Variants(job)
+        variants = Variants(job, shared)
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
             return CellOutcome(status=Status.SKIPPED, reason=wording.BUSY(), input_size=size)
@@ -80,7 +93,7 @@ def run(job: Job, send: Send) -> CellOutcome:
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
         return _failure(job, error, Status.EAGER_OOM, size)
 
-    failed = None
+    failed, is_fresh, shared.has_compiled = None, not shared.has_compiled, True
     try:
         send(Phase(name="compiling"))
         start = time.perf_counter()
@@ -106,8 +119,9 @@ def run(job: Job, send: Send) -> CellOutcome:
             alone = msgspec.structs.replace(alone, compiled=compiled)
         status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
         return msgspec.structs.replace(failed, status=status, measurement=alone)
-    measurement = msgspec.structs.replace(measurement, compilation=_compilation(job, first_calls_ms, variants.compiled))
-    measurement, errors = _examined(variants, measurement, outputs[1:], compiled_traffic, send)
+    compilation = _compilation(variants, first_calls_ms if is_fresh else ())
+    measurement = msgspec.structs.replace(measurement, compilation=compilation)
+    measurement, errors = _examined(variants, measurement, outputs[1:], compiled_traffic)
     repeats = accuracy.are_identical(*outputs[:2])
     status, reason = _verdict(variants, measurement, errors, repeats=repeats)
     return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
@@ -189,13 +203,15 @@ def _compiled_alone(variants: Variants, send: Send) -> Variant | None:
     return found.eager if found else None
 
 
-def _compilation(job: Job, first_calls_ms: tuple[float, ...], compiled: Subject) -> Compilation:
-    """Return the time to ready: the first calls minus their time in steady state."""
-    steady_ms = float(np.median(compiled.medians_ms()))
+def _compilation(variants: Variants, first_calls_ms: tuple[float, ...]) -> Compilation:
+    """Return the time to ready: the first calls minus their time in steady state. Without first calls, it is unknown: a
+    process that has compiled before has started the compiler."""
+    steady_ms = float(np.median(variants.compiled.medians_ms()))
     ready_s = round(max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3, 3)
+    is_warm, is_known = variants.job.warm, bool(first_calls_ms)
     return Compilation(
-        cold_s=None if job.warm else ready_s,
-        warm_s=ready_s if job.warm else None,
+        cold_s=ready_s if is_known and not is_warm else None,
+        warm_s=ready_s if is_known and is_warm else None,
         phases_s=graphs.phases_s(),
     )
 
@@ -208,7 +224,6 @@ def _examined(
     measurement: Measurement,
     outputs: list[accuracy.Tensors],
     compiled_traffic: list[int],
-    send: Send,
 ) -> tuple[Measurement, Accuracy | None]:
     """Return the measurement with memory, graphs, causes and accuracy; and the errors of compiled, if they are known.
 
@@ -221,7 +236,7 @@ def _examined(
 
     def with_(name: str, change: Callable[[Measurement], Measurement]) -> None:
         nonlocal measurement
-        send(Phase(name=name))
+        variants.shared.send(Phase(name=name))
         try:
             measurement = change(measurement)
         except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
@@ -244,59 +259,67 @@ def _examined(
     )
     with_("graphs", lambda given: replace(given, graphs=variants.inspect_graphs()))
     with_("accuracy", with_accuracy)
-    with_("causes", lambda given: _with_causes(variants, given, compiled_traffic, send))
+    with_("causes", lambda given: _with_causes(variants, given, compiled_traffic))
     return replace(measurement, failures=failures), errors
 
 
-def _with_causes(variants: Variants, measurement: Measurement, compiled_traffic: list[int], send: Send) -> Measurement:
+def _with_causes(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
     """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
-    cell, module, inputs = variants.job.cell, variants.loaded.module, variants.loaded.batches[0]
     if variants.job.warm:
-        return _with_peaks(variants, measurement, send)
+        return _with_peaks(variants, measurement)
     found = measurement.graphs
     traffic = sum(compiled_traffic) if compiled_traffic and found and not found.recompiles else None
-    with autocast(cell):
-        work = attempt(lambda: roofline.work(module, inputs, traffic))
-    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work), send)
-    if found is None:
+    work = variants.once("work", lambda: attempt(lambda: _work(variants)))
+    work = work and msgspec.structs.replace(work, compiled_traffic_bytes=traffic)
+    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work))
+    if found is None or not variants.job.sampling.retraces:
         return diagnosed
-
-    def retraced() -> int:  # in a thread, which has an autocast of its own
-        with autocast(cell):
-            return graphs.batch_size_recompiles(module, inputs, cell.dynamic)
-
-    send(Phase(name="other batch sizes"))
-    recompiles = _within(RETRACE_CAP_S, retraced)
+    recompiles = variants.once("recompiles", lambda: _retraced(variants))
     return msgspec.structs.replace(diagnosed, graphs=msgspec.structs.replace(found, batch_size_recompiles=recompiles))
 
 
-def _with_peaks(variants: Variants, measurement: Measurement, send: Send) -> Measurement:
+def _work(variants: Variants) -> Work:
+    with autocast(variants.job.cell):
+        return roofline.work(variants.loaded.module, variants.loaded.batches[0])
+
+
+def _with_peaks(variants: Variants, measurement: Measurement) -> Measurement:
     """Return the measurement with the best rates of the device. Where its work is known, as in the first process of a
     cell, rates that its own latencies beat are measured again: something disturbed them. What they still beat by more
-    than any algorithm saves is left out."""
-    send(Phase(name="peaks"))
-    dtype, tries = getattr(torch, variants.job.cell.dtype), []
-    for _ in range(PEAK_TRIES):
+    than any algorithm saves is left out. Earlier processes or cells may have measured them."""
+    known, dtype = variants.job.peaks or variants.shared.peaks, getattr(torch, variants.job.cell.dtype)
+    tries = [msgspec.structs.replace(measurement, peaks=known)] if known else []
+    while not tries or (len(tries) < PEAK_TRIES and _share_of(best_peaks(tries), measurement) > 1):
+        variants.shared.send(Phase(name=PEAKS))
         peaks = attempt(lambda: roofline.peaks(variants.device, dtype))
         tries.append(msgspec.structs.replace(measurement, peaks=peaks))
-        cells = Cells.of(tries)  # which take the best of them
-        share = max(cells.peak_share(name)[0] for name in VARIANTS)
-        if not share > 1:  # nan, too
-            break
-    known = {name: float(rate[0]) for name, rate in cells.peaks.items() if not np.isnan(rate[0])}
-    is_spoiled = share > plausibility.FLOP_SLACK
-    return msgspec.structs.replace(measurement, peaks=Peaks(**known) if known and not is_spoiled else None)
+    best = variants.shared.peaks = best_peaks(tries)
+    is_spoiled = _share_of(best, measurement) > plausibility.FLOP_SLACK
+    return msgspec.structs.replace(measurement, peaks=None if is_spoiled else best)
 
 
-def _within(seconds: float, question: Callable[[], T]) -> T | None:
-    """Return the answer, or None if it fails or takes longer.
+def _share_of(peaks: Peaks | None, measurement: Measurement) -> float:
+    """Return the largest share of the peaks that a variant reaches, or nan if its work is unknown."""
+    cells = Cells.of([msgspec.structs.replace(measurement, peaks=peaks)])
+    return max(float(cells.peak_share(name)[0]) for name in VARIANTS)
 
-    A slow question keeps running until the process ends, so nothing may be timed afterwards.
+
+def _retraced(variants: Variants) -> int | None:
+    """Return how many frames are traced again for other batch sizes, or None if that fails or takes too long.
+
+    What is too slow keeps running until the process ends, so nothing may be timed afterwards.
     """
-    answers: list[T | None] = []
-    thread = threading.Thread(target=lambda: answers.append(attempt(question)), daemon=True)
+    variants.shared.send(Phase(name="other batch sizes"))
+    module, inputs, answers = variants.loaded.module, variants.loaded.batches[0], list[int | None]()
+
+    def ask() -> None:
+        with autocast(variants.job.cell):  # which each thread has of its own
+            answers.append(attempt(lambda: graphs.batch_size_recompiles(module, inputs, variants.job.cell.dynamic)))
+
+    thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    thread.join(seconds)
+    thread.join(RETRACE_CAP_S)
+    variants.shared.is_spoiled = thread.is_alive()
     return answers[0] if answers else None
 
 

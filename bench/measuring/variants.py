@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,8 +21,10 @@ from bench.measuring.device_time import device_ms
 from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors, energy_j
-from bench.plans.messages import Job
-from bench.records.record import Cell, Graphs, Variant
+from bench.plans.messages import Job, Send
+from bench.records.record import Cell, Graphs, Peaks, Variant
+
+T = TypeVar("T")
 
 FIRST_CALLS = 3
 """Calls until a compiled model is ready: the first compiles; with CUDA graphs, the second warms up and the third
@@ -40,14 +43,19 @@ ENERGY_BLOCK_MS = 20.0
 """Time between readings of the energy counter, which ticks no faster."""
 
 
-def load_job(job: Job) -> Loaded:
-    """Build the model and the batches of the job's cell. Autocast leaves both in float32."""
+LEFT_BYTES = 64 * 2**20
+"""Memory that an earlier compiled model may leave allocated, for workspaces of libraries."""
+
+
+def load_job(job: Job, module: torch.nn.Module | None = None) -> Loaded:
+    """Build the model of the job's cell, unless it is given, and the batches. Autocast leaves both in float32."""
     return load(
         job.recipe,
         batch_size=job.cell.batch_size,
         batches=job.sampling.inputs,
         dtype=torch.float32 if job.cell.autocast else getattr(torch, job.cell.dtype),
         device=torch.device(job.cell.device),
+        module=module,
     )
 
 
@@ -79,13 +87,62 @@ def autocast(cell: Cell) -> AbstractContextManager[object]:
     return torch.autocast(cell.device, getattr(torch, cell.dtype)) if cell.autocast else nullcontext()
 
 
+class Shared:
+    """What the cells of one process have in common: the model, and what does not depend on how it is compiled."""
+
+    def __init__(self, send: Send = lambda _: None) -> None:
+        self.send = send  # to the parent
+        self.loaded: Loaded | None = None  # of the cell before
+        self.warmup_ms: list[float] = []  # of eager with these batches
+        self.peaks: Peaks | None = None  # of the device
+        self.has_compiled = False
+        self.is_spoiled = False  # something still runs, and would disturb what is timed
+        self._batch_size = 0
+        self._answers: dict[tuple[str, int], Any] = {}
+        self._allocated = 0
+
+    def load(self, job: Job) -> Loaded:
+        """Return the model with batches for this job."""
+        if self.loaded is None or self._batch_size != job.cell.batch_size:
+            self.loaded = load_job(job, self.loaded.module if self.loaded else None)
+            self.warmup_ms, self._batch_size = [], job.cell.batch_size
+            self._allocated = _allocated(torch.device(job.cell.device))
+        return self.loaded
+
+    def once(self, name: str, batch_size: int, question: Callable[[], T]) -> T:
+        """Return the answer to a question, which is asked once for each batch size."""
+        key = name, batch_size
+        if key not in self._answers:
+            self._answers[key] = question()
+        found: T = self._answers[key]
+        return found
+
+    def forget_compiled(self, job: Job) -> bool:
+        """Release what was compiled and use the compile caches of another job. Return whether nothing of it is left."""
+        device = torch.device(job.cell.device)
+        try:
+            gc.unfreeze()
+            graphs.use_caches(job.caches)
+            gc.collect()
+            if device.type != "cpu":
+                torch.accelerator.empty_cache()
+        except Exception:  # noqa: BLE001 - the device may not respond any more
+            return False
+        return not self.is_spoiled and _allocated(device) <= self._allocated + LEFT_BYTES
+
+
+def _allocated(device: torch.device) -> int:
+    return torch.accelerator.memory_allocated(device) if device.type in ("cuda", "xpu") else 0
+
+
 class Variants:
     """Eager and compiled, each a `Subject`, with the same module and batches."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, shared: Shared | None = None) -> None:
         self.job = job
         set_precision(job.cell)
-        self.loaded = load_job(job)
+        self.shared = shared or Shared()
+        self.loaded = self.shared.load(job)
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
         self.had_other_processes = False
@@ -93,7 +150,7 @@ class Variants:
         self._eager_reserved_gb: float | None = None  # before compiling, where compiled will reserve memory for graphs
         self._compiled_module: Any = None
         self._cuts: dict[str, None] = {}
-        self.eager = Subject(lambda number: self._call(self.loaded.module, number))
+        self.eager = Subject(lambda number: self._call(self.loaded.module, number), self.shared.warmup_ms)
         self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
 
     def _call(self, module: Any, number: int) -> Any:
@@ -106,6 +163,10 @@ class Variants:
         """Start a call as a service does."""
         with autocast(self.job.cell):
             return module(**self.loaded.batches[number % len(self.loaded.batches)])
+
+    def once(self, name: str, question: Callable[[], T]) -> T:
+        """See `Shared.once`."""
+        return self.shared.once(name, self.job.cell.batch_size, question)
 
     def synchronize(self) -> None:
         """Wait for the device. A CPU is always done."""
@@ -175,7 +236,7 @@ class Variants:
             variant or Variant(),
             peak_memory_gb=None if self._replays and not is_eager else memory.allocated_gb,
             peak_reserved_gb=self._eager_reserved_gb if self._replays and is_eager else memory.reserved_gb,
-            energy_j=self._energy_j(subject),
+            energy_j=self.once("energy", lambda: self._energy_j(subject)) if is_eager else self._energy_j(subject),
         )
 
     def with_device_time(self, subject: Subject, variant: Variant | None) -> Variant:
@@ -192,8 +253,11 @@ class Variants:
         return msgspec.structs.replace(variant, device_ms=taken)
 
     def _energy_j(self, subject: Subject) -> float | None:
-        """Return the energy of a synchronised call in J, or None if other processes use the device."""
-        if self.sensors is None or self.had_other_processes:
+        """Return the energy of a synchronised call in J, or None if other processes use the device.
+
+        Only the first process of a cell measures it.
+        """
+        if self.sensors is None or self.had_other_processes or self.job.warm:
             return None
         calls = max(1, round(ENERGY_BLOCK_MS / float(np.median(subject.medians_ms()))))
         return energy_j(self.sensors, lambda: len(timed(subject, calls)))

@@ -1,7 +1,7 @@
 """Messages between the sweep and a worker process, each one line of JSON.
 
-The sweep sends one `Request`; the worker sends any number of `Phase`s, then one `Answer`. Imports no torch, so that the
-sweep can send a job without it.
+The sweep sends one `Request`; the worker sends any number of `Phase`s, then one `Answer`, or one for each cell of a
+`Job`. Imports no torch, so that the sweep can send a job without it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
 from bench.records.operations import Operations, Source
 from bench.records.proof import Check, CheckName
-from bench.records.record import Cell, Environment, Measurement, Status, Task
+from bench.records.record import Cell, Environment, Measurement, Peaks, Status, Task
 from bench.records.walkthrough import Walkthrough
 
 Weights = Literal["random", "pretrained"]
 
 STARTING, BUILDING = "starting", "building"
 """Phases of a worker until it has a model: until its first message, it starts Python and imports torch."""
+
+PEAKS = "peaks"
+"""The phase of a worker that measures the peaks of the device, and has not been given them."""
 
 MEMORY_WORDS = (
     *("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "bad_alloc"),
@@ -88,14 +91,19 @@ class Job(_Message, frozen=True):
     """Request: measure one cell in this process.
 
     `warm` means that an earlier process filled the compile cache and recorded whatever is equal in all processes.
-    `allow_busy` permits other processes on the device.
+    `peaks` are those of the device, if enough processes have measured them. `allow_busy` permits other processes on the
+    device. `then` are other cells to measure in the same process, which differ in batch size and compile mode alone;
+    `caches` are the environment variables with their compile caches.
     """
 
     cell: Cell
     recipe: Recipe
     sampling: Sampling
     warm: bool = False
+    peaks: Peaks | None = None
     allow_busy: bool = False
+    caches: dict[str, str] = {}
+    then: tuple[Job, ...] = ()
 
 
 class TakeWalkthrough(_Message, frozen=True):
@@ -139,6 +147,11 @@ class CellOutcome(_Message, frozen=True):
     reason: str | None = None
     measurement: Measurement | None = None
     input_size: tuple[int, int] | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a variant was not measured, or only without the other one for want of memory."""
+        return self.status is Status.OOM or self.measurement is None or self.measurement.compiled is None
 
 
 class WalkthroughTaken(_Message, frozen=True):

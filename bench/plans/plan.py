@@ -10,8 +10,9 @@ import hashlib
 import math
 import shlex
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -54,6 +55,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_plan(profile: Profile, recipes: Sequence[Recipe], device: str) -> Plan:
     """Return a plan of all combinations of the profile's coordinates, with all models of one before the next."""
+    if device == "cpu" and profile.cpu_processes:
+        profile = msgspec.structs.replace(profile, processes=profile.cpu_processes, cpu_processes=None)
     return Plan(
         profile=profile,
         planned=tuple(
@@ -111,6 +114,7 @@ class Step:
     planned: PlannedCell
     process: int
     is_first: bool  # of its cell, on this machine: it compiles with an empty cache
+    visit: Hashable = None  # equal for steps that share one process; None for a step alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,9 @@ def pending(
     forgotten: Sequence[Record] = (),
     durations: DurationEstimates | None = None,
 ) -> list[Step]:
-    """Return the remaining steps, in order: the first process of every cell, then the second, and so on.
+    """Return the remaining steps, the most useful ones first: the first process of every cell, then the second, and so
+    on, and all of those that autotune at the end, since each takes as long as many others. Steps of one visit follow
+    each other.
 
     A failed cell is not repeated unless its records are `forgotten`. With `durations`, for a limited time, cells come
     in the order of `by_use`, else in the order of the plan.
@@ -165,12 +171,50 @@ def pending(
     known = progress_by_cell(records, forgotten)
     ordered = by_use(plan.planned, durations) if durations else plan.planned
     cells = [(planned, known.get(planned.cell.identity, UNTOUCHED)) for planned in ordered]
-    return [
-        Step(planned, progress.next_process + ahead, is_first=number == 0)
+    steps = [
+        Step(planned, progress.next_process + ahead, number == 0, _visit(plan.profile, planned.cell, number))
         for number in range(plan.profile.processes)
         for planned, progress in cells
         if not progress.has_failed and (ahead := number - progress.done) >= 0
     ]
+    places: dict[Hashable, int] = {}
+    for place, step in enumerate(steps):
+        places.setdefault(step.visit, place)
+
+    def turn(numbered: tuple[int, Step]) -> tuple[bool, int]:
+        place, step = numbered
+        return _autotunes(step.planned.cell), place if step.visit is None else places[step.visit]
+
+    return [step for _, step in sorted(enumerate(steps), key=turn)]
+
+
+def _visit(profile: Profile, cell: Cell, number: int) -> Hashable:
+    """Return what the steps of one process have in common, or None for a step alone.
+
+    In the first of its processes, a model is at its first batch size alone: then its others wait until every model has
+    been measured. On a CPU, where nothing tells the memory of one cell from that of another, nothing is shared.
+    """
+    if profile.one_process == "cell" or cell.device == "cpu":
+        return None
+    is_other_size = cell.batch_size != profile.batch_sizes[0]
+    size = cell.batch_size if profile.one_process == "modes" else is_other_size and not number
+    common = msgspec.structs.replace(cell, compile_mode="", batch_size=0)
+    return number, _autotunes(cell), size, common
+
+
+def _autotunes(cell: Cell) -> bool:
+    return cell.compile_mode.startswith("max-autotune")
+
+
+def together(first: Step, steps: Iterable[Step]) -> list[Step]:
+    """Return the step and those after it that share its process, or the step alone if it is none of them."""
+    return next((visit[visit.index(first) :] for visit in visits(steps) if first in visit), [first])
+
+
+def visits(steps: Iterable[Step]) -> Iterator[list[Step]]:
+    """Yield the steps of each process."""
+    for _, own in groupby(steps, key=lambda step: (step.visit, step if step.visit is None else None)):
+        yield list(own)
 
 
 def by_use(planned: Sequence[PlannedCell], durations: DurationEstimates) -> list[PlannedCell]:
@@ -209,10 +253,12 @@ def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) 
 
     A step that does not fit is skipped, together with the later processes of its cell, which need its compile cache.
     """
-    chosen, skipped = [], set[Cell]()
+    chosen, skipped, visit = [], set[Cell](), None
     for step in steps:
-        if step.planned.cell not in skipped and (seconds := _seconds(step, durations)) <= left_s:
+        joins = step.visit is not None and step.visit == visit
+        if step.planned.cell not in skipped and (seconds := _seconds(step, durations, joins=joins)) <= left_s:
             chosen.append(step)
+            visit = step.visit
             left_s -= seconds
         else:
             skipped.add(step.planned.cell)
@@ -252,11 +298,11 @@ def _next(steps: Iterable[Step]) -> Iterator[Step]:
 
 def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:
     """Return the estimated duration of all steps."""
-    return sum(_seconds(step, durations) for step in steps)
+    return sum(_seconds(step, durations, joins=bool(nth)) for visit in visits(steps) for nth, step in enumerate(visit))
 
 
-def _seconds(step: Step, durations: DurationEstimates) -> float:
-    return durations.of(step.planned.cell, step.is_first)
+def _seconds(step: Step, durations: DurationEstimates, *, joins: bool = False) -> float:
+    return durations.of(step.planned.cell, step.is_first, joins=joins)
 
 
 def _enough_s(step: Step, durations: DurationEstimates) -> float:
@@ -283,7 +329,8 @@ class Agenda:
         self._open: deque[Step] = deque()  # for any node
         self._at: dict[str, deque[Step]] = {}  # for the node that began the cell
         self.left = 0  # number of processes that have not ended
-        for planned in by_use(plan.planned, durations) if durations else plan.planned:
+        ordered = by_use(plan.planned, durations) if durations else plan.planned
+        for planned in sorted(ordered, key=lambda planned: _autotunes(planned.cell)):
             cell = self._progress.get(planned.cell.identity, UNTOUCHED)
             if not cell.has_failed:
                 self.left += max(0, self._processes - cell.done)

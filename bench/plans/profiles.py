@@ -6,7 +6,7 @@ python -m bench list
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -53,6 +53,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     floor_rounds: int = 3  # regardless of `max_s`
     check_every: int = 5  # rounds between checks of the precision, which cost time and each give a chance to stop early
     max_repeats: int = 20  # of rounds in which the device was throttled or used by other programs
+    retraces: bool = True  # trace other batch sizes after sampling, which takes as long as Dynamo took, and again
     speedup_precision: float = 0.005  # half-width of the 95% interval, as a share
     latency_precision: float = 0.01
 
@@ -69,7 +70,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     dynamic: bool | None = None  # argument of torch.compile: shapes are variables, constants, or decided by Dynamo
     allow_busy: bool = False  # measure even if other processes use the device
     keep_memory: bool = True  # on a CPU, reuse freed memory as PyTorch does on a GPU: `KEEP_MEMORY`
+    one_process: Literal["cell", "modes", "model"] = "cell"  # measures a cell, all its modes, or all cells of a model
     processes: int = 3  # per cell; adding some only where an interval is wide would spoil its coverage
+    cpu_processes: int | None = None  # on a CPU, if another number: there, processes differ by more
     timeout_s: float = 900.0  # a slower process hangs: the slowest model compiles for 5 minutes on two cores
     sampling: Sampling = Sampling()
 
@@ -80,14 +83,15 @@ QUICK = Profile(
     models=("ViT", "Segformer", "DETR"),
     processes=1,
     timeout_s=300.0,
-    sampling=Sampling(min_rounds=20, min_samples=40, min_s=1.0, max_s=12.0, warmup_cap_s=4.0),
+    # Whatever can be learned from the code of a model alone is left to the standard profile.
+    sampling=Sampling(min_rounds=20, min_samples=40, min_s=1.0, max_s=10.0, warmup_cap_s=2.0, retraces=False),
 )
 STANDARD = Profile(
     name="standard",
     summary="all twelve models at batch size 1, eager against default compilation",
-    processes=6,
     # After ten rounds on two CPU cores, the standard error of a speedup is 1.4 to 2%, while processes differ by up to
     # 4%: another process is worth more than more rounds.
+    cpu_processes=6,
     sampling=Sampling(min_rounds=10, min_samples=10, min_s=1.0, max_rounds=10, max_s=10.0, warmup_cap_s=4.0),
 )
 DEPLOY = Profile(
@@ -96,7 +100,19 @@ DEPLOY = Profile(
     batch_sizes=(1, 4, 16),
     compile_modes=("default", "reduce-overhead"),
     dtypes=("autocast-float16",),
-    sampling=STANDARD.sampling,
+    one_process="model",
+    # Of 72 cells, each second counts. All but the first of a process find the device warm, and what can be learned from
+    # the code of a model alone is left to the standard profile.
+    sampling=Sampling(
+        min_rounds=10,
+        min_samples=10,
+        min_s=0.5,
+        max_rounds=10,
+        max_s=10.0,
+        warmup_s=0.5,
+        warmup_cap_s=4.0,
+        retraces=False,
+    ),
 )
 FULL = Profile(
     name="full",
@@ -104,6 +120,7 @@ FULL = Profile(
     batch_sizes=(1, 4, 16),
     compile_modes=("default", "reduce-overhead", "max-autotune"),
     dtypes=("float32", "autocast-float16", "autocast-bfloat16"),
+    one_process="modes",
     timeout_s=3600.0,  # max-autotune times hundreds of kernels
     sampling=Sampling(max_s=30.0),
 )

@@ -237,7 +237,8 @@ class Compilation(_Value, frozen=True):
     """The cost of compiling: the time of the first compiled calls minus their time in steady state.
 
     `cold_s` is measured with an empty compile cache, `warm_s` in another process with a filled cache. `phases_s`
-    divides these seconds among `PHASES`.
+    divides these seconds among `PHASES`. Of several cells in one process, only the first has a time to ready, since the
+    others find a compiler that has started.
     """
 
     cold_s: Number | None = None
@@ -287,7 +288,10 @@ class Work(_Value, frozen=True):
 
 
 class Peaks(_Value, frozen=True):
-    """Peak rates of the device in this process and data type, which bound the speed of any model."""
+    """Peak rates of the device in this data type, which bound the speed of any model.
+
+    The first processes of a run measure them, and the records of later ones repeat the best.
+    """
 
     matmul_flop_s: Positive  # of a large matrix product
     copy_bytes_s: Positive  # of a large copy; bytes read plus bytes written

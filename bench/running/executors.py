@@ -11,6 +11,7 @@ the device busy, the doctor reports it before the next cell and in that cell's r
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -26,7 +27,7 @@ from typing import Protocol, Self
 import msgspec
 
 from bench.errors import AtlasError
-from bench.plans.messages import STARTING, Answer, Message, Phase, Request
+from bench.plans.messages import STARTING, Answer, Job, Message, Phase, Request
 from bench.records import scrub, wording
 from bench.records.run_file import MAX_LINE_BYTES
 
@@ -51,11 +52,11 @@ QUIET = {
 
 @dataclass(frozen=True)
 class WorkerExit:
-    """How a worker ended, after how many seconds, and how many of them each phase took that it reported."""
+    """How a worker ended, after how many seconds, and what each phase took that it reported."""
 
     seconds: float
     answer: Answer | None = None
-    costs_s: Mapping[str, float] = field(default_factory=dict)  # of the last phase, with the end of the process
+    costs_s: Mapping[str, float] = field(default_factory=dict)  # the last phase includes the end of the process
     timed_out: bool = False
     decode_error: str = ""  # why one of its messages could not be read; the worker was stopped for it
     returncode: int | None = None  # negative: the signal that ended it
@@ -79,6 +80,11 @@ class WorkerExit:
         return wording.EXITED(status=self.returncode)
 
 
+OnAnswer = Callable[[WorkerExit], float]
+"""Takes an answer after which the worker goes on, with the time and the costs since the answer before. Returns how many
+seconds the next answer may take, or 0 to end the worker."""
+
+
 class Executor(Protocol):
     """Runs workers on some machine."""
 
@@ -90,11 +96,12 @@ class Executor(Protocol):
         timeout_s: float,
         on_phase: Callable[[Phase], None],
         on_second: Callable[[], None] | None = None,
+        on_answer: OnAnswer | None = None,
     ) -> WorkerExit:
-        """Run one worker with extra environment variables.
+        """Run one worker with extra environment variables, and return how it answered last.
 
         Stops it after `timeout_s` and on `KeyboardInterrupt`. Calls `on_phase` for each phase that it reports, and
-        `on_second` about once a second.
+        `on_second` about once a second. Of a job with others to follow, `on_answer` takes all answers but the last.
         """
 
 
@@ -117,17 +124,21 @@ class _Stopwatch:
         self._costs_s: dict[str, float] = {}
 
     def enter(self, phase: str) -> None:
-        """Begin a phase, or go on with it."""
-        if phase != self._phase:
-            self.costs_s()
-            self._phase = phase
+        """Begin a phase, or go on with it. The first one of a lap has begun with the lap."""
+        if self._phase and phase != self._phase:
+            self._add()
+        self._phase = phase
 
-    def costs_s(self) -> dict[str, float]:
-        """Return the seconds of each phase up to now."""
+    def lap(self) -> tuple[float, dict[str, float]]:
+        """Return the seconds since the last lap, and those of each phase."""
+        self._add()
+        costs_s, self._costs_s, self._phase = self._costs_s, {}, ""
+        return sum(costs_s.values()), costs_s
+
+    def _add(self) -> None:
         now = time.monotonic()
         self._costs_s[self._phase] = self._costs_s.get(self._phase, 0.0) + now - self._since
         self._since = now
-        return self._costs_s
 
 
 @dataclass(frozen=True)
@@ -147,32 +158,43 @@ class LocalProcesses:
         timeout_s: float,
         on_phase: Callable[[Phase], None],
         on_second: Callable[[], None] | None = None,
+        on_answer: OnAnswer | None = None,
     ) -> WorkerExit:
         """See `Executor.run`."""
         refuse_windows()
         stopwatch, kills = _Stopwatch(), _kernel_kills()
-        deadline = stopwatch.began + timeout_s
+        following = len(request.then) if isinstance(request, Job) else 0
         answer, decode_error, timed_out = None, "", False
         with _process(self.command, variables) as process, _Pipes(process) as pipes:
             try:
                 _send(process, request)
-                for message in pipes.messages(deadline, on_second):
+                pipes.deadline = stopwatch.began + timeout_s
+                for message in pipes.messages(on_second):
                     if isinstance(message, Phase):
                         stopwatch.enter(message.name)
                         on_phase(message)
+                    elif following and on_answer:
+                        following -= 1
+                        seconds, costs_s = stopwatch.lap()
+                        timeout_s = on_answer(WorkerExit(seconds, message, costs_s))
+                        pipes.deadline = time.monotonic() + timeout_s
+                        if not timeout_s:
+                            break
                     else:
                         answer = message
-                process.wait(max(0.0, deadline - time.monotonic()))
+                if timeout_s:
+                    process.wait(max(0.0, pipes.deadline - time.monotonic()))
             except (TimeoutError, subprocess.TimeoutExpired):
                 timed_out = answer is None
             except msgspec.DecodeError as error:
                 decode_error = scrub.message(error)
             finally:
                 _kill_group(process)  # compile workers outlive a crash
+            seconds, costs_s = stopwatch.lap()
             return WorkerExit(
-                seconds=time.monotonic() - stopwatch.began,
+                seconds=seconds,
                 answer=answer,
-                costs_s=stopwatch.costs_s(),
+                costs_s=costs_s,
                 timed_out=timed_out,
                 decode_error=decode_error,
                 returncode=process.wait(),
@@ -209,6 +231,7 @@ class _Pipes:
     """The output of a worker: messages on standard output, and the end of standard error."""
 
     process: subprocess.Popen[bytes]
+    deadline: float = math.inf
     _tail: bytes = b""
     _stack: ExitStack = field(default_factory=ExitStack)
 
@@ -226,15 +249,15 @@ class _Pipes:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def messages(self, deadline: float, on_second: Callable[[], None] | None) -> Iterator[Message]:
+    def messages(self, on_second: Callable[[], None] | None) -> Iterator[Message]:
         """Yield messages until the worker has exited and its output is read, even if a child still holds the pipes.
 
-        Raises `TimeoutError` at the deadline and `msgspec.DecodeError` for a line that is no message.
+        Raises `TimeoutError` at the `deadline`, which may move, and `msgspec.DecodeError` if a line is no message.
         """
         rest = b""
         watched = {self.out, self.errors} | ({self.exited} - {-1})
         while watched & {self.out, self.errors}:
-            left = deadline - time.monotonic()
+            left = self.deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
             ready, _, _ = select.select(watched, [], [], min(left, 1.0) if on_second else min(left, LONGEST_WAIT_S))

@@ -15,8 +15,10 @@ import math
 import shutil
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,18 +28,25 @@ import msgspec
 from bench.errors import AtlasError, Complaint, unwritable
 from bench.machine import boot
 from bench.plans.duration import DurationEstimates
-from bench.plans.messages import CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
-from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest
+from bench.plans.messages import PEAKS, CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
+from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest, together
 from bench.plans.profiles import Profile
 from bench.records import document, plausibility, wording
-from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Record, Status
+from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.run_file import read
-from bench.running.executors import Executor, WorkerExit
+from bench.running.executors import Executor, OnAnswer, WorkerExit
 from bench.running.preflight import variables_of
 from bench.running.resume import RunFile, environment_of, owned, write
+from bench.statistics.cells import best_peaks
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
 """Compile caches of unfinished runs: one folder per run with one per cell, removed when the run is complete."""
+
+CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
+"""Environment variables with the compile caches of a cell, and their folders in that of the cell."""
+
+PEAK_PROCESSES = 2
+"""Processes of a run that measure the peaks of the device, which is the same for all: one may have been disturbed."""
 
 ROOM_THERE = "make room there; the same command then goes on"
 
@@ -83,7 +92,7 @@ def run(
     complaints is shown once and flagged in the record. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all
     finished records on disk.
     """
-    pace, warn = pace or DurationEstimates(plan.profile), once(reporter.warn)
+    pace = pace or DurationEstimates(plan.profile)
 
     def left_s() -> float:
         return math.inf if deadline is None else deadline - clock()
@@ -91,42 +100,110 @@ def run(
     forgotten = run_file.forgotten(retry_failed=retry_failed)
     with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to the file since it was chosen
+        process = _Process(plan, machine, run_file, executor, reporter, pace, records, held, left_s, grace_s)
+        process.contributor, process.warn = contributor, once(reporter.warn)
         while steps := remaining(plan, run_file, records, forgotten, None if deadline is None else pace):
-            steps, step = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
-            if step is None:
+            steps, first = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
+            if first is None:
                 break
             document.check_writable(run_file.path.parent)  # before hours of measuring, not after
-            warn(complaints := list(examine()))
-            reporter.begin(step, len(records), len(steps), duration_s(steps, pace))
-            timeout_s = min(plan.profile.timeout_s, left_s() + grace_s)
-            ended = measure(
-                step,
-                plan.profile,
-                _cache(run_file),
-                executor,
-                timeout_s=timeout_s,
-                on_phase=reporter.phase,
-                on_second=reporter.on_second,
-            )
-            record = record_of(step, plan.digest, plan.profile.name, machine.environment, run_file.name, ended)
-            if ended.timed_out and timeout_s < plan.profile.timeout_s:
-                pace.learn(record, step.is_first)
-                _note_stopped(record, reporter)  # the time budget ended, not the cell
+            if not process.measure(together(first, steps), steps, list(examine())):
                 break
-            _refuse_skipped(ended, machine)
-            complaints += _clock(record, records)
-            record = msgspec.structs.replace(
-                marked_implausible(record), contributor=contributor, flags=flags(complaints)
-            )
-            with held():
-                write(run_file.path, record)
-            records.append(record)
-            pace.learn(record, step.is_first)
-            reporter.end(record, ended.seconds)
-            warn(complaints)
         else:
             shutil.rmtree(_cache(run_file), ignore_errors=True)
     return records
+
+
+@dataclass
+class _Process:
+    """What measuring the cells of one process needs: the sweep that it is part of."""
+
+    plan: Plan
+    machine: Machine
+    run_file: RunFile
+    executor: Executor
+    reporter: Reporter
+    pace: DurationEstimates
+    records: list[Record]
+    held: Callable[[], AbstractContextManager[None]]
+    left_s: Callable[[], float]
+    grace_s: float
+    contributor: str | None = None
+    warn: Callable[[Iterable[Complaint]], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self._digest = self.plan.digest
+
+    def measure(self, visit: Sequence[Step], steps: Sequence[Step], complaints: list[Complaint]) -> bool:
+        """Run one process and keep a record of each of its cells as soon as it is known. Return whether there is time
+        for another one.
+
+        `steps` are all that are left, with those of the `visit`. A cell that fails after others is measured again: they
+        may be the reason, and the next process begins with it.
+        """
+        self.warn(complaints)
+        left, limit_s = list(visit), self._begin(visit[0], steps)
+
+        def is_doubtful(ended: WorkerExit) -> bool:
+            gave = isinstance(ended.answer, CellOutcome) and not ended.answer.has_failed
+            return len(left) < len(visit) and not gave and not ended.timed_out
+
+        def on_answer(ended: WorkerExit) -> float:
+            nonlocal limit_s
+            if is_doubtful(ended):
+                left.clear()
+                return 0.0
+            self._keep(left.pop(0), ended, complaints)
+            if self.pace.of(left[0].planned.cell, left[0].is_first, joins=True) > self.left_s():
+                left.clear()
+                return 0.0
+            limit_s = self._begin(left[0], steps[steps.index(left[0]) :])
+            return limit_s
+
+        ended = measure(
+            visit,
+            self.plan.profile,
+            _cache(self.run_file),
+            self.executor,
+            timeout_s=limit_s,
+            on_phase=self.reporter.phase,
+            on_second=self.reporter.on_second,
+            on_answer=on_answer,
+            peaks=known_peaks(self.records, visit[0].planned.cell),
+        )
+        if not left or is_doubtful(ended):
+            return True
+        if ended.timed_out and limit_s < self.plan.profile.timeout_s:
+            record = self._record(left[0], ended)
+            self.pace.learn(record, left[0].is_first)
+            _note_stopped(record, self.reporter)  # the time budget ended, not the cell
+            return False
+        self._keep(left[0], ended, complaints)
+        return True
+
+    def _begin(self, step: Step, steps: Sequence[Step]) -> float:
+        """Report that a cell begins, and return the seconds that it may take."""
+        self.reporter.begin(step, len(self.records), len(steps), duration_s(steps, self.pace))
+        return min(self.plan.profile.timeout_s, self.left_s() + self.grace_s)
+
+    def _keep(self, step: Step, ended: WorkerExit, complaints: Sequence[Complaint]) -> None:
+        """Append the record of a cell that has ended. Raises `AtlasError` if it was skipped."""
+        _refuse_skipped(ended, self.machine)
+        record = self._record(step, ended)
+        complaints = [*complaints, *_clock(record, self.records)]
+        record = msgspec.structs.replace(
+            marked_implausible(record), contributor=self.contributor, flags=flags(complaints)
+        )
+        with self.held():
+            write(self.run_file.path, record)
+        self.records.append(record)
+        self.pace.learn(record, step.is_first)
+        self.reporter.end(record, ended.seconds)
+        self.warn(complaints)
+
+    def _record(self, step: Step, ended: WorkerExit) -> Record:
+        name, environment = self.plan.profile.name, self.machine.environment
+        return record_of(step, self._digest, name, environment, self.run_file.name, ended)
 
 
 def remaining(
@@ -233,8 +310,34 @@ def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
     return tuple(f"{DOCTOR}{check}" for check in checks)
 
 
+def known_peaks(records: Iterable[Record], cell: Cell) -> Peaks | None:
+    """Return the best rates that the first processes of a run have measured, or None if there are too few of them."""
+    measured = [
+        record.measurement
+        for record in records
+        if record.measurement and PEAKS in record.costs_s and _on_device(record.cell) == _on_device(cell)
+    ]
+    return best_peaks(measured) if len(measured) >= PEAK_PROCESSES else None
+
+
+def _on_device(cell: Cell) -> Cell:
+    """Return what the peaks of a device depend on: the cell without its model."""
+    return msgspec.structs.replace(
+        cell.identity,
+        model="",
+        checkpoint="",
+        task="image-classification",
+        batch_size=0,
+        compile_mode="",
+        dynamic=None,
+        weights="random",
+        digest=None,
+        model_type=None,
+    )
+
+
 def measure(
-    step: Step,
+    visit: Sequence[Step],
     profile: Profile,
     caches: Path,
     executor: Executor,
@@ -242,36 +345,55 @@ def measure(
     timeout_s: float,
     on_phase: Callable[[Phase], None],
     on_second: Callable[[], None] | None = None,
+    on_answer: OnAnswer | None = None,
+    peaks: Peaks | None = None,
 ) -> WorkerExit:
-    """Run one process of a cell. Its compile cache is below `caches`, which belongs to the run and this machine."""
-    planned = step.planned
-    cache = _cache_of(planned.cell, caches)
-    if step.is_first or not _is_filled(cache):
-        shutil.rmtree(cache, ignore_errors=True)
-    job = Job(
-        cell=planned.cell,
-        recipe=planned.recipe,
-        sampling=profile.sampling,
-        warm=_is_filled(cache),
-        allow_busy=profile.allow_busy,
-    )
-    folders = {"TORCHINDUCTOR_CACHE_DIR": cache / "inductor", "TRITON_CACHE_DIR": cache / "triton"}
-    try:
-        for folder in folders.values():
-            folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(cache, error, ROOM_THERE) from None
+    """Run one process. The compile cache of each cell is below `caches`, which belongs to the run and this machine."""
+
+    def job_of(step: Step, *, warm: bool) -> Job:
+        return Job(
+            cell=step.planned.cell,
+            recipe=step.planned.recipe,
+            sampling=profile.sampling,
+            warm=warm,
+            peaks=peaks,
+            allow_busy=profile.allow_busy,
+            caches={name: str(cache_of(step) / folder) for name, folder in CACHES.items()},
+        )
+
+    def cache_of(step: Step) -> Path:
+        return _cache_of(step.planned.cell, caches)
+
+    def filled(step: Step) -> None:
+        with suppress(OSError):  # without it, the next process compiles again, and says so
+            (cache_of(step) / "filled").touch()
+
+    left = deque(visit)
+
+    def answered(ended: WorkerExit) -> float:
+        filled(left.popleft())
+        return on_answer(ended) if on_answer else ended.seconds
+
+    for step in visit:
+        cache = cache_of(step)
+        if step.is_first or not _is_filled(cache):
+            shutil.rmtree(cache, ignore_errors=True)
+        try:
+            for folder in CACHES.values():
+                (cache / folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(cache, error, ROOM_THERE) from None
+    job, *then = (job_of(step, warm=_is_filled(cache_of(step))) for step in visit)
     ended = executor.run(
-        job,
-        variables={name: str(folder) for name, folder in folders.items()}
-        | variables_of([planned.recipe], keep_memory=profile.keep_memory),
+        msgspec.structs.replace(job, then=tuple(then)),
+        variables=job.caches | variables_of([job.recipe], keep_memory=profile.keep_memory),
         timeout_s=timeout_s,
         on_phase=on_phase,
         on_second=on_second,
+        on_answer=answered,
     )
     if isinstance(ended.answer, CellOutcome):
-        with suppress(OSError):  # without it, the next process compiles again, and says so
-            (cache / "filled").touch()
+        filled(left[0])
     return ended
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.records.record import PHASES, Measurement, Variant
+from bench.records.record import PHASES, Measurement, Peaks, Variant
 from bench.statistics.intervals import Estimate, Interval, over_processes
 from bench.statistics.processes import PARTS, PERCENTILE_FLOORS, READINGS, VARIANTS, Processes, VariantName
 from bench.statistics.ragged import Array, Indices
@@ -284,6 +284,12 @@ def break_even_calls(measurements: Sequence[Measurement], *, warm: bool = False)
 def verdict(measurements: Sequence[Measurement]) -> Verdict:
     """Return whether the compiled variant of a cell is faster than eager."""
     return cast(Verdict, str(Cells.of(measurements).verdicts[0]))
+
+
+def best_peaks(measurements: Sequence[Measurement]) -> Peaks | None:
+    """Return the best rates of the device in any of the processes, or None if no process measured them."""
+    known = {name: float(rate[0]) for name, rate in Cells.of(measurements).peaks.items() if not np.isnan(rate[0])}
+    return Peaks(**known) if known else None
 
 
 def process_latencies(variants: Sequence[Variant]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,10 +19,10 @@ from atlas_data import measured
 from simulated_stream import SimulatedStream, model
 from test_executors import job as plain_job
 
-from bench.measuring import environment, graphs, interference, roofline, trial, worker
+from bench.measuring import build, environment, graphs, interference, roofline, trial, worker
 from bench.measuring.build import Loaded, load
 from bench.measuring.interference import PROGRAMS, REQUESTS, CpuReading
-from bench.measuring.variants import Variants
+from bench.measuring.variants import Shared, Variants
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Status, Telemetry, Variant, Work, gave_nothing
@@ -122,7 +123,6 @@ def test_programs_that_keep_an_accelerator_waiting_are_seen(monkeypatch: pytest.
 
 
 def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    variants: Any = SimpleNamespace(job=job(), device=torch.device("cpu"))
     fast = Measurement(eager=Variant(rounds_ms=((1.0,),)), work=Work(flop=1e9))  # 1e12 FLOP/s
 
     def with_peaks(*rates: float) -> Peaks | None:
@@ -130,7 +130,8 @@ def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.Mo
         monkeypatch.setattr(
             roofline, "peaks", lambda *_: Peaks(matmul_flop_s=next(found), copy_bytes_s=1e10, page_fault_s=1e-6)
         )
-        return trial._with_peaks(variants, fast, lambda _: None).peaks
+        variants: Any = SimpleNamespace(job=job(), device=torch.device("cpu"), shared=Shared())
+        return trial._with_peaks(variants, fast).peaks
 
     best = with_peaks(1e11, 5e12)
     assert best is not None
@@ -316,6 +317,99 @@ def test_a_device_that_others_use_is_left_alone_or_called_unstable(
     assert outcome.status is (Status.UNSTABLE if allow_busy else Status.SKIPPED)
     assert outcome.reason == "another process was computing on the device"
     assert (outcome.measurement is not None) is allow_busy
+
+
+def with_modes(*modes: str, batch_sizes: tuple[int, ...] = (1,)) -> Job:
+    """Return the job of a process that measures these modes at each batch size."""
+    cells = [(size, mode) for size in batch_sizes for mode in modes]
+    first, *then = (
+        msgspec.structs.replace(
+            each, cell=msgspec.structs.replace(each.cell, batch_size=size, compile_mode=mode), caches={"CACHE": mode}
+        )
+        for each, (size, mode) in ((job(), cell) for cell in cells)
+    )
+    return msgspec.structs.replace(first, then=tuple(then))
+
+
+def test_cells_of_one_process_share_the_model_and_what_does_not_depend_on_compiling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def asks(name: str, where: Any) -> None:
+        answer = getattr(where, name)
+
+        def noted(*given: Any) -> Any:
+            asked.append(name)
+            return answer(*given)
+
+        monkeypatch.setattr(where, name, noted)
+
+    monkeypatch.setattr(torch, "compile", captured)
+    asks("work", roofline)
+    asks("batch_size_recompiles", graphs)
+    asks("_from_table", build)
+    monkeypatch.setenv("CACHE", "default")
+    caches: list[str] = []
+    sent: list[Any] = []
+
+    def send(message: Any) -> None:
+        caches.extend([os.environ["CACHE"]] if message == Phase(name="compiling") else [])
+        sent.extend([message] if isinstance(message, CellOutcome) else [])
+
+    last = trial.run(with_modes("default", "reduce-overhead", batch_sizes=(1, 2)), send)
+    found = [outcome.measurement for outcome in (*sent, last)]
+    assert [each and each.compiled is not None for each in found] == [True] * 4
+    assert Counter(asked) == {"_from_table": 1, "work": 2, "batch_size_recompiles": 2}
+    flop = [each.work.flop for each in found if each and each.work]
+    assert flop[0] == flop[1] == flop[2] / 2 == flop[3] / 2
+    ready = [each.compilation and each.compilation.cold_s for each in found if each]
+    assert [each is not None for each in ready] == [True, False, False, False], "the others find a compiler that runs"
+    assert caches == ["default", "reduce-overhead"] * 2
+
+
+def test_a_cell_that_fails_ends_the_process_and_costs_those_before_it_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compile_(module: torch.nn.Module, mode: str, **_: Any) -> Any:
+        return out_of_memory() if mode == "reduce-overhead" else captured(module)
+
+    monkeypatch.setattr(torch, "compile", compile_)
+
+    def ended(*modes: str) -> list[bool]:
+        """Return of each cell that has an outcome whether memory ran out."""
+        sent: list[Any] = []
+        last = trial.run(with_modes(*modes), sent.append)
+        return [each.status is Status.OOM for each in (*sent, last) if isinstance(each, CellOutcome)]
+
+    assert ended("default", "reduce-overhead", "max-autotune") == [False, True]
+    assert ended("reduce-overhead", "max-autotune") == [True], "nothing is measured after a failure"
+    assert ended("max-autotune") == [False]
+
+
+def test_a_process_that_cannot_forget_what_it_measured_measures_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", captured)
+    allocated = iter([0, 2**30])
+    monkeypatch.setattr("bench.measuring.variants._allocated", lambda _: next(allocated))
+    sent: list[Any] = []
+    outcome = trial.run(with_modes("default", "reduce-overhead"), sent.append)
+    assert outcome.measurement is not None
+    assert not [each for each in sent if isinstance(each, CellOutcome)], "its own outcome is the last"
+
+
+def test_peaks_of_the_run_are_not_measured_again_unless_latencies_beat_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = Peaks(matmul_flop_s=2e13, copy_bytes_s=1e10)
+    monkeypatch.setattr(roofline, "peaks", lambda *_: measured)
+    fast = Measurement(eager=Variant(rounds_ms=((1.0,),)), work=Work(flop=1e9))  # 1e12 FLOP/s
+
+    def with_peaks(known: Peaks) -> tuple[Peaks | None, int]:
+        sent: list[Any] = []
+        known_job = msgspec.structs.replace(job(), peaks=known)
+        variants: Any = SimpleNamespace(job=known_job, device=torch.device("cpu"), shared=Shared(sent.append))
+        return trial._with_peaks(variants, fast).peaks, len(sent)
+
+    known = Peaks(matmul_flop_s=1e13, copy_bytes_s=2e10)
+    assert with_peaks(known) == (known, 0)
+    slow = Peaks(matmul_flop_s=1e11, copy_bytes_s=2e10)
+    assert with_peaks(slow) == (Peaks(matmul_flop_s=2e13, copy_bytes_s=2e10), 1)
 
 
 def test_what_only_explains_a_result_does_not_cost_it(monkeypatch: pytest.MonkeyPatch) -> None:
