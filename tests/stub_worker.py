@@ -20,6 +20,7 @@ import msgspec
 
 import bench.measuring.worker
 from bench.plans.messages import Answer, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request, Send
+from bench.plans.models import find
 from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
 
 ENVIRONMENT = Environment(device_name="Test CPU @ 1GHz", torch="2.13.0+cpu", cores=2, threads=2)
@@ -51,7 +52,8 @@ def measured(request: Job, send: Send) -> Answer:
     if misbehaves and (outcome := misbehaves()):
         return outcome
     send(Phase(name="measuring", done=1, of=2))
-    return CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=(64, 64))
+    size = find(request.cell.checkpoint).input_size
+    return CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=size)
 
 
 def die(number: signal.Signals) -> None:

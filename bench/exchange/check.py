@@ -9,7 +9,6 @@ duplicates a record of the atlas, or identifies a person or a machine.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,10 +21,20 @@ import msgspec
 from bench.choices import existing
 from bench.errors import AtlasError
 from bench.exchange import lookalikes, texts
+from bench.exchange.copies import Samples
 from bench.exchange.lookalikes import KnownNames
 from bench.plans import checkpoints
-from bench.plans.models import BY_LABEL
-from bench.records import build_times, injected_faults, plausibility, proof, repeatability, walkthrough, wording
+from bench.plans.models import BY_CHECKPOINT, BY_LABEL, flop_of_image
+from bench.records import (
+    build_times,
+    injected_faults,
+    operations,
+    plausibility,
+    proof,
+    repeatability,
+    walkthrough,
+    wording,
+)
 from bench.records.build_times import BUILD_TIMES
 from bench.records.injected_faults import FAULTS
 from bench.records.plausibility import Fault
@@ -35,8 +44,10 @@ from bench.records.record import (
     DEVICES,
     DTYPES,
     RESULTS,
+    TIMM,
     Cell,
     Measurement,
+    Origin,
     Record,
     Status,
 )
@@ -84,8 +95,7 @@ def check(paths: Iterable[Path], atlas: Path = RESULTS, *, now: datetime | None 
     for path in paths:
         existing(path)
     checked = [file for path in paths for file in files(path)]
-    runs = [file for file in checked if file.parent.name not in READERS]
-    known = _Known.of([*run_files(atlas), *runs], checked=runs)
+    known = _Known.of(run_files(atlas), [file for file in checked if file.parent.name not in READERS])
     for file in checked:
         yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known, now)
 
@@ -119,6 +129,7 @@ def _check_file(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:
 
 def _check_lines(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:
     seen: dict[tuple[Any, ...], int] = {}
+    resolved = path.resolve()
     for number, line in lines(path):
         where = f"{path}:{number}"
         if not line.endswith(b"\n"):
@@ -131,12 +142,13 @@ def _check_lines(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:
         try:
             record = decode(line, where)
         except AtlasError as error:
-            yield Problem(error.where, "", error.what, error.remedy)
+            field = error.where.removeprefix(where).removeprefix(": $.")
+            yield Problem(where, field, error.what, error.remedy)
             continue
         first = seen.setdefault(record.key, number)
         if first != number:
             yield Problem(where, "cell", f"repeats line {first}", "remove one of the two lines")
-        for field, what, remedy in (*_faults(record, path, now), *known.faults(record, path, number)):
+        for field, what, remedy in (*_faults(record, path, now), *known.faults(record, resolved, number)):
             yield Problem(where, field, what, remedy)
 
 
@@ -149,29 +161,33 @@ class _Known:
 
     owners: Mapping[str, Path]
     first: Mapping[bytes, tuple[Path, int]]
+    samples: Samples
     image_latencies: plausibility.KnownLatencies
     names: KnownNames
+    counted: Mapping[operations.Source, operations.Operations]
 
     @classmethod
-    def of(cls, paths: Iterable[Path], checked: Iterable[Path] = ()) -> Self:
-        """Index the files. Earlier files win: a later record that repeats one of them is reported as a duplicate. A
-        name of a file that is not `checked` is known."""
-        new, names = {path.resolve() for path in checked}, KnownNames()
+    def of(cls, atlas: Iterable[Path], checked: Iterable[Path]) -> Self:
+        """Index the files. Earlier ones win: a record that repeats one of them is reported as a duplicate. Those of the
+        atlas that are not checked are the earliest, whatever they are called, and their names are known."""
+        names = KnownNames()
         owners: dict[str, Path] = {}
         first: dict[bytes, tuple[Path, int]] = {}
         image_latencies: dict[plausibility.Family, list[plausibility.ImageLatency]] = {}
-        for path in dict.fromkeys(each.resolve() for each in paths):
+        samples, new = Samples(), list(dict.fromkeys(each.resolve() for each in checked))
+        old = dict.fromkeys(each.resolve() for each in atlas)
+        for path in (*(each for each in old if each not in set(new)), *new):
             for number, record in _readable(path):
+                samples.add(record, (str(path), number))
                 owners.setdefault(record.run, path)
                 names.add(record, is_checked=path in new)
                 first.setdefault(_fingerprint(record), (path, number))
                 for family, latency in plausibility.image_latencies(record, str(path), number):
                     image_latencies.setdefault(family, []).append(latency)
-        return cls(owners, first, image_latencies, names)
+        return cls(owners, first, samples, image_latencies, names, operations.read())
 
     def faults(self, record: Record, path: Path, line: int) -> Iterator[Fault]:
-        """Yield the faults of a record compared with the others."""
-        path = path.resolve()
+        """Yield the faults of a record compared with the others. The path is resolved."""
         owner = self.owners.get(record.run, path)
         if owner != path and record.run == run_of(path):
             yield "run", f"{record.run!r} is already the run of {_display_path(owner)}", "give the records another run"
@@ -179,14 +195,19 @@ class _Known:
         if source != path:
             yield "cell", f"repeats {_display_path(source)}:{number}", "remove the line: the atlas has it already"
         yield from self.names.faults(record)
-        for fault in plausibility.faults(record, self.image_latencies, str(path), line):
-            if not _is_marked(record, fault):
+        if source == path and (original := self.samples.original(record, (str(path), line))):
+            what = f"has samples of {_display_path(Path(original[0]))}:{original[1]}, as they are or multiplied"
+            yield "measurement", what, _MEASURE_AGAIN
+        cell = record.cell
+        image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size, self.counted)
+        for fault in plausibility.faults(record, self.image_latencies, str(path), line, image_flop):
+            if not _is_marked(record, fault, image_flop):
                 yield fault
 
 
-def _is_marked(record: Record, fault: Fault) -> bool:
+def _is_marked(record: Record, fault: Fault, image_flop: float | None) -> bool:
     """Return whether the run that measured the record found the fault itself: no page draws conclusions from it."""
-    _, what, _ = next(plausibility.faults(record, {}, "", 0), fault)
+    _, what, _ = next(plausibility.faults(record, {}, "", 0, image_flop), fault)
     mark = wording.IMPLAUSIBLE(fault=what)
     return record.origin == "measured" and record.status is Status.UNSTABLE and (record.reason or "").startswith(mark)
 
@@ -269,12 +290,28 @@ def _coordinates(record: Record) -> Iterator[Fault]:
     is_unknown = cell.batch_size == 0 and record.origin == "published" and record.measurement is None
     if cell.batch_size < 1 and not is_unknown:
         yield "cell.batch_size", f"{cell.batch_size} is not positive", _MEASURE_AGAIN
-    if record.process < 0:
-        yield "process", f"{record.process} is negative", "count processes from 0"
     yield from _local(record, cell)
-    spec = None if cell.digest else BY_LABEL.get(cell.model)
-    if spec and spec.checkpoint != cell.checkpoint:
+    if cell.digest is None:
+        yield from _of_the_table(cell, record.origin)
+
+
+def _of_the_table(cell: Cell, origin: Origin) -> Iterator[Fault]:
+    """Yield what contradicts the model table: its models have one name, task and input size."""
+    if (spec := BY_LABEL.get(cell.model)) and spec.checkpoint != cell.checkpoint:
         yield "cell.checkpoint", f"{cell.checkpoint!r} is not what {cell.model} stands for", f"it is {spec.checkpoint}"
+        return
+    if spec := BY_CHECKPOINT.get(cell.checkpoint):
+        names = (spec.label, spec.shrink().label)
+        if origin == "measured" and cell.model not in names:
+            yield "cell.model", f"{cell.model!r} is not the name of {cell.checkpoint}", f"write {spec.label}"
+            return
+        size = (spec.shrink() if cell.model == names[1] else spec).input_size
+        if cell.model in names and cell.input_size not in (None, size):
+            what = f"{cell.model} takes images of {'×'.join(map(str, size))} pixels"
+            yield "cell.input_size", what, _MEASURE_AGAIN
+    task = spec.task if spec else "image-classification" if cell.checkpoint.startswith(TIMM) else cell.task
+    if cell.task != task:
+        yield "cell.task", f"{cell.model} is for {task}", "correct the task"
 
 
 def _local(record: Record, cell: Cell) -> Iterator[Fault]:
@@ -292,7 +329,7 @@ def _local(record: Record, cell: Cell) -> Iterator[Fault]:
 
 
 def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
-    """Yield missing latencies, missing raw samples, unpaired rounds and impossible durations."""
+    """Yield missing latencies, missing raw samples and unpaired rounds."""
     one_is_enough = record.origin == "published" and record.status is Status.SKIPPED
     variants = [("eager", measurement.eager), *([("compiled", measurement.compiled)] if measurement.compiled else [])]
     for name, variant in variants:
@@ -302,13 +339,10 @@ def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
             yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
         elif record.origin == "measured" and not variant.rounds_ms:
             yield f"measurement.{name}.rounds_ms", "missing: measured records keep raw samples", _MEASURE_AGAIN
-    eager, compiled, cost = measurement.eager, measurement.compiled, measurement.compilation
+    eager, compiled = measurement.eager, measurement.compiled
     if compiled and len(compiled.rounds_ms) != len(eager.rounds_ms) and not one_is_enough:
         yield (
             "measurement.compiled.rounds_ms",
             "has another number of rounds than eager, but rounds are pairs",
             _MEASURE_AGAIN,
         )
-    for name, seconds in (("cold_s", cost.cold_s), ("warm_s", cost.warm_s)) if cost else ():
-        if seconds is not None and not 0 <= seconds < math.inf:
-            yield f"measurement.compilation.{name}", f"{seconds:g} s is no duration", _MEASURE_AGAIN

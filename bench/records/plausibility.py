@@ -1,6 +1,7 @@
 """Find records that no device could have measured.
 
-Takes a record and the latencies known for its model; yields faults: the field, what is wrong, and a remedy. The limits
+Takes a record, the latencies known for its model and the operations counted for it; yields faults: the field, what is
+wrong, and a remedy. The limits
 are wide: they catch a wrong unit, batch size or variant and let true surprises pass. The data lint
 (`generator.data.lint`) marks what is only unusual, and refuses nothing.
 """
@@ -15,6 +16,12 @@ from bench.records.record import Record, Variant
 
 Fault = tuple[str, str, str]
 """The field, what is wrong with it, and the remedy."""
+
+FLOP_TOLERANCE = 1.25
+"""How much the operations that a record counted may differ from those that the atlas has counted for its model."""
+
+PEAK_SLACK = 1.5
+"""A peak may be measured above that of the data sheet, since some cards clock higher."""
 
 LONGEST_CALL_MS = 3.6e6
 """An hour: a longer call has the wrong unit."""
@@ -51,23 +58,54 @@ class Ceiling:
     single_flop_s: float  # float32, with TF32 where there is one
     memory_bytes_s: float
 
+    def flop_s(self, dtype: str, *, autocast: bool) -> float:
+        """Return the peak of products and convolutions in a data type."""
+        return max(self.single_flop_s, self.half_flop_s) if autocast or dtype != "float32" else self.single_flop_s
+
 
 CEILINGS: Mapping[str, Ceiling] = {
     "B200": Ceiling(2250e12, 1120e12, 8000e9),  # NVIDIA Blackwell architecture technical brief (HGX B200)
+    "GH200": Ceiling(989.5e12, 494.5e12, 4900e9),  # NVIDIA GH200 Grace Hopper Superchip data sheet, HBM3e
     "H200": Ceiling(989.5e12, 494.5e12, 4800e9),  # NVIDIA H200 Tensor Core GPU data sheet
     "H100": Ceiling(989.5e12, 494.5e12, 3350e9),  # NVIDIA H100 Tensor Core GPU data sheet, SXM
     "L40S": Ceiling(362.1e12, 183e12, 864e9),  # NVIDIA L40S data sheet
+    "L40": Ceiling(181.1e12, 90.5e12, 864e9),  # NVIDIA L40 data sheet
     "A100": Ceiling(312e12, 156e12, 2039e9),  # NVIDIA A100 Tensor Core GPU data sheet, 80 GB SXM
+    "A40": Ceiling(149.7e12, 74.8e12, 696e9),  # NVIDIA A40 data sheet
+    "A30": Ceiling(165e12, 82e12, 933e9),  # NVIDIA A30 data sheet
     "V100": Ceiling(130e12, 16.4e12, 1134e9),  # NVIDIA V100 and V100S data sheets
+    "P100": Ceiling(21.2e12, 10.6e12, 732e9),  # NVIDIA Tesla P100 data sheet, SXM2
     "A10G": Ceiling(70e12, 35e12, 600e9),  # NVIDIA A10G data sheet
     "A10": Ceiling(125e12, 62.5e12, 600e9),  # NVIDIA A10 data sheet
     "L4": Ceiling(121e12, 60e12, 300e9),  # NVIDIA L4 data sheet
     "T4": Ceiling(65e12, 8.1e12, 320e9),  # NVIDIA T4 data sheet
+    "RTX PRO 6000": Ceiling(503.8e12, 251.9e12, 1792e9),  # NVIDIA RTX Blackwell PRO GPU architecture
+    "RTX 6000 Ada": Ceiling(364.2e12, 182.1e12, 960e9),  # NVIDIA Ada GPU architecture, RTX 6000
+    "RTX A6000": Ceiling(154.8e12, 77.4e12, 768e9),  # NVIDIA Ampere GA102 architecture, RTX A6000
     "RTX 5090": Ceiling(419e12, 104.8e12, 1792e9),  # NVIDIA RTX Blackwell GPU architecture, appendix
+    "RTX 5080": Ceiling(225.1e12, 56.3e12, 960e9),  # likewise
+    "RTX 5070": Ceiling(175.8e12, 43.9e12, 896e9),  # likewise: RTX 5070 Ti, the larger one
     "RTX 4090": Ceiling(330.3e12, 82.6e12, 1008e9),  # NVIDIA Ada GPU architecture, appendix
+    "RTX 4080": Ceiling(208.9e12, 52.2e12, 736e9),  # NVIDIA Ada GPU architecture: RTX 4080 and 4080 SUPER
+    "RTX 4070": Ceiling(176.4e12, 44.1e12, 672e9),  # likewise: RTX 4070 to 4070 Ti SUPER
     "RTX 3090": Ceiling(160e12, 40e12, 1008e9),  # NVIDIA Ampere GA102 architecture, appendix: RTX 3090 and 3090 Ti
+    "RTX 3080": Ceiling(136.4e12, 34.1e12, 912e9),  # likewise: RTX 3080 and 3080 Ti
+    "RTX 3070": Ceiling(87e12, 21.7e12, 608e9),  # likewise: RTX 3070 and 3070 Ti
+    "RTX 3060": Ceiling(64.8e12, 16.2e12, 448e9),  # likewise: RTX 3060 and 3060 Ti
+    "RTX 2080": Ceiling(113.8e12, 14.2e12, 616e9),  # NVIDIA Turing architecture: RTX 2080 Ti, the larger one
+    "MI300X": Ceiling(1307.4e12, 653.7e12, 5300e9),  # AMD Instinct MI300X data sheet
+    "MI250X": Ceiling(383e12, 95.7e12, 3277e9),  # AMD Instinct MI250X data sheet, both dies
+    "MI210": Ceiling(181e12, 45.3e12, 1638e9),  # AMD Instinct MI210 data sheet
 }
-"""Ceilings by a part of the device name."""
+"""Ceilings by a part of the device name. Other devices are held against what they measured of themselves, and are
+unconfirmed."""
+
+PER_CORE = Ceiling(8e12, 1e12, 0.5e12)
+"""More than any core of a CPU does: 2,048 operations a cycle of AMX in the lower-precision types and 64 of AVX-512 in
+float32, at 4 and 6 GHz, with room for cores that share more; and what the memory of a socket moves."""
+
+APPLE_CPU = Ceiling(4e12, 4e12, 0.8e12)
+"""The same for CPUs of Apple, whose cores share a unit for products."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +145,11 @@ def image_latencies(record: Record, path: str, line: int) -> Iterator[tuple[Fami
             yield family, ImageLatency(path, line, statistics.median(calls(variant)) / batch_size)
 
 
-def faults(record: Record, known: KnownLatencies, path: str, line: int) -> Iterator[Fault]:
-    """Yield the faults of the record in this line of a file."""
+def faults(
+    record: Record, known: KnownLatencies, path: str, line: int, image_flop: float | None = None
+) -> Iterator[Fault]:
+    """Yield the faults of the record in this line of a file. What the record itself says of its work counts only where
+    nobody has counted it: `image_flop` is the number of operations for an image, None if unknown."""
     for name, variant, batch_size in variants(record):
         field, latencies = f"measurement.{name}", calls(variant)
         impossible = [each for each in latencies if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS]
@@ -118,12 +159,13 @@ def faults(record: Record, known: KnownLatencies, path: str, line: int) -> Itera
         yield from _median(field, variant)
         latency_ms = statistics.median(latencies)
         yield from _throughput(field, variant, batch_size / latency_ms * 1e3)
-        yield from _faster_than_possible(record, name, latency_ms, batch_size)
+        yield from _faster_than_possible(record, name, latency_ms, batch_size, image_flop)
         cell = record.cell
         others = known.get((cell.by_content.model, cell.device, cell.dtype, name), ())
         others_ms = [each.image_ms for each in others if (each.path, each.line) != (path, line)]
         yield from _slower_than_family(record, field, latency_ms / batch_size if batch_size else 0.0, others_ms)
     yield from _ratio(record)
+    yield from _claims(record, image_flop)
 
 
 def _slower_than_family(record: Record, field: str, image_ms: float, others_ms: Sequence[float]) -> Iterator[Fault]:
@@ -151,36 +193,72 @@ def _throughput(field: str, variant: Variant, images_s: float) -> Iterator[Fault
         yield f"{field}.published_images_s", what, _CHECK_UNIT
 
 
-def _faster_than_possible(record: Record, name: str, latency_ms: float, batch_size: int) -> Iterator[Fault]:
+def _claims(record: Record, image_flop: float | None) -> Iterator[Fault]:
+    """Yield a fault if the record counts other operations than its model has, or measured more than its device has."""
+    measurement, cell = record.measurement, record.cell
+    is_counted = record.origin == "measured" and image_flop and cell.batch_size
+    if is_counted and measurement and measurement.work:
+        ratio = measurement.work.flop / ((image_flop or 1.0) * cell.batch_size)
+        if not 1 / FLOP_TOLERANCE <= ratio <= FLOP_TOLERANCE:
+            what = f"{measurement.work.flop:.3g} FLOP are {ratio:.3g} times those of {cell.model} at this input size"
+            yield "measurement.work.flop", what, "check the model, the input size and the batch size"
+    sheet = ceiling_of(cell.device, record.environment.device_name, record.environment.cores)
+    peaks = measurement.peaks if measurement else None
+    if sheet and peaks:
+        for field, stated in (
+            ("matmul_flop_s", sheet.flop_s(cell.dtype, autocast=cell.autocast)),
+            ("convolution_flop_s", sheet.single_flop_s),
+            ("copy_bytes_s", sheet.memory_bytes_s),
+        ):
+            if (claimed := getattr(peaks, field) or 0.0) > PEAK_SLACK * stated:
+                what = f"{claimed:.3g} is {claimed / stated:,.1f} times what {record.environment.device_name} can do"
+                yield f"measurement.peaks.{field}", what, "measure again: python -m bench run"
+
+
+def _faster_than_possible(
+    record: Record, name: str, latency_ms: float, batch_size: int, image_flop: float | None
+) -> Iterator[Fault]:
     measurement = record.measurement
     assert measurement is not None
     work, seconds = measurement.work, latency_ms / 1e3
-    if work is None:
-        return
     flop_s, bytes_s, whose = ceiling(record)
     scale = batch_size / record.cell.batch_size if record.cell.batch_size else 1.0
-    moved = work.traffic_bytes if name == "eager" else work.compiled_traffic_bytes
-    for done, limit, unit, slack in (
-        (work.flop * scale / seconds, flop_s, "FLOP/s", FLOP_SLACK),
+    moved = work and (work.traffic_bytes if name == "eager" else work.compiled_traffic_bytes)
+    done = image_flop * batch_size if image_flop else work.flop * scale if work else 0.0
+    for amount, limit, unit, slack in (
+        (done / seconds, flop_s, "FLOP/s", FLOP_SLACK),
         ((moved or 0.0) * scale / seconds, bytes_s, "B/s", TRAFFIC_SLACK),
     ):
-        if limit and done > slack * limit:
-            what = f"{latency_ms:g} ms means {done:.3g} {unit}, {done / limit:,.0f} times what {whose}"
+        if limit and amount > slack * limit:
+            what = f"{latency_ms:g} ms means {amount:.3g} {unit}, {amount / limit:,.0f} times what {whose}"
             yield f"measurement.{name}", f"{what} ({limit:.3g} {unit})", _CHECK_UNIT
 
 
-def ceiling(record: Record) -> tuple[float, float, str]:
-    """Return the largest FLOP/s and bytes/s of the device (0 if unknown), and their origin in words."""
-    cell, name = record.cell, record.environment.device_name
+def ceiling_of(device: str, name: str, cores: float | None) -> Ceiling | None:
+    """Return the ceiling of a device of this type and name, or None if it is not known. A CPU's goes by its cores."""
+    if device == "cpu":
+        if not cores:
+            return None
+        core = APPLE_CPU if name.startswith("Apple") else PER_CORE
+        return Ceiling(core.half_flop_s * cores, core.single_flop_s * cores, core.memory_bytes_s)
     words = f" {name.replace('-', ' ').replace('_', ' ')} "
-    sheet = next((each for product, each in CEILINGS.items() if f" {product} " in words), None)
+    return next((each for product, each in CEILINGS.items() if f" {product} " in words), None)
+
+
+def ceiling(record: Record) -> tuple[float, float, str]:
+    """Return the largest FLOP/s and bytes/s of the device (0 if unknown), and their origin in words.
+
+    Of a CPU, the lower one of that of its cores and what the record measured.
+    """
+    cell, name = record.cell, record.environment.device_name
+    sheet = ceiling_of(cell.device, name, record.environment.cores)
     peaks = record.measurement.peaks if record.measurement else None
     slack = TF32_SLACK if (cell.device, cell.precision) == ("cuda", "float32") else 1
     measured = peaks.matmul_flop_s * slack if peaks else 0.0
-    if sheet:
-        stated = sheet.single_flop_s if cell.dtype == "float32" else sheet.half_flop_s
-        stated = max(stated, sheet.half_flop_s) if cell.autocast else stated
-        return stated, sheet.memory_bytes_s, f"the data sheet of {name} allows"
+    if sheet and not (cell.device == "cpu" and peaks):
+        stated = sheet.flop_s(cell.dtype, autocast=cell.autocast)
+        whose = "its cores can do" if cell.device == "cpu" else f"the data sheet of {name} allows"
+        return stated, sheet.memory_bytes_s, whose
     return measured, peaks.copy_bytes_s if peaks else 0.0, "this record itself measured as the peak"
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from datetime import UTC
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from bench.records import document
-from bench.records.record import RESULTS, Environment, Moment, Name, Number, Positive, Slug, Text
+from bench.records.record import RESULTS, Environment, Moment, Name, Slug, Text
 from bench.records.run_file import file_slug
 
 SCHEMA = 1
@@ -38,6 +38,10 @@ CheckName = Literal[
 ]
 """What is checked. `bench.harness.checks` says how, and why it matters."""
 
+Ratio = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
+Quantity = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+"""A figure in any unit. A difference may be negative."""
+
 Finding = Literal["passed", "failed", "not_applicable", "unknown"]
 """Unknown: the check ran, and could not tell. Not applicable: it cannot be made on this device."""
 
@@ -51,11 +55,11 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     name: CheckName
     finding: Finding
     variant: Literal["eager", "compiled"] | None = None
-    ratio: Positive | None = None
-    low: Positive | None = None
-    high: Positive | None = None
-    bound: Positive | None = None
-    figures: dict[Slug, Number] = {}  # units are part of the names
+    ratio: Ratio | None = None
+    low: Ratio | None = None
+    high: Ratio | None = None
+    bound: Ratio | None = None
+    figures: dict[Slug, Quantity] = {}  # units are part of the names
     reason: Text | None = None  # for all but passed
 
     def __post_init__(self) -> None:

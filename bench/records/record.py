@@ -74,11 +74,35 @@ Slug = Annotated[
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 """A SHA-256 digest in hexadecimal digits."""
 Url = Annotated[str, msgspec.Meta(max_length=2000, pattern=r"^https?://[^\s<>\"'`{}\\]+\Z")]
-Day = Annotated[str, msgspec.Meta(pattern=r"^(?:19|2[01])\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?\Z")]
+Day = Annotated[str, msgspec.Meta(pattern=r"^2[01]\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?\Z")]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-Whole = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
-Positive = Annotated[float, msgspec.Meta(gt=0, le=1e30)]
-Number = Annotated[float, msgspec.Meta(ge=-1e30, le=1e30)]
+
+FIRST_YEAR = 2016
+"""The year of torch's first release: nothing was measured before."""
+
+# The range of every number, which no honest figure leaves. What is only unlikely is for `bench.records.plausibility`.
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Images = Annotated[int, msgspec.Meta(ge=0, le=2**24)]
+Pixels = Annotated[int, msgspec.Meta(ge=1, le=2**16)]
+Units = Annotated[int, msgspec.Meta(ge=1, le=2**14)]
+"""Cores, threads or multiprocessors."""
+Milliseconds = Annotated[float, msgspec.Meta(ge=1e-6, le=1e9)]
+"""From a nanosecond to eleven days."""
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
+PerSecond = Annotated[float, msgspec.Meta(ge=1e-6, le=1e10)]
+Gigabytes = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+Joules = Annotated[float, msgspec.Meta(ge=0, le=1e7)]
+Watts = Annotated[float, msgspec.Meta(ge=0, le=2e4)]
+Megahertz = Annotated[int, msgspec.Meta(ge=0, le=20_000)]
+Celsius = Annotated[int, msgspec.Meta(ge=-100, le=200)]
+PerCall = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+Load = Annotated[float, msgspec.Meta(ge=0, le=1e5)]
+RelativeError = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
+"""As large as it comes out where compiled is wrong."""
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e19)]
+"""FLOP, bytes, elements or parameters of one call."""
+FlopRate = Annotated[float, msgspec.Meta(ge=1, le=1e17)]
+ByteRate = Annotated[float, msgspec.Meta(ge=1, le=1e15)]
 
 Task = Literal["image-classification", "object-detection", "image-segmentation"]
 Origin = Literal["measured", "published"]
@@ -159,11 +183,11 @@ class Cell(_Value, frozen=True):
     task: Task
     device: Name  # torch device type: cuda, xpu, mps, cpu
     dtype: Name  # float32, float16, bfloat16; with autocast, the lower-precision type
-    batch_size: Whole  # 0 if a source reports a failure without the batch size
+    batch_size: Images  # 0 if a source reports a failure without the batch size
     compile_mode: Name  # default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs
     dynamic: bool | None = None  # argument of torch.compile; None lets Dynamo decide
     weights: Literal["random", "pretrained"] = "random"
-    input_size: tuple[Whole, Whole] | None = None  # height and width in pixels
+    input_size: tuple[Pixels, Pixels] | None = None  # height and width in pixels
     autocast: bool = False  # weights and inputs stay float32; each operation runs in float32 or `dtype`
     tf32: bool = False  # CUDA's float32 products may use TF32, too; torch lets only convolutions use it by default
     channels_last: bool = False  # memory layout of weights and images: NHWC instead of NCHW
@@ -194,10 +218,10 @@ class Environment(_Value, frozen=True):
     transformers: Name | None = None
     python: Name | None = None
     platform: Name | None = None  # such as "Linux x86_64"
-    memory_gb: Number | None = None  # of the accelerator, or of the machine for a CPU
-    cores: Whole | None = None  # CPU cores available to the process
-    threads: Whole | None = None  # torch.get_num_threads()
-    multiprocessors: Whole | None = None  # of a GPU; max-autotune leaves out kernels where there are few
+    memory_gb: Gigabytes | None = None  # of the accelerator, or of the machine for a CPU
+    cores: Units | None = None  # CPU cores available to the process
+    threads: Units | None = None  # torch.get_num_threads()
+    multiprocessors: Units | None = None  # of a GPU; max-autotune leaves out kernels where there are few
     accelerator: Name | None = None  # platform and version, such as "CUDA 13.0"
     driver: Name | None = None
     triton: Name | None = None
@@ -212,16 +236,16 @@ class Variant(_Value, frozen=True):
     published variant holds the mean or median that its source printed, and rarely single calls, as one round.
     """
 
-    rounds_ms: tuple[Annotated[tuple[Number, ...], msgspec.Meta(min_length=1)], ...] = ()
-    published_mean_ms: Number | None = None
-    published_median_ms: Number | None = None
-    published_images_s: Number | None = None  # throughput as printed; no latency is derived from it
-    batch_size: Whole | None = None  # set if a source measured this variant at another batch size than the cell's
-    device_ms: tuple[Number, ...] = ()  # per call, between CUDA events around work that is queued as a whole
-    peak_memory_gb: Number | None = None  # allocated on an accelerator; resident set on a CPU
-    peak_reserved_gb: Number | None = None
-    minor_faults_per_call: Number | None = None  # CPU only
-    energy_j: Number | None = None  # of the device, per call of the whole batch
+    rounds_ms: tuple[Annotated[tuple[Milliseconds, ...], msgspec.Meta(min_length=1)], ...] = ()
+    published_mean_ms: Milliseconds | None = None
+    published_median_ms: Milliseconds | None = None
+    published_images_s: PerSecond | None = None  # throughput as printed; no latency is derived from it
+    batch_size: Images | None = None  # set if a source measured this variant at another batch size than the cell's
+    device_ms: tuple[Milliseconds, ...] = ()  # per call, between CUDA events around work that is queued as a whole
+    peak_memory_gb: Gigabytes | None = None  # allocated on an accelerator; resident set on a CPU
+    peak_reserved_gb: Gigabytes | None = None
+    minor_faults_per_call: PerCall | None = None  # CPU only
+    energy_j: Joules | None = None  # of the device, per call of the whole batch
 
     @property
     def published_ms(self) -> float | None:
@@ -241,9 +265,9 @@ class Compilation(_Value, frozen=True):
     others find a compiler that has started.
     """
 
-    cold_s: Number | None = None
-    warm_s: Number | None = None
-    phases_s: dict[Text, Number] = {}
+    cold_s: Seconds | None = None
+    warm_s: Seconds | None = None
+    phases_s: dict[Text, Seconds] = {}
 
 
 class GraphBreak(_Value, frozen=True):
@@ -256,35 +280,35 @@ class GraphBreak(_Value, frozen=True):
 class Graphs(_Value, frozen=True):
     """Dynamo's graphs of the forward pass."""
 
-    graphs: Whole
+    graphs: Count
     breaks: tuple[GraphBreak, ...] = ()
-    recompiles: Whole = 0
+    recompiles: Count = 0
     cudagraph_skips: tuple[Text, ...] = ()
-    batch_size_recompiles: Whole | None = None  # frames that Dynamo traces again for other batch sizes
-    replays: Whole | None = None  # CUDA graphs that one warm call replays, in modes that promise them
-    partitions: Whole | None = None  # parts of graphs cut around what CUDA graphs cannot hold; 0 if none was cut
+    batch_size_recompiles: Count | None = None  # frames that Dynamo traces again for other batch sizes
+    replays: Count | None = None  # CUDA graphs that one warm call replays, in modes that promise them
+    partitions: Count | None = None  # parts of graphs cut around what CUDA graphs cannot hold; 0 if none was cut
     cuts: tuple[Text, ...] = ()  # why they were cut, while others are replayed; unknown for code from a cache
 
 
 class Accuracy(_Value, frozen=True):
     """Errors of the worst output tensor: compiled against eager, and both against a higher-precision reference."""
 
-    max_relative_error: Number
-    rmse_eager: Number | None = None
-    rmse_compiled: Number | None = None
+    max_relative_error: RelativeError
+    rmse_eager: RelativeError | None = None
+    rmse_compiled: RelativeError | None = None
     reference_dtype: Name | None = None
 
 
 class Work(_Value, frozen=True):
     """Operations and memory traffic of one call of the whole batch, counted in one eager run."""
 
-    flop: Number  # floating-point operations; a multiply-accumulate counts as two
-    traffic_bytes: Number | None = None  # read and written by eager operations, assuming no cache
-    streamed_bytes: Number | None = None  # the part of it outside products and convolutions, which fusion can save
-    compiled_traffic_bytes: Number | None = None  # of the compiled kernels, as Inductor counts it
-    convolution_flop: Number | None = None  # the part of `flop` in convolutions
-    activations: Number | None = None  # elements that convolutions and matrix products write
-    parameters: Number | None = None  # of the model, whatever the batch
+    flop: Amount  # floating-point operations; a multiply-accumulate counts as two
+    traffic_bytes: Amount | None = None  # read and written by eager operations, assuming no cache
+    streamed_bytes: Amount | None = None  # the part of it outside products and convolutions, which fusion can save
+    compiled_traffic_bytes: Amount | None = None  # of the compiled kernels, as Inductor counts it
+    convolution_flop: Amount | None = None  # the part of `flop` in convolutions
+    activations: Amount | None = None  # elements that convolutions and matrix products write
+    parameters: Amount | None = None  # of the model, whatever the batch
 
 
 class Peaks(_Value, frozen=True):
@@ -293,22 +317,22 @@ class Peaks(_Value, frozen=True):
     The first processes of a run measure them, and the records of later ones repeat the best.
     """
 
-    matmul_flop_s: Positive  # of a large matrix product
-    copy_bytes_s: Positive  # of a large copy; bytes read plus bytes written
-    page_fault_s: Number | None = None  # shortest time of a minor page fault; CPU only
-    convolution_flop_s: Positive | None = None  # of a large product in TF32, if only convolutions may use TF32
+    matmul_flop_s: FlopRate  # of a large matrix product
+    copy_bytes_s: ByteRate  # of a large copy; bytes read plus bytes written
+    page_fault_s: Seconds | None = None  # shortest time of a minor page fault; CPU only
+    convolution_flop_s: FlopRate | None = None  # of a large product in TF32, if only convolutions may use TF32
 
 
 class Telemetry(_Value, frozen=True):
     """Sensor readings of an accelerator between rounds, in order. For a CPU, only the counts of disturbed rounds."""
 
-    clock_mhz: tuple[Whole, ...] = ()
-    temperature_c: tuple[Whole, ...] = ()
-    power_w: tuple[Number, ...] = ()
-    throttle_reasons: dict[Text, Whole] = {}  # number of readings or rounds with each reason
-    throttle_readings: Whole | None = None  # of the device's throttle reasons; None in older records and for a CPU
-    repeated_rounds: Whole = 0  # discarded because the device was throttled or used by other programs
-    throttled_rounds: Whole = 0  # disturbed rounds that were kept
+    clock_mhz: tuple[Megahertz, ...] = ()
+    temperature_c: tuple[Celsius, ...] = ()
+    power_w: tuple[Watts, ...] = ()
+    throttle_reasons: dict[Text, Count] = {}  # number of readings or rounds with each reason
+    throttle_readings: Count | None = None  # of the device's throttle reasons; None in older records and for a CPU
+    repeated_rounds: Count = 0  # discarded because the device was throttled or used by other programs
+    throttled_rounds: Count = 0  # disturbed rounds that were kept
     unreadable: tuple[Text, ...] = ()  # sensors without a reading
 
     def share_of(self, reason: str) -> float | None:
@@ -327,9 +351,9 @@ class Measurement(_Value, frozen=True):
     compilation: Compilation | None = None
     graphs: Graphs | None = None
     accuracy: Accuracy | None = None
-    warmup_calls: Whole | None = None
+    warmup_calls: Count | None = None
     stop_reason: Name | None = None  # precision, rounds, time, published
-    load_average: tuple[Number, Number] | None = None  # before and after
+    load_average: tuple[Load, Load] | None = None  # before and after
     work: Work | None = None
     peaks: Peaks | None = None
     telemetry: Telemetry | None = None
@@ -359,15 +383,15 @@ class Record(_Value, frozen=True):
     run: Slug  # name of the run and of its file
     origin: Origin
     profile: Name
-    process: Whole  # 0-based; readers pool the processes of a cell
+    process: Count  # 0-based; readers pool the processes of a cell
     status: Status
     cell: Cell
     environment: Environment
     measured_at: Moment | None = None  # UTC; published records have Source.date instead
     reason: Text | None = None  # for every status but pass
     measurement: Measurement | None = None
-    seconds: Number | None = None  # duration of the whole process, used to estimate later runs
-    costs_s: dict[Text, Number] = {}  # the same by phase, in order: "starting", "compiling", "measuring" …
+    seconds: Seconds | None = None  # duration of the whole process, used to estimate later runs
+    costs_s: dict[Text, Seconds] = {}  # the same by phase, in order: "starting", "compiling", "measuring" …
     source: Source | None = None
     command: Text | None = None  # reproduces this cell
     contributor: Text | None = None  # name that the contributor chose

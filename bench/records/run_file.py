@@ -14,15 +14,16 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import date
+from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, get_args, get_type_hints
 
 import msgspec
 
 from bench import durable
 from bench.errors import AtlasError
-from bench.records.record import MAX_NAME, SCHEMA, Record
+from bench.records.record import FIRST_YEAR, MAX_NAME, SCHEMA, Record
 
 SUFFIX, COMPRESSED = ".jsonl", ".gz"
 """What the name of a run file ends with, and what follows in that of a compressed one."""
@@ -79,30 +80,57 @@ def decode(line: bytes, where: str) -> Record:
 
 
 def invalid_record(error: msgspec.ValidationError, where: str, otherwise: str) -> AtlasError:
-    """Return an error for a value that is not a record. It advises to correct the field, or to do `otherwise`."""
+    """Return an error for a value that is not a record. It advises to correct the field, or to do `otherwise`.
+
+    For a number outside of its range, the place has the field behind ``: $.``.
+    """
+    remedy = f"correct the field named after `$.`, or {otherwise}"
+    if outside := _OUTSIDE.fullmatch(str(error)):
+        field = re.sub(r"\[[^\]]*\]", "", outside[1])
+        low, high = range_of(field)
+        what = f"is not a positive number up to {high:g}" if low > 0 else f"is not a number from {low:g} to {high:g}"
+        what = f"not a record: {field.rpartition('.')[2]} {what}"
+        return AtlasError(what, where=f"{where}: $.{field}", remedy=remedy)
     what = _PATTERN.sub("characters or a form that the field does not allow", str(error))
-    return AtlasError(
-        f"not a record: {what}", where=where, remedy=f"correct the field named after `$.`, or {otherwise}"
-    )
+    return AtlasError(f"not a record: {what}", where=where, remedy=remedy)
 
 
 _PATTERN = re.compile(r"Expected `str` matching regex .*?(?= - at |\Z)", re.DOTALL)
+_OUTSIDE = re.compile(r"Expected `(?:int|float)` [<>]=? \S+ - at `\$\.(.+)`")
+
+
+@cache
+def range_of(field: str) -> tuple[float, float]:
+    """Return the least and the largest value of a number of a record, by its dotted name."""
+    kind: Any = Record
+    for name in field.split("."):
+        structure = next(each for each in _parts(kind) if hasattr(each, "__struct_fields__"))
+        kind = get_type_hints(structure, include_extras=True)[name]
+    limits = next(each for each in _parts(kind) if isinstance(each, msgspec.Meta) and each.ge is not None)
+    assert limits.ge is not None
+    assert limits.le is not None
+    return limits.ge, limits.le
+
+
+def _parts(kind: Any) -> Iterator[Any]:
+    """Yield a type, its metadata, and the types that it is made of."""
+    yield kind
+    for part in get_args(kind):
+        yield from _parts(part)
 
 
 def _refuse_impossible_dates(record: Record, where: str) -> None:
-    """Raise `AtlasError` for a source date that does not exist, or a measurement outside of the years 2000 to 2199."""
+    """Raise `AtlasError` for a date that does not exist, or is before torch or after the year 2199."""
+    field = "$.source.date" if record.source else "$.measured_at"
     try:
-        if record.source:
-            date(*[*map(int, record.source.date.split("-")), 1, 1][:3])
-        is_fine = record.measured_at is None or 2000 <= record.measured_at.year < 2200
+        years = [date(*[*map(int, record.source.date.split("-")), 1, 1][:3]).year] if record.source else []
+        years += [record.measured_at.year] if record.measured_at else []
+        what = "" if all(FIRST_YEAR <= year < 2200 for year in years) else f"is not within {FIRST_YEAR} to 2199"
     except ValueError:
-        is_fine = False
-    if not is_fine:
-        field = "$.source.date" if record.source else "$.measured_at"
+        what = "no such day"
+    if what:
         raise AtlasError(
-            f"not a record: no such day - at `{field}`",
-            where=where,
-            remedy="correct the date, or measure the cell again",
+            f"not a record: {what} - at `{field}`", where=where, remedy="correct the date, or measure the cell again"
         )
 
 

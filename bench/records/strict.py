@@ -7,20 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import AtlasError
-from bench.records.record import Measurement, Record
+from bench.records.record import Record
 from bench.records.run_file import decode, lines
-
-SHORTEST_MS, LONGEST_MS = 1e-9, 1e12
-"""Between these a figure can be a latency or a throughput: a picosecond, and thirty years."""
-
-PUBLISHED = ("published_mean_ms", "published_median_ms", "published_images_s")
 
 
 def read(path: Path) -> Iterator[tuple[int, Record]]:
     """Yield the records of a run file, without what an interrupted write left behind.
 
-    Raises `AtlasError` for the first line that is broken, of an unknown schema, without positive latencies, or a
-    duplicate of another line of its run.
+    Raises `AtlasError` for the first line that is broken, of an unknown schema, or a duplicate of another line of its
+    run.
     """
     first: dict[Any, int] = {}
     for number, line in lines(path):
@@ -36,23 +31,4 @@ def read(path: Path) -> Iterator[tuple[int, Record]]:
                 where=f"{where}: $.cell, $.environment, $.process",
                 remedy="remove one of the two lines",
             )
-        if field := _impossible(record.measurement):
-            raise AtlasError(
-                "a latency is not a positive number",
-                where=f"{where}: $.measurement.{field}",
-                remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
-            )
         yield number, record
-
-
-def _impossible(measurement: Measurement | None) -> str:
-    """Return the first field with a latency that no call can take."""
-    for name in ("eager", "compiled"):
-        variant = getattr(measurement, name, None)
-        if variant and any(not SHORTEST_MS <= call < LONGEST_MS for calls in variant.rounds_ms for call in calls):
-            return f"{name}.rounds_ms"
-        for figure in PUBLISHED:
-            value = getattr(variant, figure, None)
-            if value is not None and not SHORTEST_MS <= value < LONGEST_MS:
-                return f"{name}.{figure}"
-    return ""

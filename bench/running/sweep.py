@@ -29,9 +29,10 @@ from bench.errors import AtlasError, Complaint, unwritable
 from bench.machine import boot
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import PEAKS, CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
+from bench.plans.models import flop_of_image
 from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest, together
 from bench.plans.profiles import Profile
-from bench.records import document, plausibility, wording
+from bench.records import document, operations, plausibility, wording
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.run_file import read
 from bench.running.executors import Executor, OnAnswer, WorkerExit
@@ -240,7 +241,9 @@ def _note_stopped(record: Record, reporter: Reporter) -> None:
 
 def marked_implausible(record: Record) -> Record:
     """Return the record as unstable if no device could have measured it: it stays, and nothing follows from it."""
-    fault = next(plausibility.faults(record, {}, "", 0), None)
+    cell = record.cell
+    image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size, operations.read())
+    fault = next(plausibility.faults(record, {}, "", 0, image_flop), None)
     if fault is None or record.status not in COMPARABLE:
         return record
     reasons = (wording.IMPLAUSIBLE(fault=fault[1]), record.reason)

@@ -37,7 +37,6 @@ from bench.records.record import (
     Text,
     Url,
     Variant,
-    Whole,
     as_name,
 )
 from bench.records.run_file import append, compressed, read
@@ -64,16 +63,19 @@ LIMITED: dict[Any, st.SearchStrategy[Any]] = {
     Url: st.sampled_from(["https://example.org/?a=1&b=%20#c", "http://localhost"]),
     Day: st.sampled_from(["2023", "2023-07", "2023-07-13"]),
     Moment: st.datetimes(timezones=st.just(UTC)),
-    Whole: st.integers(-(2**31), 2**31 - 1),
 }
-"""Types whose values the schema limits further, except plain numbers."""
+"""Types of text whose values the schema limits further."""
 
 
 def anything(kind: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for any values of a type of the schema."""
     if get_origin(kind) is Annotated:
         known = [strategy for limited, strategy in LIMITED.items() if limited == kind]
-        return known[0] if known else anything(get_args(kind)[0])
+        plain, limits = get_args(kind)
+        if plain in (int, float):
+            draw: Any = st.integers if plain is int else st.floats
+            return draw(limits.ge, limits.le)  # type: ignore[no-any-return]
+        return known[0] if known else anything(plain)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         hints = typing.get_type_hints(kind, include_extras=True)
         fields = {name: anything(hints[name]) for name in kind.__struct_fields__}

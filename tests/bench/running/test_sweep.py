@@ -126,6 +126,11 @@ class Scripted:
         return self.endings.pop(0)
 
 
+def passed() -> WorkerExit:
+    """A process that has measured something."""
+    return WorkerExit(1.0, CellOutcome(status=Status.PASS, measurement=measurement()))
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
@@ -479,9 +484,14 @@ def test_what_lacked_a_compiler_is_kept_and_measured_as_soon_as_there_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, missing = plan("ViT", "BeiT", processes=2), [NO_COMPILER]
-    eager = CellOutcome(status=Status.SKIPPED, reason="no compiler", measurement=measurement(compiled=False))
+    eager = [
+        WorkerExit(
+            1.0, CellOutcome(status=Status.SKIPPED, reason="no compiler", measurement=measurement(compiled=False))
+        )
+        for _ in range(2)
+    ]
     monkeypatch.setattr(resume, "compiler", lambda: None)
-    skipped = sweep_with(Scripted(*[WorkerExit(1.0, eager)] * 2), made, tmp_path, examine=lambda: missing)
+    skipped = sweep_with(Scripted(*(WorkerExit(1.0, each) for each in eager)), made, tmp_path, examine=lambda: missing)
     assert [(each.status, each.flags) for each in skipped] == [(Status.SKIPPED, ())] * 2
     (path,) = tmp_path.glob("*.jsonl")
     assert list(check([path])) == []
@@ -511,8 +521,7 @@ def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) 
     """The other run ended after this one had read the file, and before it locked it."""
     made = plan("ViT", "BeiT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
-    sweep_with(Scripted(answered, answered), made, tmp_path)
+    sweep_with(Scripted(passed(), passed()), made, tmp_path)
     records = run(made, MACHINE, found, Scripted(), Silent())
     assert [each.cell.model for each in records] == ["ViT", "BeiT"]
     assert list(check([found.path])) == []
@@ -592,7 +601,6 @@ class Told(Silent):
 def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
 ) -> None:
-    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     times = iter(datetime(*day, tzinfo=UTC) for day in ((2026, 3, 2), (2026, 3, 1), (2026, 3, 3)))
     monkeypatch.setattr(sweep, "datetime", SimpleNamespace(now=lambda _: next(times)))
@@ -630,12 +638,11 @@ def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(
 
 
 def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
-    answered = WorkerExit(seconds=1.0, answer=CellOutcome(status=Status.PASS, measurement=measurement()))
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     load, battery = (Complaint(check, "so it is", "mend it") for check in ("load", "battery"))
     looks = iter([[load], [load, battery], []])
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    records = run(made, MACHINE, found, Scripted(*[answered] * 3), told, examine=lambda: next(looks))
+    records = run(made, MACHINE, found, Scripted(*(passed() for _ in range(3))), told, examine=lambda: next(looks))
     assert [each.flags for each in records] == [("doctor-load",), ("doctor-load", "doctor-battery"), ()]
     assert flags([load, load, NO_COMPILER]) == ("doctor-load",), "once, and not for what distorts nothing"
     assert told.complaints == [load, battery]
