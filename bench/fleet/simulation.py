@@ -36,7 +36,7 @@ from bench.running.executors import WorkerExit
 MAX_NODES = 100_000
 """The largest number of nodes in a description: a larger one is a typing error."""
 
-_VARIANT = Variant(rounds_ms=((1.0,),))
+_VARIANT = Variant(rounds_ms=((100.0,),))
 PASSED = CellOutcome(status=Status.PASS, measurement=Measurement(eager=_VARIANT, compiled=_VARIANT))
 """The finding of every process that does not fail. It is never written."""
 

@@ -23,7 +23,7 @@ from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
-from generator.data.lint import Anomaly, doubted, gathered, lint, lint_alone
+from generator.data.lint import KINDS, Anomaly, doubted, gathered, lint, lint_alone, unconfirmed
 from generator.data.selection import Records, Row
 
 if TYPE_CHECKING:
@@ -95,7 +95,14 @@ class Results:
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in the newest rows."""
-        return lint(self.rows[self.rows["newest"]])
+        found = lint(self.rows[self.rows["newest"]])
+        shown = [each for each in self._unconfirmed if self.rows["newest"][each.rows[0]]]
+        return tuple(sorted((*found, *shown), key=lambda each: KINDS.index(each.kind)))
+
+    @cached_property
+    def _unconfirmed(self) -> tuple[Anomaly, ...]:
+        """What nobody can judge: of all rows, since former ones may confirm the newest."""
+        return tuple(unconfirmed(self.rows, self.operations, self.own_runs))
 
     @cached_property
     def problem_groups(self) -> Sequence[tuple[Anomaly, ...]]:
@@ -106,7 +113,9 @@ class Results:
     def doubts(self) -> Mapping[int, Sequence[Anomaly]]:
         """The anomalies that doubt a row, by its label: of the newest rows, and of older ones those within the row."""
         doubts: dict[int, list[Anomaly]] = {}
-        for anomaly in (*self.problems, *lint_alone(self.rows[~self.rows["newest"]])):
+        former = self.rows[~self.rows["newest"]]
+        of_former = (each for each in self._unconfirmed if each.rows[0] in former.index)
+        for anomaly in (*self.problems, *lint_alone(former), *of_former):
             for row in anomaly.doubtful:
                 doubts.setdefault(row, []).append(anomaly)
         return doubts

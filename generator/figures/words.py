@@ -412,6 +412,7 @@ class Words:
             "batch_order": gettext("Larger batch ahead"),
             "version_jump": gettext("Jump between versions"),
             "implausible": gettext("Implausible speedup"),
+            "unconfirmed": gettext("Unconfirmed"),
             "impossible": gettext("Faster or slower than the device"),
             "unstable": gettext("Unsteady measurement"),
             "disturbed": gettext("Contradictory speedups"),
@@ -445,6 +446,7 @@ class Words:
             "batch_order": gettext("A larger batch takes clearly less time than a smaller one."),
             "version_jump": gettext("The eager latency is far from that with another version of PyTorch."),
             "implausible": gettext("The speedup is more than compiling usually explains."),
+            "unconfirmed": gettext("Nobody can judge these figures until another contributor has measured the same."),
         }
         return self.phrase(explained.get(kind) or self.fault(kind))
 
@@ -548,6 +550,20 @@ class Words:
             "%(speedup)s is more than compiling usually explains."
         )
         return self.say(message, **self._place(rows[0]), speedup=self.language.ratio(figures["speedup"]))
+
+    def _unconfirmed(self, figures: Any, rows: Rows) -> str:
+        gettext = self.language.gettext
+        message = gettext(
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) is unconfirmed until "
+            "another contributor has measured the same."
+        )
+        why = {
+            "model": gettext("Nobody has counted the operations of this model."),
+            "device": gettext("No data sheet of this device is known."),
+            "speedup": gettext("Few comparisons differ as much."),
+            "scatter": gettext("The latencies do not scatter."),
+        }
+        return self.facts([self.say(message, **self._place(rows[0])), self.phrase(why[figures["why"]])])
 
     def _impossible(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(

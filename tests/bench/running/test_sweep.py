@@ -491,7 +491,7 @@ def test_what_lacked_a_compiler_is_kept_and_measured_as_soon_as_there_is_one(
         for _ in range(2)
     ]
     monkeypatch.setattr(resume, "compiler", lambda: None)
-    skipped = sweep_with(Scripted(*(WorkerExit(1.0, each) for each in eager)), made, tmp_path, examine=lambda: missing)
+    skipped = sweep_with(Scripted(*eager), made, tmp_path, examine=lambda: missing)
     assert [(each.status, each.flags) for each in skipped] == [(Status.SKIPPED, ())] * 2
     (path,) = tmp_path.glob("*.jsonl")
     assert list(check([path])) == []
@@ -605,7 +605,7 @@ def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
     times = iter(datetime(*day, tzinfo=UTC) for day in ((2026, 3, 2), (2026, 3, 1), (2026, 3, 3)))
     monkeypatch.setattr(sweep, "datetime", SimpleNamespace(now=lambda _: next(times)))
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True, today="2026-03-02")
-    records = run(made, MACHINE, found, Scripted(*[answered] * 3), told)
+    records = run(made, MACHINE, found, Scripted(*(passed() for _ in range(3))), told)
     assert [each.flags for each in records] == [(), ("doctor-clock",), ()]
     assert [each.check for each in told.complaints] == ["clock"]
     assert "2026-03-01 00:00" in told.complaints[0].what
