@@ -1,6 +1,7 @@
 """Fuzz everything that reads untrusted files (`tests/readers.py`), guided by coverage, each from its own seeds.
 
-Takes names of readers (default: all) and the seconds for each; prints a line for each with the number of inputs. An
+Without names, it first reports the share of false records that pass unmarked (`tests/attacks`). Takes names of readers
+(default: all) and the seconds for each; prints a line for each with the number of inputs. An
 input that causes a defect is kept in ``tests/findings/``, where `tests/project/test_hostile.py` reads it from then on:
 commit it with the fix. Inputs that reach new code are kept in ``.cache/fuzz`` for the next time. Needs Atheris on Linux
 or macOS: ``pip install atheris``.
@@ -15,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +33,18 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="READER")
     parser.add_argument("--seconds", type=int, default=60)
     options = parser.parse_args()
+    if not options.names:
+        print_lies(options.seconds)
     return max([fuzzed(name, options.seconds) for name in options.names or every_name()])
+
+
+def print_lies(count: int) -> None:
+    """Print how many records that are plausible and false pass `bench check` and are shown without a mark."""
+    from attack import share_unmarked
+
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, (unmarked, tried) in share_unmarked(Path(folder), count).items():
+            print(f"false records, {kind}: {unmarked} of {tried} pass unmarked", flush=True)
 
 
 def every_name() -> list[str]:
@@ -82,7 +95,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "bench" / "exchange")]
+    sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "bench" / "exchange"), str(ROOT / "tests" / "attacks")]
     if sys.argv[1:2] == [INSIDE]:
         fuzz(sys.argv[2], sys.argv[3:])
     sys.exit(main())

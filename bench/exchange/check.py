@@ -9,6 +9,7 @@ duplicates a record of the atlas, or identifies a person or a machine.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,13 +21,15 @@ import msgspec
 
 from bench.choices import existing
 from bench.errors import AtlasError
-from bench.exchange import lookalikes, texts
+from bench.exchange import lookalikes, seals, texts
 from bench.exchange.copies import Samples
 from bench.exchange.lookalikes import KnownNames
+from bench.exchange.source_files import RELEASED
 from bench.plans import checkpoints
 from bench.plans.models import BY_CHECKPOINT, BY_LABEL, flop_of_image
 from bench.records import (
     build_times,
+    estimates,
     injected_faults,
     operations,
     plausibility,
@@ -37,6 +40,7 @@ from bench.records import (
 )
 from bench.records.build_times import BUILD_TIMES
 from bench.records.injected_faults import FAULTS
+from bench.records.operations import OPERATIONS
 from bench.records.plausibility import Fault
 from bench.records.proof import PROOFS
 from bench.records.record import (
@@ -56,6 +60,8 @@ from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files,
 from bench.records.walkthrough import WALKTHROUGHS
 
 READERS: Mapping[str, Callable[[Path], object]] = {
+    OPERATIONS.name: operations.read_file,
+    estimates.FOLDER: estimates.read,
     WALKTHROUGHS.name: walkthrough.read,
     REPEATABILITY.name: repeatability.read,
     FAULTS.name: injected_faults.read,
@@ -63,6 +69,9 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     PROOFS.name: proof.read,
 }
 """The reader of each kind of document, by the name of its folder."""
+
+MAX_PASSING_ERROR = 1.0
+"""Compiled that differs from eager by more than the largest magnitude computes something else."""
 
 CLOCK_TOLERANCE = timedelta(minutes=10)
 """How far the clocks of two machines may be apart. Both tell UTC, so time zones make no difference."""
@@ -96,6 +105,8 @@ def check(paths: Iterable[Path], atlas: Path = RESULTS, *, now: datetime | None 
         existing(path)
     checked = [file for path in paths for file in files(path)]
     known = _Known.of(run_files(atlas), [file for file in checked if file.parent.name not in READERS])
+    yield from _strangers(paths, checked, atlas)
+    yield from _unsealed(checked)
     for file in checked:
         yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known, now)
 
@@ -107,7 +118,33 @@ def files(path: Path) -> list[Path]:
             remedy = f"name a run file, such as bench/results/measured/….{SUFFIX[1:]}, or a folder with some"
             raise AtlasError(f"is no run file, which ends with {SUFFIX}", where=str(path), remedy=remedy)
         return [path]
-    return run_files(path) + [file for file in sorted(path.rglob("*.json")) if file.parent.name in READERS]
+    documents = (file for file in sorted(path.rglob("*")) if file.suffix in DOCUMENTS and file.is_file())
+    return run_files(path) + [file for file in documents if file.parent.name in READERS]
+
+
+DOCUMENTS = (".json", ".csv")
+"""What the names of documents end with."""
+
+
+def _strangers(paths: Iterable[Path], checked: Iterable[Path], atlas: Path) -> Iterator[Problem]:
+    """Yield the files of the atlas that nothing reads."""
+    known = {file.resolve() for file in checked}
+    for path in paths:
+        for file in sorted(path.rglob("*")) if path.resolve().is_relative_to(atlas.resolve()) else ():
+            is_seal = file.name == seals.NAME and file.parent.name == seals.FOLDER
+            if (file.is_symlink() or file.is_file()) and not is_seal and file.resolve() not in known:
+                remedy = f"remove it; records are {SUFFIX} files, and documents are in {', '.join(READERS)}"
+                yield Problem(str(file), "", "is no record and no document", remedy)
+
+
+def _unsealed(checked: Iterable[Path]) -> Iterator[Problem]:
+    """Yield what has changed in folders of published figures since their import."""
+    for folder in dict.fromkeys(file.parent for file in checked if file.parent.name == seals.FOLDER):
+        try:
+            for path, (field, what, remedy) in seals.faults(folder):
+                yield Problem(str(path), field, what, remedy)
+        except AtlasError as error:
+            yield Problem(error.where, "", error.what, error.remedy)
 
 
 def _check_document(path: Path) -> Iterator[Problem]:
@@ -249,6 +286,10 @@ def _faults(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
         yield "reason", f"missing, although the status is {record.status}", "say in one line what happened"
     if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
         yield "measurement", "missing or without compiled latencies, although the status is pass", _MEASURE_AGAIN
+    accuracy = record.measurement.accuracy if record.measurement else None
+    if record.status is Status.PASS and accuracy and accuracy.max_relative_error > MAX_PASSING_ERROR:
+        what = f"{accuracy.max_relative_error:g} is no error that passes"
+        yield "measurement.accuracy.max_relative_error", what, _MEASURE_AGAIN
     if record.measurement:
         yield from _samples(record.measurement, record)
 
@@ -261,10 +302,19 @@ def _provenance(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
     if record.origin == "measured":
         if record.measured_at is None:
             yield "measured_at", "missing", _MEASURE_AGAIN
+        elif (released := _released(record.environment.torch)) > f"{record.measured_at:%Y-%m}":
+            what = f"{record.measured_at:%Y-%m} is before torch {record.environment.torch}, released in {released}"
+            yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
         elif record.measured_at > now + CLOCK_TOLERANCE:
             measured_at = f"{record.measured_at.astimezone(UTC):%Y-%m-%d %H:%M}"
             what = f"{measured_at} is in the future: it is {now.astimezone(UTC):%Y-%m-%d %H:%M} (UTC)"
             yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
+    if record.source and record.source.date > f"{now + CLOCK_TOLERANCE:%Y-%m-%d}":
+        yield "source.date", f"{record.source.date} is in the future", "write the date of the publication"
+    version = _TORCH.match(record.environment.torch)
+    months = (now.year - _NEWEST[1]) * 12 + now.month - _NEWEST[2]
+    if version is None or int(version[1]) == 2 and int(version[2]) > _NEWEST[0] + months:  # noqa: RUF021
+        yield "environment.torch", f"{record.environment.torch} is no version of torch", "write that of the process"
     if fault := lookalikes.contributor_fault(record.contributor):
         yield "contributor", fault, "write a name, or leave it out"
     for field, name in (
@@ -274,6 +324,16 @@ def _provenance(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
     ):
         if fault := lookalikes.name_fault(name):
             yield field, fault, "write the name in letters that everybody can type"
+
+
+_TORCH = re.compile(r"([1-3])\.(\d{1,2})(?:\.\d{1,2})?(?:(?:a|b|rc|\.dev)\d*)*(?:\+[\w.]+)?\Z")
+_NEWEST = (9, 2025, 10)
+"""A minor release of torch and when it came: there is at most one a month."""
+
+
+def _released(torch: str) -> str:
+    """Return the month in which a version of torch was released, "" where it is not known or was not final."""
+    return "" if re.search(r"dev|a\d|rc", torch) else RELEASED.get(".".join(re.split(r"[.+]", torch)[:2]), "")
 
 
 def _coordinates(record: Record) -> Iterator[Fault]:

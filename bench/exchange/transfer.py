@@ -21,6 +21,7 @@ import msgspec
 from bench import durable
 from bench.choices import existing, pick
 from bench.errors import AtlasError, unwritable
+from bench.exchange import seals
 from bench.exchange.exporters import FORMATS
 from bench.exchange.source_files import ImportOptions
 from bench.records import run_file
@@ -42,7 +43,7 @@ def importers() -> Mapping[str, str]:
 def import_(source: str, options: ImportOptions, out: Path, contributor: str | None = None) -> dict[Path, list[Record]]:
     """Write the records of a source to run files below `out`, and return the files with their records.
 
-    Replaces earlier files of the same runs. Raises `AtlasError` before anything is written.
+    Replaces earlier files of the same runs, and seals them. Raises `AtlasError` before anything is written.
     """
     known = importers()
     module: Any = importlib.import_module(known[pick("source", source, known, where="SOURCE")])
@@ -73,6 +74,11 @@ def import_(source: str, options: ImportOptions, out: Path, contributor: str | N
         for run in runs:  # an earlier import may have had more lines, or fewer
             for path in {out / run_file.name_of(run, compressed=each) for each in (True, False)} - set(files):
                 path.unlink(missing_ok=True)
+        sources = {
+            path: {name for each in of for name in (each.source.files if each.source else ())}
+            for path, of in files.items()
+        }
+        seals.write(sources, options.files)
     except OSError as error:
         raise unwritable(out, error) from None
     return files

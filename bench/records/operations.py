@@ -110,8 +110,13 @@ def read(folder: Path = OPERATIONS) -> dict[Source, Operations]:
 
     Raises `AtlasError` for a file that was not written by `write`.
     """
-    files = (_read(path, path.stat().st_mtime_ns) for path in sorted(folder.glob("*.csv")))
+    files = map(read_file, sorted(folder.glob("*.csv")))
     return {source: each for file in files for source, each in file}
+
+
+def read_file(path: Path) -> Sequence[tuple[Source, Operations]]:
+    """Return the rows of one file. Raises `AtlasError` for one that was not written by `write`."""
+    return _read(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=8)

@@ -11,12 +11,24 @@ import re
 from pathlib import Path
 
 import pytest
-from attack import Attack, accused, cases
+from attack import Attack, accused, cases, share_unmarked
+from faults import Survived
 
 ATTACKS = cases()
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
-def test_a_record_made_to_deceive_is_refused(attack: Attack, tmp_path: Path) -> None:
+def test_a_record_made_to_deceive_is_refused(attack: Attack, tmp_path: Path, survived: Survived) -> None:
     said = accused(attack, tmp_path)
     assert any(re.search(attack.refusal, each) for each in said), said or "accepted without a word"
+    survived("false_record", "records", "marked" if said[0].startswith("marked") else "refused")
+
+
+def test_the_record_that_is_attacked_is_accepted(tmp_path: Path) -> None:
+    assert accused(Attack("honest", "", {}, ""), tmp_path) == []
+
+
+def test_random_copies_are_found_whatever_the_factor(tmp_path: Path) -> None:
+    shares = share_unmarked(tmp_path, 12)
+    assert shares["@copied"][0] == 0

@@ -51,6 +51,8 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         *("bench.choices", "bench.parent", "bench.commands.comparison_report", "bench.commands.exchange"),
         *("bench.commands.fleet", "bench.commands.listing", "bench.commands.run", "bench.commands.selection"),
     ),
+    "attacks/test_attacks.py": ("bench.exchange.copies",),
+    "bench/exchange/test_check.py": ("bench.exchange.seals",),
     "bench/exchange/test_export.py": (
         *("bench.exchange.exporters.github_action", "bench.exchange.exporters.pytorch_oss_v3"),
         *("bench.exchange.transfer", "bench.records.tabular"),

@@ -15,6 +15,8 @@ from test_sweep import plan, record
 from bench.errors import AtlasError
 from bench.exchange import texts
 from bench.exchange.check import check
+from bench.exchange.source_files import ImportOptions
+from bench.exchange.transfer import import_
 from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.messages import Recipe
 from bench.plans.plan import make_plan
@@ -333,3 +335,34 @@ def test_every_command_that_a_plan_prints_is_sound(profile: Profile, recipe: Rec
 def test_a_contributor_is_a_name_of_one_line(tmp_path: Path, name: str) -> None:
     (finding,) = check([written(tmp_path, good(contributor=name))])
     assert "contributor" in finding.field + finding.what
+
+
+# ── Sealed ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("change", ["changed", "removed", "added", "gone", "new", "stranger", "no seals"])
+def test_published_figures_are_as_they_were_imported(tmp_path: Path, change: str) -> None:
+    folder = tmp_path / "published"
+    import_("huggingface-2023", ImportOptions(), folder)
+    assert list(check([tmp_path], tmp_path)) == []
+    path, seal = folder / "huggingface-2023.jsonl", folder / "seals.toml"
+    lines = path.read_bytes().splitlines(keepends=True)
+    match change:
+        case "changed":
+            path.write_bytes(b"".join(lines).replace(b'"published_mean_ms":', b'"published_mean_ms":1', 1))
+        case "removed":
+            path.write_bytes(b"".join(lines[:-1]))
+        case "added":
+            path.write_bytes(b"".join([*lines, lines[0].replace(b'"batch_size":1,', b'"batch_size":2,')]))
+        case "gone":
+            path.unlink()
+            (folder / "other.jsonl").write_bytes(b"")
+        case "new":
+            (folder / "other.jsonl").write_bytes(b"")
+        case "stranger":
+            (folder / "notes.txt").write_bytes(b"garbage")
+        case "no seals":
+            seal.unlink()
+    said = {problem.what for problem in check([tmp_path], tmp_path)}
+    expected = {"gone": "is missing", "new": "has no seal", "no seals": "has no seal", "stranger": "is no record"}
+    assert any(expected.get(change, "not as it was imported") in what for what in said)
