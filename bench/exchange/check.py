@@ -231,10 +231,10 @@ class _Known:
         source, number = self.first.get(_fingerprint(record), (path, line))
         if source != path:
             yield "cell", f"repeats {_display_path(source)}:{number}", "remove the line: the atlas has it already"
-        yield from self.names.faults(record)
-        if source == path and (original := self.samples.original(record, (str(path), line))):
+        elif original := self.samples.original((str(path), line)):
             what = f"has samples of {_display_path(Path(original[0]))}:{original[1]}, as they are or multiplied"
             yield "measurement", what, _MEASURE_AGAIN
+        yield from self.names.faults(record)
         cell = record.cell
         image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size, self.counted)
         for fault in plausibility.faults(record, self.image_latencies, str(path), line, image_flop):

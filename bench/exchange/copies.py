@@ -32,15 +32,17 @@ class Samples:
 
     def __init__(self) -> None:
         self._first: dict[int, tuple[str, int]] = {}
+        self._own: dict[tuple[str, int], frozenset[int]] = {}
 
     def add(self, record: Record, place: tuple[str, int]) -> None:
         """Add the samples of a measured record."""
-        for each in _fingerprints(record):
+        self._own[place] = frozenset(_fingerprints(record))
+        for each in self._own[place]:
             self._first.setdefault(each, place)
 
-    def original(self, record: Record, place: tuple[str, int]) -> tuple[str, int] | None:
-        """Return the place of the first other record that has some samples of this one, or None."""
-        places = Counter(self._first.get(each, place) for each in set(_fingerprints(record)))
+    def original(self, place: tuple[str, int]) -> tuple[str, int] | None:
+        """Return the place of the first other record that has some samples of the one in this place, or None."""
+        places = Counter(self._first.get(each, place) for each in self._own.get(place, ()))
         others = [other for other, times in places.items() if other != place and times >= FEWEST]
         return min(others, default=None)
 

@@ -21,6 +21,7 @@ import yaml
 from conftest import ROOT
 from test_sweep import plan, record
 
+from bench.exchange import seals
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
 from bench.plans.profiles import PROFILES
@@ -390,6 +391,7 @@ def test_an_imported_file_is_compressed_and_replaced_as_a_whole(clone: Path) -> 
     path.parent.mkdir()
     for planned, count in (((VIT,), 1), ((BEIT,), 1), ((VIT, BEIT), 2)):
         path.write_bytes(imported(*planned))
+        seals.write({path: ()}, ())
         commit(clone)
         done = check_change(clone)
         assert done.returncode == 0, done.stdout + done.stderr
