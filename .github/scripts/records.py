@@ -35,6 +35,9 @@ from bench.statistics.compare import Side, compare, make_side  # noqa: E402
 RECORDS = RESULTS.relative_to(ROOT).as_posix() + "/"
 """The folder of the records."""
 
+SEALS = f"{RECORDS}published/seals.toml"
+"""The digests of imported records, which are checked with them."""
+
 MEASURED = f"{RECORDS}measured/"
 """The folder of run files, whose finished lines never change: they are plain, so that a reviewer sees what is new.
 Other records are replaced as a whole, and may be compressed."""
@@ -138,7 +141,7 @@ def changed(base: str, change: str, root: Path) -> Iterator[Change]:
         before = git("cat-file", "blob", old) if old_mode in FILES else None
         after = git("cat-file", "blob", new) if mode in FILES else None
         found = Change(path, before, after, mode not in {*FILES, "000000"}, root)
-        if found.is_run and not ODD.search(path):
+        if (found.is_run or path == SEALS) and not ODD.search(path):
             found.file.unlink(missing_ok=True)
             if after is not None:
                 found.file.parent.mkdir(parents=True, exist_ok=True)
