@@ -280,6 +280,7 @@ def _display_path(path: Path) -> str:
 
 def _faults(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
     yield from _provenance(record, path, now)
+    yield from _names(record)
     yield from _coordinates(record)
     yield from texts.faults(record)
     if record.status is not Status.PASS and not record.reason:
@@ -299,22 +300,30 @@ def _provenance(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
         yield "run", f"is {record.run!r} in the file of run {run_of(path)!r}", "move the line to its own file"
     if record.origin == "published" and record.source is None:
         yield "source", "missing: a published figure says where it comes from", "add title, url, date and licence"
-    if record.origin == "measured":
-        if record.measured_at is None:
-            yield "measured_at", "missing", _MEASURE_AGAIN
-        elif (released := _released(record.environment.torch)) > f"{record.measured_at:%Y-%m}":
-            what = f"{record.measured_at:%Y-%m} is before torch {record.environment.torch}, released in {released}"
-            yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
-        elif record.measured_at > now + CLOCK_TOLERANCE:
-            measured_at = f"{record.measured_at.astimezone(UTC):%Y-%m-%d %H:%M}"
-            what = f"{measured_at} is in the future: it is {now.astimezone(UTC):%Y-%m-%d %H:%M} (UTC)"
-            yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
     if record.source and record.source.date > f"{now + CLOCK_TOLERANCE:%Y-%m-%d}":
         yield "source.date", f"{record.source.date} is in the future", "write the date of the publication"
+    if record.origin == "measured":
+        yield from _clock(record, now)
     version = _TORCH.match(record.environment.torch)
     months = (now.year - _NEWEST[1]) * 12 + now.month - _NEWEST[2]
     if version is None or int(version[1]) == 2 and int(version[2]) > _NEWEST[0] + months:  # noqa: RUF021
         yield "environment.torch", f"{record.environment.torch} is no version of torch", "write that of the process"
+
+
+def _clock(record: Record, now: datetime) -> Iterator[Fault]:
+    """Yield a time of measurement that cannot be."""
+    if record.measured_at is None:
+        yield "measured_at", "missing", _MEASURE_AGAIN
+    elif (released := _released(record.environment.torch)) > f"{record.measured_at:%Y-%m}":
+        what = f"{record.measured_at:%Y-%m} is before torch {record.environment.torch}, released in {released}"
+        yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
+    elif record.measured_at > now + CLOCK_TOLERANCE:
+        measured_at = f"{record.measured_at.astimezone(UTC):%Y-%m-%d %H:%M}"
+        what = f"{measured_at} is in the future: it is {now.astimezone(UTC):%Y-%m-%d %H:%M} (UTC)"
+        yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
+
+
+def _names(record: Record) -> Iterator[Fault]:
     if fault := lookalikes.contributor_fault(record.contributor):
         yield "contributor", fault, "write a name, or leave it out"
     for field, name in (

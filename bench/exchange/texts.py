@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from bench.plans.checkpoints import PLACEHOLDER
+from bench.plans.messages import CELL_PHASES
 from bench.plans.models import SHRUNKEN_LABEL
 from bench.plans.profiles import PROFILES
 from bench.records.plausibility import Fault
@@ -104,6 +105,7 @@ def _unknown(record: Record) -> Iterator[tuple[str, str]]:
         yield "node", record.node
     if record.command and not _reproduces(record.command, record):
         yield "command", record.command
+    yield from (("costs_s", phase) for phase in record.costs_s if phase not in CELL_PHASES)
     yield from (("flags", flag) for flag in record.flags if not is_flag(flag))
     yield from _environment(record.environment)
     if record.measurement:

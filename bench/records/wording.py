@@ -216,5 +216,8 @@ def is_flag(flag: str) -> bool:
 SENSORS = ("clock", "temperature", "power", "slowdown", "energy", "processes")
 """What an accelerator is asked."""
 
-DIAGNOSTICS = ("resources of eager", "resources of compiled", "graphs", "accuracy", "causes")
+DIAGNOSTICS = (
+    *("resources of eager", "device time of eager", "resources of compiled", "device time of compiled"),
+    *("graphs", "accuracy", "causes"),
+)
 """What is found out after sampling, and may fail by itself."""

@@ -52,12 +52,11 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         *("bench.commands.fleet", "bench.commands.listing", "bench.commands.run", "bench.commands.selection"),
     ),
     "attacks/test_attacks.py": ("bench.exchange.copies",),
-    "bench/exchange/test_check.py": ("bench.exchange.seals",),
+    "bench/exchange/test_check.py": ("bench.exchange.seals", "bench.exchange.texts"),
     "bench/exchange/test_export.py": (
         *("bench.exchange.exporters.github_action", "bench.exchange.exporters.pytorch_oss_v3"),
         *("bench.exchange.transfer", "bench.records.tabular"),
     ),
-    "bench/exchange/test_check.py": ("bench.exchange.texts",),
     "bench/exchange/test_importers_timm.py": ("bench.exchange.source_files",),
     "bench/measuring/test_worker.py": (
         *("bench.measuring.build", "bench.measuring.environment", "bench.measuring.trial"),
