@@ -164,7 +164,7 @@ def importing(source: str, content: bytes) -> None:
         try:
             written = import_(source, ImportOptions(files=(path,), **TOLD), out)
             assert all(each.parent == out for each in written)
-            assert {file.suffix for file in out.iterdir()} <= {".jsonl", ".gz"}
+            assert {file.suffix for file in out.iterdir()} <= {".jsonl", ".gz", ".toml"}, "runs, and their seals"
             read_all(out)
         finally:
             assert {each.name for each in place.iterdir()} <= {"given", "out"}

@@ -122,6 +122,9 @@ def files(path: Path) -> list[Path]:
     return run_files(path) + [file for file in documents if file.parent.name in READERS]
 
 
+COMPUTED = (OPERATIONS.name, estimates.FOLDER)
+"""Documents that follow from models and records: numbers and names, and no words of a machine."""
+
 DOCUMENTS = (".json", ".csv")
 """What the names of documents end with."""
 
@@ -132,7 +135,7 @@ def _strangers(paths: Iterable[Path], checked: Iterable[Path], atlas: Path) -> I
     for path in paths:
         for file in sorted(path.rglob("*")) if path.resolve().is_relative_to(atlas.resolve()) else ():
             is_seal = file.name == seals.NAME and file.parent.name == seals.FOLDER
-            if (file.is_symlink() or file.is_file()) and not is_seal and file.resolve() not in known:
+            if file.is_file() and not is_seal and file.resolve() not in known:
                 remedy = f"remove it; records are {SUFFIX} files, and documents are in {', '.join(READERS)}"
                 yield Problem(str(file), "", "is no record and no document", remedy)
 
@@ -152,6 +155,8 @@ def _check_document(path: Path) -> Iterator[Problem]:
         document = READERS[path.parent.name](path)
     except AtlasError as error:
         yield Problem(error.where, "", error.what, error.remedy)
+        return
+    if path.parent.name in COMPUTED:
         return
     for field, what, remedy in texts.private(msgspec.to_builtins(document)):
         yield Problem(str(path), field, what, remedy)

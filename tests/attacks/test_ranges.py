@@ -54,13 +54,17 @@ def test_every_number_has_a_range() -> None:
     assert all(range_of(path) == (limits.ge, limits.le) for path, (_, limits) in NUMBERS.items())
 
 
+ITEMS = {"phases_s": "inductor", "throttle_reasons": "power cap", "costs_s": "compiling"}
+"""An item of each map."""
+
+
 def shaped(path: str, value: Any) -> Any:
     """Return the number as the field holds it: alone, in lists, or in a map."""
     name = path.rpartition(".")[2]
     if name == "rounds_ms":
         return [[value]] * 40
-    if name in ("phases_s", "throttle_reasons"):
-        return {"inductor" if name == "phases_s" else "power cap": value}
+    if name in ITEMS:
+        return {ITEMS[name]: value}
     is_list = name in ("device_ms", "clock_mhz", "temperature_c", "power_w", *LISTS)
     return [value] * LISTS.get(name, 3) if is_list else value
 

@@ -482,6 +482,7 @@ EAGER = f"{HEADER}resnet50,224,3200.0,80.0,256,25.56,4.11,11.11\ntest_vit,160,20
 DYNAMO = f"{HEADER}resnet50,224,6400.0,40.0,256,25.56,4.11,11.11\ntest_vit,160,2560.0,100.0,256,0.37,0.04,0.48\n"
 
 KNOWN, NEWS = "amp-nchw-pt291-cu130-5090", "amp-nchw-pt2100-cu130-5090"
+SEALS = f"bench/results/published/{seals.NAME}"
 RUN = "bench/results/published/timm-5090-torch-{}-amp-nchw.jsonl"
 
 
@@ -601,7 +602,7 @@ def test_what_timm_publishes_becomes_a_pull_request_of_records_alone(atlas: Path
     git(atlas.parent, "clone", "-q", str(atlas.parent / "origin.git"), str(other))
     done = run_step("import-timm", "propose", "commit", other)
     assert done.returncode == 0, done.stderr
-    assert git(other, "diff", "--name-only", "HEAD^", "HEAD").split() == [RUN.format("2.10.0")]
+    assert git(other, "diff", "--name-only", "HEAD^", "HEAD").split() == [SEALS, RUN.format("2.10.0")]
     environment = {"PATH": f"{gh.parent}:{os.environ['PATH']}", "GITHUB_REF_NAME": "main", "GH_TOKEN": "secret"}
     done = run_step("import-timm", "propose", "propose", other, **environment)
     assert done.returncode == 0, done.stderr
