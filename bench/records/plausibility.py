@@ -1,9 +1,8 @@
 """Find records that no device could have measured.
 
 Takes a record, the latencies known for its model and the operations counted for it; yields faults: the field, what is
-wrong, and a remedy. The limits
-are wide: they catch a wrong unit, batch size or variant and let true surprises pass. The data lint
-(`generator.data.lint`) marks what is only unusual, and refuses nothing.
+wrong, and a remedy. The limits are wide: they catch a wrong unit, batch size or variant and let true surprises pass.
+The data lint (`generator.data.lint`) marks what is only unusual, and refuses nothing.
 """
 
 from __future__ import annotations
