@@ -27,7 +27,8 @@ sys.path.insert(0, str(ROOT))  # the environment need not have the project insta
 
 from bench.commands.comparison_report import markdown  # noqa: E402
 from bench.errors import AtlasError  # noqa: E402
-from bench.exchange.check import check  # noqa: E402
+from bench.exchange import signatures  # noqa: E402
+from bench.exchange.check import check, check_signatures  # noqa: E402
 from bench.records.record import RESULTS, Record  # noqa: E402
 from bench.records.run_file import COMPRESSED, SUFFIX, read, run_files, run_of  # noqa: E402
 from bench.statistics.compare import Side, compare, make_side  # noqa: E402
@@ -37,6 +38,9 @@ RECORDS = RESULTS.relative_to(ROOT).as_posix() + "/"
 
 SEALS = f"{RECORDS}published/seals.toml"
 """The digests of imported records, which are checked with them."""
+
+SIGNERS = RECORDS + signatures.NAME
+"""The keys by which contributors sign their run files."""
 
 MEASURED = f"{RECORDS}measured/"
 """The folder of run files, whose finished lines never change: they are plain, so that a reviewer sees what is new.
@@ -69,6 +73,10 @@ class Change:
     @property
     def is_run(self) -> bool:
         return self.path.startswith(RECORDS) and self.path.removesuffix(COMPRESSED).endswith(SUFFIX)
+
+    @property
+    def is_signing(self) -> bool:
+        return self.path == SIGNERS or (self.path.startswith(RECORDS) and self.path.endswith(signatures.SUFFIX))
 
     @property
     def file(self) -> Path:
@@ -114,6 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults = [fault for change in changes for fault in faults_of(change, nothing_else=options.nothing_else)]
         if options.author:
             faults += [fault for change in changes if change.is_run for fault in others_named(change, options.author)]
+            faults += [fault for change in changes for fault in others_keys(change, options.author)]
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for fault in faults:
                 print(fault.annotation, file=sys.stderr)
@@ -141,7 +150,7 @@ def changed(base: str, change: str, root: Path) -> Iterator[Change]:
         before = git("cat-file", "blob", old) if old_mode in FILES else None
         after = git("cat-file", "blob", new) if mode in FILES else None
         found = Change(path, before, after, mode not in {*FILES, "000000"}, root)
-        if (found.is_run or path == SEALS) and not ODD.search(path):
+        if (found.is_run or found.is_signing or path == SEALS) and not ODD.search(path):
             found.file.unlink(missing_ok=True)
             if after is not None:
                 found.file.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +169,7 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
         yield Fault(change.path, 1, "is not a record", "move it to a change of its own")
     if change.path.startswith(MEASURED) and change.path.endswith(COMPRESSED) and change.after is not None:
         yield Fault(change.path, 1, "is compressed, and run files grow line by line", "unpack it: gunzip")
-    if change.path.startswith(MEASURED) and change.before is not None:
+    if change.path.startswith(MEASURED) and change.before is not None and not change.is_signing:
         finished = change.before[: change.before.rfind(b"\n") + 1]  # the next run removes a torn last line
         after = change.after or b""
         if not after.startswith(finished):
@@ -169,8 +178,8 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
             yield Fault(change.path, line, what, "restore it; a newer run of the same cell supersedes it")
     if change.is_link:
         yield Fault(change.path, 1, "is a link", "commit the file itself")
-    elif change.is_run and change.after is not None:
-        for problem in check([change.file], change.root / RECORDS):
+    elif (change.is_run or change.is_signing) and change.after is not None:
+        for problem in (check if change.is_run else check_signatures)([change.file], change.root / RECORDS):
             if not problem.is_note:
                 _, _, number = problem.where.rpartition(":")  # none if the file as a whole cannot be read
                 what = f"{problem.field}: {problem.what}" if problem.field else problem.what
@@ -184,6 +193,18 @@ def others_named(change: Change, author: str) -> Iterator[Fault]:
         if record.contributor and record.contributor.casefold() != author.casefold():
             what = f"contributor: {record.contributor!a} is not {author}, who proposes the record"
             yield Fault(change.path, number, what, f"measure with --by {author}, or let them propose it")
+
+
+def others_keys(change: Change, author: str) -> Iterator[Fault]:
+    """Yield the keys that the change adds or removes, and that are not those of the author of the change."""
+    if change.path == SIGNERS:
+        before, after = ((content or b"").splitlines() for content in (change.before, change.after))
+        for line in sorted({*before} ^ {*after}):
+            login = line.decode(errors="replace").partition(" ")[0]
+            if login and not login.startswith("#") and login.casefold() != author.casefold():
+                number = after.index(line) + 1 if line in after else 1
+                what = f"{login!a} is not {author}, who adds or removes the key"
+                yield Fault(change.path, number, what, f"change keys of {author} alone, or let them propose it")
 
 
 # ── Report ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -21,7 +21,7 @@ import msgspec
 
 from bench.choices import existing
 from bench.errors import AtlasError
-from bench.exchange import lookalikes, seals, texts
+from bench.exchange import lookalikes, seals, signatures, texts
 from bench.exchange.copies import Samples
 from bench.exchange.lookalikes import KnownNames
 from bench.exchange.source_files import RELEASED
@@ -107,6 +107,7 @@ def check(paths: Iterable[Path], atlas: Path = RESULTS, *, now: datetime | None 
     known = _Known.of(run_files(atlas), [file for file in checked if file.parent.name not in READERS])
     yield from _strangers(paths, checked, atlas)
     yield from _unsealed(checked)
+    yield from check_signatures(paths, atlas)
     for file in checked:
         yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known, now)
 
@@ -135,7 +136,9 @@ def _strangers(paths: Iterable[Path], checked: Iterable[Path], atlas: Path) -> I
     for path in paths:
         for file in sorted(path.rglob("*")) if path.resolve().is_relative_to(atlas.resolve()) else ():
             is_seal = file.name == seals.NAME and file.parent.name == seals.FOLDER
-            if file.is_file() and not is_seal and file.resolve() not in known:
+            is_list = file.resolve() == (atlas / signatures.NAME).resolve()
+            is_known = is_seal or is_list or file.suffix == signatures.SUFFIX or file.resolve() in known
+            if file.is_file() and not is_known:
                 remedy = f"remove it; records are {SUFFIX} files, and documents are in {', '.join(READERS)}"
                 yield Problem(str(file), "", "is no record and no document", remedy)
 
@@ -146,6 +149,23 @@ def _unsealed(checked: Iterable[Path]) -> Iterator[Problem]:
         try:
             for path, (field, what, remedy) in seals.faults(folder):
                 yield Problem(str(path), field, what, remedy)
+        except AtlasError as error:
+            yield Problem(error.where, "", error.what, error.remedy)
+
+
+def check_signatures(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[Problem]:
+    """Yield what is wrong with the signatures at or below `paths`, by the keys that the `atlas` lists."""
+    listed = atlas / signatures.NAME
+    try:
+        signatures.keys(listed)
+    except AtlasError as error:
+        yield Problem(error.where, "", error.what, error.remedy)
+        return
+    for signature in dict.fromkeys(each for path in paths for each in signatures.signatures(path)):
+        try:
+            if not signatures.verify(signature, listed):
+                what, remedy = "is not verified: ssh-keygen is missing", "install OpenSSH 8.2 or newer"
+                yield Problem(str(signature), "", what, remedy, is_note=True)
         except AtlasError as error:
             yield Problem(error.where, "", error.what, error.remedy)
 

@@ -9,11 +9,12 @@ any other: it has a status and a reason, and no figures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.exchange.signatures import signers
 from bench.records.build_times import BuildTimes, newest as newest_build_times
 from bench.records.estimates import Estimates, newest as newest_estimates
 from bench.records.injected_faults import Faults, newest as newest_faults
@@ -55,6 +56,7 @@ class Results:
     faults: Faults | None = None  # the newest
     build_times: BuildTimes | None = None  # likewise
     estimates: Estimates | None = None  # likewise
+    signers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by run, the logins whose key signed it
     folder: Path = RESULTS  # of all of it
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
 
@@ -140,6 +142,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
         faults=newest_faults(results),
         build_times=newest_build_times(results),
         estimates=newest_estimates(results),
+        signers=signers(results),
         folder=results,
         own_runs=own_runs,
     )

@@ -590,6 +590,7 @@ LINES = _registry(
         _column("source", int, "label of a row of the source", "", N_("Source"), "source"),
         _column("records", int, "number of records", "", N_("Records"), "count"),
         _column("licence", str, "licence of published figures", "", N_("Licence"), "plain"),
+        _column("signed_by", str, "whose key signed the run file", "", N_("Signed by"), "plain"),
         _column("fault", int, "position of an anomaly", "", N_("Fault"), "anomaly_kind"),
         _column("finding", int, "position of an anomaly", "", N_("What was found"), "anomaly"),
         _column("property", str, "property of an environment", "", N_("Property")),

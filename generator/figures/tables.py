@@ -11,7 +11,7 @@ tells lines apart comes next, then the figures behind the conclusion, and source
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -410,11 +410,14 @@ def environment(cells: pd.DataFrame) -> pd.DataFrame:
     return _lines(groups, **{name: first[name] for name in known}, **_contributors(groups))
 
 
-def runs(cells: pd.DataFrame) -> pd.DataFrame:
-    """One line per run, the newest first: where its rows come from, and who brought them if anybody said so."""
+def runs(cells: pd.DataFrame, signers: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """One line per run, the newest first: where its rows come from, and who brought them if anybody said so, and signed
+    them. `signers` are the logins whose key signed a run."""
     newest_first = _newest_first(cells)
     groups = Groups(newest_first, "run")
     devices_of = labels_by(newest_first.drop_duplicates(["run", "device"])["run"])
+    brought = zip(groups.first["run"], groups.values("contributor"), strict=True)
+    signed = [", ".join(name for name in names if name in signers.get(run, ())) for run, names in brought]
     return _lines(
         groups,
         run=groups.first["run"],
@@ -427,6 +430,7 @@ def runs(cells: pd.DataFrame) -> pd.DataFrame:
         commit=groups.values("commit"),
         licence=groups.first["source_licence"],
         **_contributors(groups),
+        **({"signed_by": signed} if any(signed) else {}),
     )
 
 

@@ -297,6 +297,35 @@ def test_a_new_record_names_whoever_proposes_it_or_nobody(clone: Path) -> None:
     assert "line=2" not in done.stderr
 
 
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
+def test_a_signature_comes_with_the_key_of_whoever_proposes_it(clone: Path, tmp_path: Path) -> None:
+    by_ann = [msgspec.structs.replace(each, contributor="ann") for each in named("new", VIT, BEIT)]
+    key, signers, run = tmp_path / "key", clone / "bench/results/signers", clone / NEW
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)], check=True)
+    write(run, by_ann[0])
+    sign = ["ssh-keygen", "-Y", "sign", "-n", "compile-atlas", "-f", str(key), str(run)]
+    subprocess.run(sign, check=True, capture_output=True)
+    signers.write_text(signers.read_text() + f"ann {key.with_suffix('.pub').read_text().strip()}\n")
+    commit(clone)
+    assert (done := check_change(clone, "ann")).returncode == 0, done.stdout + done.stderr
+    done = check_change(clone, "bob")
+    assert "'ann' is not bob, who adds or removes the key. Remedy: change keys of bob alone" in done.stdout
+    write(run, by_ann[1])
+    commit(clone)
+    done = check_change(clone, "ann")
+    assert done.returncode == 1
+    assert "does not fit new.jsonl as it is" in done.stdout
+    run.with_name("new.jsonl.sig").unlink()
+    subprocess.run(sign, check=True, capture_output=True)
+    commit(clone)
+    git(clone, "reset", "-q", "--soft", "HEAD~2")
+    commit(clone)
+    assert (done := check_change(clone, "ann")).returncode == 0, done.stdout + done.stderr
+    signers.write_text("")
+    commit(clone)
+    assert "key that signers does not list" in check_change(clone, "ann").stdout, "its signatures are verified again"
+
+
 def test_the_checker_of_the_base_judges_a_change_that_brings_another(clone: Path) -> None:
     break_line(clone)
     for path in (clone / ".github/scripts/records.py", clone / "bench/errors.py", clone / "bench/exchange/check.py"):
