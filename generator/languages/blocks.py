@@ -96,6 +96,9 @@ UNPRINTABLE = re.compile(
 """What no text needs: control and private-use characters, those that Unicode will never assign, and tags, which are
 invisible letters."""
 
+MOST_WORK = 20_000_000
+"""Most characters that Markdown reads again for the brackets of a page: some seconds, and eight times the most."""
+
 SIGNS = re.compile(r"[\[{<`]")
 """Signs that begin markup. For each, Python-Markdown reads the rest of the block."""
 
@@ -110,6 +113,14 @@ def unreadable(text: str) -> Violation | None:
     if _TOO_DEEP.search(text):
         return Violation("nesting", f"more than {DEEPEST} lists or quotes within each other", "take some out")
     return None
+
+
+def endless(text: str) -> Violation | None:
+    """Return what Markdown would not read in time, or None: many brackets in long paragraphs."""
+    if sum(len(SIGNS.findall(part)) * len(part) for part in text.split("\n\n")) <= MOST_WORK:
+        return None
+    remedy = "write code between fences, and split long paragraphs"
+    return Violation("brackets", "more brackets in its paragraphs than Markdown reads in time", remedy)
 
 
 # --- Jinja ------------------------------------------------------------------------------------------------------------

@@ -22,9 +22,6 @@ NO_PAGES = ("assets", "theme")
 LONGEST = 1_000_000
 """The most bytes an authored page may have: thirty times the longest one."""
 
-MOST_WORK = 20_000_000
-"""Most characters that Markdown reads again for the brackets of a page: some seconds, and eighty times the most."""
-
 EACH_PAGE = "each.md"
 """The file name of a page that is rendered once per device, model or family."""
 
@@ -62,9 +59,8 @@ def parse_page(uri: str, text: str, where: str) -> PageSource:
         if found := blocks.unreadable(line):
             raise AtlasError(f"the page has {found.what}", where=f"{where}:{number}", remedy=found.remedy)
     document = blocks.split(text)
-    if sum(len(blocks.SIGNS.findall(part)) * len(part) for part in text.split("\n\n")) > MOST_WORK:
-        what = "the paragraphs of the page have more brackets than Markdown reads in time"
-        raise AtlasError(what, where=where, remedy="write code between fences, and split long paragraphs")
+    if found := blocks.endless(text):
+        raise AtlasError(f"the page has {found.what}", where=where, remedy=found.remedy)
     source = PageSource(uri, where, document, front_matter.parse(document.front, where))
     if source.front.for_each and not uri.endswith(EACH_PAGE):
         raise AtlasError(

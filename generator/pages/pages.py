@@ -21,6 +21,7 @@ from urllib.parse import urljoin
 import jinja2
 
 from bench.errors import AtlasError
+from generator.figures.markup import FINISHED
 from generator.figures.plain_markdown import plain_markdown
 from generator.languages import blocks, front_matter, typography
 from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
@@ -239,7 +240,6 @@ def _bare_environment(filters: frozenset[str]) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,  # the output is Markdown, and the vocabulary escapes what it returns
-        optimized=False,  # languages share the code, and may format a constant differently
         finalize=lambda value: UNKNOWN if value is None else value,
     )
     environment.filters.update(dict.fromkeys(filters, _no_filter))
@@ -314,8 +314,10 @@ class PageFile(SiteFile):
         body = self._evaluate(page.template, page.source.document.front.count("\n"))
         if page.language.code != "en":
             body = typography.plain_alternatives(body)
+        body = typography.close_seams(body)
+        _refuse_unreadable(body, page.source.where)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
-        return front_matter.dump(front), _with_notice(typography.close_seams(body), page), tuple(emitted)
+        return front_matter.dump(front), _with_notice(body, page), tuple(emitted)
 
     def _front(self, key: str) -> str:
         text = self._evaluate(self.translated.front[key], self.translated.source.front.lines[key] - 1)
@@ -359,6 +361,12 @@ def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: s
             where=_line(error, where, first_line),
             remedy="correct its arguments; generator/pages/vocabulary.py says what they are",
         ) from error
+
+
+def _refuse_unreadable(body: str, where: str) -> None:
+    """Raise `AtlasError` where expressions have made what no parser can take."""
+    if found := blocks.unreadable(body) or blocks.endless(FINISHED.sub("", body)):
+        raise AtlasError(f"its expressions make {found.what}", where=where, remedy=found.remedy)
 
 
 def _syntax_error(error: jinja2.TemplateSyntaxError, environment: jinja2.Environment) -> tuple[str, str]:

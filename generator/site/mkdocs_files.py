@@ -17,6 +17,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import weak_property
 
+from generator.figures.markup import FINISHED
 from generator.pages.pages import PageFile
 from generator.pages.site_file import SiteFile
 from generator.site.mkdocs_internals import rendered_title, set_rendered_title
@@ -131,9 +132,6 @@ class EditionPage(Page):  # type: ignore[misc]
         self.links_to_anchors = {files.get_file_from_path(uri): anchors for uri, anchors in known.links.items()}
 
 
-_FINISHED = re.compile(r"^<(table|figure)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
-"""A table or chart of ours: HTML that needs no conversion, and makes up most of many pages."""
-
 _HELD = re.compile(r"<(table|figure) data-held=(\d+)></\1>")
 _ID = re.compile(r'\bid="([^"]+)"')
 
@@ -146,4 +144,4 @@ def _held_back(markdown: str) -> tuple[str, list[str]]:
         held.append(match[0])
         return f"<{match[1]} data-held={len(held) - 1}></{match[1]}>"
 
-    return _FINISHED.sub(hold, markdown), held
+    return FINISHED.sub(hold, markdown), held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,60 @@ def test_a_mistake_is_named_with_place_and_remedy(
     assert error.value.where == f"docs/index.md{f':{place}' if place else ''}"
     assert what in error.value.what
     assert remedy in error.value.remedy
+
+
+DOUBLED = "{% set n = namespace(x='ab', l=[1]) %}\n{% for i in range(99) %}{% set n.MADE %}{% endfor %}\n"
+MANY = "{% for a in range(9**4) %}"
+ENDLESS = [
+    MANY * 3 + "{% endfor %}" * 3,
+    MANY * 2 + "xxxxxxxxxxxxxxxxxxxxxxxx" + "{% endfor %}" * 2,
+    "{{ 'x' * 10**10 }}\n",
+    "{{ [1] * 10**10 }}\n",
+    "{{ 9 ** 9999999 }}\n",
+    "{{ (10 ** 9000) * (10 ** 100000) }}\n",
+    *(
+        DOUBLED.replace("MADE", made)
+        for made in ("x = n.x ~ n.x", "x = n.x + n.x", "x = n.x * 2", "l = [n.l, n.l]", "l = {1: n.l, 2: n.l}")
+    ),
+    *(DOUBLED.replace("MADE", made) for made in ("l = n.l + n.l", "x = [n.x, n.x] | join", "l = (n.l, n.l)")),
+    "{{ '%9999999999d' | format(1) }}\n",
+    "{{ '%9999999999d' % 1 }}\n",
+    "{{ '%*d' | format(10**9, 1) }}\n",
+    "{{ '{:9999999999}'.format(1) }}\n",
+    "{{ '{:{}}'.format(1, 10**9) }}\n",
+    "{{ ('{0}' * 9**5).format('x' * 9**5) }}\n",
+    "{{ 'x'.center(10**9) }}\n",
+    "{{ 'x' | center(10**9) }}\n",
+    "{{ ('x' * 9**6).replace('x', 'x' * 9**6) }}\n",
+    "{{ ('x' * 9**6) | replace('', 'x' * 9**6) }}\n",
+    "{{ ('x' * 9**6) | list | join('x' * 9**6) }}\n",
+    "{{ range(9**5) | map('length') | join('x' * 9**6) }}\n",
+    "{{ ('\\n' * 9**6) | indent(9**6) }}\n",
+    "{{ atlas.latest.strftime('%999999999Y') }}\n",
+    "{{ lipsum(n=10**9) }}\n",
+    "{{ range(10**5) | map('default', 1) | select('in', range(10**5) | list) | list | length }}\n",
+    "{% macro m(n) %}{{ m(n - 1) }}{{ m(n - 1) }}{% endmacro %}{{ m(99) }}\n",
+    "{% set x %}{{ 1 }}{% endset %}{{ x }}\n",
+    "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}\n",
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("source", ENDLESS)
+def test_a_page_that_would_not_end_is_refused_in_little_memory(source: str, tmp_path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(AtlasError) as error:
+        page(f"Text\n\n{source}", tmp_path)
+    assert error.value.where.startswith("docs/index.md:")
+    assert error.value.remedy
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # KB
+
+
+@pytest.mark.parametrize("made", ["'[' * 9999", "'- ' * 900", "('x[' * 9000)", "'<a ' * 9000"])
+def test_what_expressions_make_obeys_the_limits_of_pages(made: str, tmp_path: Path) -> None:
+    with pytest.raises(AtlasError, match="its expressions make") as error:
+        page(f"Text\n\n{{{{ {made} }}}}x\n", tmp_path)
+    assert error.value.where == "docs/index.md"
 
 
 def test_lines_of_errors_are_those_of_the_page_in_every_language(tmp_path: Path) -> None:
