@@ -10,13 +10,16 @@ It never runs code of a checkpoint (`trust_remote_code` is off) and reads weight
 from __future__ import annotations
 
 import inspect
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from huggingface_hub import constants
+from huggingface_hub.errors import OfflineModeIsEnabled
 from PIL import Image
 
 from bench.errors import AtlasError
@@ -82,13 +85,14 @@ def load(
     On the meta device there are shapes and no numbers: a large model takes no memory and no time.
     """
     spec = recipe.spec
-    if module is None:
-        torch.manual_seed(SEED)
-        with torch.device("meta") if device.type == "meta" else nullcontext():
-            module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
-        module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
-    pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
-    text = _text(recipe, batch_size) if "input_ids" in accepted else {}
+    with _without_hub(recipe):
+        if module is None:
+            torch.manual_seed(SEED)
+            with torch.device("meta") if device.type == "meta" else nullcontext():
+                module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
+            module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
+        pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
+        text = _text(recipe, batch_size) if "input_ids" in accepted else {}
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
     inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
     placed = ({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
@@ -102,10 +106,14 @@ def architecture(recipe: Recipe) -> str:
     """
     where = f"--weights pretrained: {recipe.source}" if recipe.model else f"--checkpoint {recipe.source}"
     try:
-        config = _config(recipe.source)
+        with _without_hub(recipe):
+            config = _config(recipe.source)
     except AtlasError:
         raise
     except Exception as error:  # noqa: BLE001 - transformers may raise anything for a malformed configuration
+        if isinstance(error, OfflineModeIsEnabled) and not recipe.needs_hub:
+            what, remedy = "its configuration names a model that lies elsewhere", "put the whole configuration into it"
+            raise AtlasError(what, where=where, remedy=remedy) from None
         raise AtlasError(
             f"its configuration cannot be read: {one_line(error)}",
             where=where,
@@ -119,6 +127,17 @@ def architecture(recipe: Recipe) -> str:
             remedy=f"choose another --task: {', '.join(AUTO_CLASSES)}",
         )
     return str(auto._model_mapping[type(config)].__name__)  # noqa: SLF001 - there is no public way
+
+
+@contextmanager
+def _without_hub(recipe: Recipe) -> Iterator[None]:
+    """Keep libraries from the hub, unless the recipe is there: configurations may name what else they would fetch."""
+    online = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = online or not recipe.needs_hub
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = online
 
 
 def _config(source: str) -> Any:

@@ -41,6 +41,10 @@ _ABOUT_SAVING = {"_name_or_path", "transformers_version"}
 """Fields of a configuration that say how it was saved, not what it is."""
 
 
+_OF_OTHERS = {"backbone", "timm_backbone", "backbone_checkpoint", "architecture"}
+"""Fields of a configuration that may hold a name at the hub besides one of a kind of model."""
+
+
 class LocalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint in a folder. Records hold its name, its digest and its type; the folder is private."""
 
@@ -194,6 +198,8 @@ def refuse_unsafe(directory: Path) -> None:
             content = _json(path)
             if path.name.endswith(INDEX):
                 _refuse_foreign_shards(path, content)
+            elif path.name in (CONFIG, *PROCESSORS):
+                _refuse_foreign_names(path, content)
         if path.name == ADAPTER:
             raise _unsafe(path, "belongs to an adapter, which refers to another checkpoint", "merge it into its model")
 
@@ -219,6 +225,20 @@ def _refuse_foreign_shards(index: Path, content: Any) -> None:
         if not isinstance(name, str) or name != Path(name).name or not name.endswith(".safetensors"):
             what = f"names {name!r:.100} as a part of the weights, which is not a safetensors file beside it"
             raise _unsafe(index, what, "save the checkpoint again")
+
+
+def _refuse_foreign_names(path: Path, content: Any) -> None:
+    """Refuse what Transformers and timm would fetch besides the checkpoint, however deep it stands."""
+    if isinstance(content, list):
+        for each in content:
+            _refuse_foreign_names(path, each)
+    if not isinstance(content, dict):
+        return
+    for name, value in content.items():
+        if name in _OF_OTHERS and isinstance(value, str) and set(value) & set("/:@"):
+            what = f"names {value!r:.100} as its `{name}`, which lies elsewhere"
+            raise _unsafe(path, what, "put the configuration of the backbone into `backbone_config`, and save it again")
+        _refuse_foreign_names(path, value)
 
 
 def _json(path: Path) -> Any:

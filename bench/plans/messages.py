@@ -7,6 +7,7 @@ The sweep sends one `Request`; the worker sends any number of `Phase`s, then one
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -81,8 +82,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needs_hub(self) -> bool:
-        """Whether building the model may read the hub or its local cache."""
-        return self.model is None or self.weights == "pretrained"
+        """Whether building the model may read the hub or its local cache. A folder is whole, or refused."""
+        return self.weights == "pretrained" if self.model else not Path(self.source).is_dir()
 
 
 class Preflight(_Message, frozen=True):
