@@ -2,7 +2,7 @@
 
 Takes a key, a text that names everything that the bytes depend on, and a function that makes them. The cache may be
 deleted at any time and shared by threads and builds: two that make the same bytes write the same file, and a file that
-is incomplete, according to its checksum, is made again.
+is incomplete or replaced, according to its digest, is made again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ CACHE = Path(__file__).resolve().parent.parent / ".cache"
 """The folder of all caches. Everything in it can be made again."""
 
 MAX_BYTES = 64 * 1024 * 1024
-"""A file that unpacks to more is not ours, and is made again: the largest has a tenth of it."""
+"""A file with more is not ours, and is made again: the largest has a tenth of it."""
 
 
 class Cache:
@@ -38,27 +37,33 @@ class Cache:
             return self._read(name) or self._write(name, make())
 
     def _path(self, name: str) -> Path:
-        return self.folder / name[:2] / f"{name[2:]}{self.suffix}.z"
+        return self.folder / name[:2] / f"{name[2:]}{self.suffix}"
 
     def _read(self, name: str) -> bytes | None:
         try:
             with self._path(name).open("rb") as file:
-                unpacking = zlib.decompressobj()
-                content = unpacking.decompress(file.read(MAX_BYTES), MAX_BYTES)
-        except (OSError, zlib.error):  # missing or damaged
+                digest, content = file.read(_DIGEST_BYTES), file.read(MAX_BYTES)
+        except OSError:  # such as a missing file
             return None
-        return content if unpacking.eof else None
+        return content if digest == _digest(name, content) else None
 
     def _write(self, name: str, content: bytes) -> bytes:
-        # zlib adds its checksum. Compression (level 0: none) would take longer than everything else here.
-        path, packed = self._path(name), zlib.compress(content, 0)
+        path = self._path(name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(packed)
+            path.write_bytes(_digest(name, content) + content)
         except OSError:  # such as a full disk: without the cache the build only takes longer
             with suppress(OSError):
                 path.unlink(missing_ok=True)
         return content
+
+
+_DIGEST_BYTES = 32
+
+
+def _digest(name: str, content: bytes) -> bytes:
+    """Return the digest of bytes under their name: those of another key are not what was put here."""
+    return hashlib.sha256(name.encode() + content).digest()
 
 
 def put(path: Path, content: bytes | memoryview) -> None:
