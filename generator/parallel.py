@@ -126,26 +126,13 @@ class ForkedCall(Generic[Result]):
 def start(
     functions: Iterable[Callable[[], Result]], on_error: Callable[[Exception], object] = lambda _: None
 ) -> list[ForkedCall[Result]]:
-    """Start a call for each function, while this process does work of its own. See `wait_for_core` and `results`."""
+    """Start a call for each function, while this process does work of its own. See `wait_for_core`."""
     calls: list[ForkedCall[Result]] = []
     for function in functions:
         calls.append(ForkedCall(function, calls, on_error))
     for call in calls:
         call.listen()
     return calls
-
-
-def results(calls: Iterable[ForkedCall[Result]]) -> list[Result]:
-    """Wait for all calls and return their results. Raises `CallError` where one failed, once all have ended."""
-    made, failed = [], False
-    for call in calls:
-        try:
-            made.append(call.result())
-        except CallError:
-            failed = True
-    if failed:
-        raise CallError
-    return made
 
 
 def mapped(function: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result, None, None]:

@@ -248,7 +248,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             made(self.guide.results)
         self._theme.load(site.shared())
         self._progress.count(2 * len(self.languages) * len(self._edition.pages))  # rendering and writing each
-        site.start(partial(self._build_language, config, code) for code in self.languages[1:])
+        site.start({_named(code): partial(self._build_language, config, code) for code in self.languages[1:]})
         self._progress.show()
         site.wait_for_core()
 
@@ -258,7 +258,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         try:
             build(self.nested_config(config, code))
         except Abort as error:
-            return f"{load_locale(code).get_language_name(SOURCE)} ({code}): {error}"
+            return f"{_named(code)}: {error}"
         return outlines(Path(config.site_dir), self.languages, code)
 
     def on_env(self, env: jinja2.Environment, /, *, config: MkDocsConfig, files: Files) -> jinja2.Environment:
@@ -427,6 +427,10 @@ _COMMENTS = {
 """Comments and indentation of our own files, by their suffix. Vendored ones keep their licences."""
 
 _HEADING = re.compile(r'<h[1-6] id="([^"]+)">(.*?)(?:<a class="headerlink"|</h[1-6]>)', re.DOTALL)
+
+
+def _named(code: str) -> str:
+    return f"{load_locale(code).get_language_name(SOURCE)} ({code})"
 
 
 def _entries(toc: Iterable[AnchorLink]) -> Iterator[AnchorLink]:

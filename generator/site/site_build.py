@@ -8,19 +8,25 @@ language is finished: a build that fails changes nothing.
 from __future__ import annotations
 
 import logging
+import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+if sys.platform != "win32":  # where builds are not kept apart
+    import fcntl
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort
 from mkdocs.plugins import get_plugin_logger
 from mkdocs.utils import CountHandler
 
-from generator.parallel import CallError, ForkedCall, results, start, wait_for_core
+from bench.errors import AtlasError
+from generator.parallel import CallError, ForkedCall, start, wait_for_core
 from generator.site import PLUGIN
 from generator.site.build_stamp import BuildStamp
 from generator.site.theme import Bytecode, Theme
@@ -46,7 +52,9 @@ class SiteBuild:
         self._strict = bool(config.strict)
         self._warnings = CountHandler(level=logging.WARNING)
         self._shared: ForkedCall[Bytecode] | None = None
+        self._names: list[str] = []
         self._languages: list[ForkedCall[Outcome]] = []
+        self._lock: int | None = None
 
     @property
     def is_current(self) -> bool:
@@ -56,7 +64,9 @@ class SiteBuild:
     def begin(self, config: MkDocsConfig, theme: Theme) -> None:
         """Make what all languages share, in another process, and count warnings from here on. The site is written into
         the folder `unfinished`."""
-        shutil.rmtree(self.unfinished, ignore_errors=True)  # of a build that was killed
+        self._lock = _only_build(self.unfinished, self._site)
+        for left in self.unfinished.iterdir():  # of a build that was killed
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
         config.site_dir = str(self.unfinished)
         logging.getLogger("mkdocs").addHandler(self._warnings)
         self._shared = ForkedCall(partial(_share, config, theme))
@@ -65,9 +75,10 @@ class SiteBuild:
         """Wait for the templates that all languages share."""
         return self._shared.result_or_repeat() if self._shared else {}
 
-    def start(self, builds: Iterable[Callable[[], Outcome]]) -> None:
-        """Start the builds of the other languages."""
-        self._languages = start(builds, on_error=_log_error)
+    def start(self, builds: Mapping[str, Callable[[], Outcome]]) -> None:
+        """Start the builds of the other languages, each by its name."""
+        self._names = [*builds]
+        self._languages = start(builds.values(), on_error=_log_error)
 
     def wait_for_core(self) -> None:
         """Wait until there is a core for the build of this process."""
@@ -75,10 +86,12 @@ class SiteBuild:
 
     def outlines(self) -> list[Outlines]:
         """Wait for the other languages and return their outlines. Raises `Abort` with all that is wrong with them."""
-        try:
-            outcomes = results(self._languages)
-        except CallError:
-            raise Abort(f"Aborted with an error in another language; {self._kept}") from None
+        outcomes: list[Outcome] = []
+        for name, language in zip(self._names, self._languages, strict=True):
+            try:
+                outcomes.append(language.result())
+            except CallError:
+                outcomes.append(f"{name}: its process has failed, or was ended; build again")
         if faults := [outcome for outcome in outcomes if isinstance(outcome, str)]:
             raise Abort("\n".join((*faults, f"Aborted with errors in {len(faults)} of the languages; {self._kept}")))
         return [outcome for outcome in outcomes if not isinstance(outcome, str)]
@@ -107,7 +120,25 @@ class SiteBuild:
         for call in calls:
             call.stop()
         logging.getLogger("mkdocs").removeHandler(self._warnings)
-        shutil.rmtree(self.unfinished, ignore_errors=True)
+        if self._lock is not None:  # otherwise the folder is another build's
+            shutil.rmtree(self.unfinished, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = None
+
+
+def _only_build(unfinished: Path, site: Path) -> int:
+    """Lock the folder of a build, and return its descriptor. The system unlocks it when all processes of the build have
+    ended. Raises `AtlasError` if another build is under way."""
+    unfinished.mkdir(parents=True, exist_ok=True)
+    folder = os.open(os.devnull if sys.platform == "win32" else unfinished, os.O_RDONLY)
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(folder)
+        remedy = "wait until it has ended, or build into another folder: mkdocs build --site-dir FOLDER"
+        raise AtlasError("another build of the site is under way", where=str(site), remedy=remedy) from None
+    return folder
 
 
 def _replace(site: Path, new: Path) -> None:

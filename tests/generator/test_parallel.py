@@ -94,7 +94,8 @@ def build(name):
 calls = parallel.start(partial(build, name) for name in ("zh", "ja", "ar"))
 parallel.wait_for_core(calls)
 build("en")
-parallel.results(calls)
+for call in calls:
+    call.result()
 """
 
 
@@ -213,7 +214,7 @@ def touch(path: Path) -> None:
 
 LOGGING = """
 import logging, sys
-from generator.parallel import CallError, results, start
+from generator.parallel import CallError, start
 
 log = logging.getLogger("mkdocs.plugins")
 
@@ -224,7 +225,8 @@ def build(name):
 logging.basicConfig(stream=sys.stdout, format="%(message)s")
 calls = start([lambda: build("ar"), lambda: build("zh")], on_error=lambda error: log.error("failed %r", error))
 try:
-    results(calls)
+    for call in calls:
+        call.result()
 except CallError:
     print("some failed")
 """

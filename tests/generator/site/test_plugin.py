@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
+import signal
 import socket
 import xml.etree.ElementTree as ET  # our own files
 from collections.abc import Callable
@@ -16,11 +19,15 @@ import pytest
 from click.testing import CliRunner
 from conftest import LANGUAGES, PREFIXES, ROOT, BuiltSite, in_project, small_project
 from html_page import HtmlPage, read
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
 
 from generator.data.load import load
 from generator.data.selection import records
 from generator.languages.language import load_language
+from generator.parallel import FORKS
 from generator.site.material import labels_file, wording
+from generator.site.site_build import SiteBuild
 
 Pages = dict[str, dict[str, HtmlPage]]
 HAN, KANA, ARABIC = "[\u4e00-\u9fff]", "[\u3041-\u30fa]", "[\u0620-\u064a]"
@@ -357,6 +364,38 @@ def test_faults_of_some_languages_are_all_told_and_leave_the_last_site_as_it_was
     assert "Traceback" not in output
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == before
     assert not [*tmp_path.glob(".*.unfinished")]
+
+
+def test_a_build_beside_another_one_is_refused_and_disturbs_nothing(tmp_path: Path) -> None:
+    project = small_project(tmp_path, languages=("en", "ar"))
+    other = project / ".site.unfinished"
+    other.mkdir()
+    (other / "index.html").write_text("of the other")
+    lock = os.open(other, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    done = in_project(project, "mkdocs", "build")
+    assert done.returncode == 1
+    assert "another build of the site is under way" in done.stdout + done.stderr
+    assert "--site-dir" in done.stdout + done.stderr
+    assert [path.name for path in other.iterdir()] == ["index.html"]
+    os.close(lock)
+    done = in_project(project, "mkdocs", "build")
+    assert done.returncode == 0, done.stderr
+    assert not other.exists()
+
+
+def _killed() -> str:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return ""
+
+
+@pytest.mark.skipif(not FORKS, reason="languages are built in one process here")
+def test_a_language_whose_process_is_killed_is_named(tmp_path: Path) -> None:
+    build = SiteBuild(load_config(str(small_project(tmp_path) / "mkdocs.yml")))
+    build.start({"Japanese (ja)": dict, "Arabic (ar)": _killed})
+    with pytest.raises(Abort, match=r"^Arabic \(ar\): its process .*build again\nAborted .* 1 of") as error:
+        build.outlines()
+    assert "Japanese" not in str(error.value)
 
 
 def test_a_missing_font_ends_a_build_with_its_place_and_a_remedy(project: Path) -> None:
