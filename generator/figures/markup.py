@@ -36,9 +36,6 @@ from generator.figures.sources import source_of
 from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN
 
-FINISHED = re.compile(r"^<(table|figure)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
-"""A table or chart of ours: HTML that needs no conversion, and makes up most of many pages."""
-
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 TONES: Mapping[Verdict, str] = {"faster": " better", "slower": " worse"}

@@ -21,7 +21,6 @@ from urllib.parse import urljoin
 import jinja2
 
 from bench.errors import AtlasError
-from generator.figures.markup import FINISHED
 from generator.figures.plain_markdown import plain_markdown
 from generator.languages import blocks, front_matter, typography
 from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT, Block
@@ -29,7 +28,7 @@ from generator.languages.front_matter import EACH
 from generator.languages.language import UNKNOWN, Language, Untranslated
 from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
 from generator.pages.sandbox import Sandbox
-from generator.pages.site_file import SiteFile, relative_address
+from generator.pages.site_file import FINISHED, SiteFile, relative_address
 
 if TYPE_CHECKING:
     from generator.data.load import Results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ BADGES = "badges"
 CHARTS = "assets/charts"
 DATA = "data"
 """The folders of badges, charts and downloads."""
+
+FINISHED = re.compile(r"^<(table|figure)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
+"""A table or chart of ours: HTML that needs no conversion, and makes up most of many pages."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import weak_property
 
-from generator.figures.markup import FINISHED
 from generator.pages.pages import PageFile
-from generator.pages.site_file import SiteFile
+from generator.pages.site_file import FINISHED, SiteFile
 from generator.site.mkdocs_internals import rendered_title, set_rendered_title
 
 
