@@ -130,7 +130,8 @@ class Disk:
 
         def io_open(file: Any, mode: str = "r", *rest: Any, **options: Any) -> Any:
             is_ours = self._is_below(file) or (isinstance(file, int) and os.fstat(file).st_ino in self._inodes)
-            if not is_ours or not set(mode) & set("wa+x"):
+            is_unnamed = not isinstance(file, int) and Path(file).is_dir()  # of `tempfile`: no power cut leaves it
+            if is_unnamed or not is_ours or not set(mode) & set("wa+x"):
                 return real(file, mode, *rest, **options)
             assert "b" in mode, "text is encoded before it is written"
             is_new = not isinstance(file, int) and not Path(file).exists()

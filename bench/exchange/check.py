@@ -134,13 +134,16 @@ def _strangers(paths: Iterable[Path], checked: Iterable[Path], atlas: Path) -> I
     """Yield the files of the atlas that nothing reads."""
     known = {file.resolve() for file in checked}
     for path in paths:
-        for file in sorted(path.rglob("*")) if path.resolve().is_relative_to(atlas.resolve()) else ():
+        for file in filter(Path.is_file, sorted(path.rglob("*")) if _is_below(path, atlas) else ()):
             is_seal = file.name == seals.NAME and file.parent.name == seals.FOLDER
             is_list = file.resolve() == (atlas / signatures.NAME).resolve()
-            is_known = is_seal or is_list or file.suffix == signatures.SUFFIX or file.resolve() in known
-            if file.is_file() and not is_known:
+            if not (is_seal or is_list or file.suffix == signatures.SUFFIX or file.resolve() in known):
                 remedy = f"remove it; records are {SUFFIX} files, and documents are in {', '.join(READERS)}"
                 yield Problem(str(file), "", "is no record and no document", remedy)
+
+
+def _is_below(path: Path, atlas: Path) -> bool:
+    return path.resolve().is_relative_to(atlas.resolve())
 
 
 def _unsealed(checked: Iterable[Path]) -> Iterator[Problem]:

@@ -202,6 +202,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """Leave nothing to the build that MkDocs makes before it serves: nobody looks at a page yet."""
         config.nav = []
         config.theme.static_templates.clear()
+        if searching := config.plugins.get("material/search"):
+            searching.config.enabled = False  # or it asks the theme for labels, which are those of a language
         self._theme.install(config, publish_files=False)
         check_address(*config.dev_addr)
 

@@ -83,6 +83,8 @@ PAIRS = [
     ("ar", "Fast and small", "سريع و صغير", "سريع وصغير", "detached", "typography"),
     ("ar", 'Say "so"', 'قل "نعم"', "قل «نعم»", "straight quotes", "typography"),
     ("ar", "It is so.", "هو كذلك", "هو كذلك.", "ends with .", "typography"),
+    ("zh", "A cell", "[" * 60, "单元", "more than 40 signs", "brackets"),
+    ("zh", "A cell", "- " * 60 + "单元", "单元", "within each other", "nesting"),
 ]  # fmt: skip
 
 
