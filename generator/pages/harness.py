@@ -89,9 +89,15 @@ def _check(check: Check, words: Words) -> tuple[TableCell, ...]:
         question = words.noted(question, words.phrase(names[check.variant]))
     result = words.phrase(_findings(words.language)[check.finding])
     figures = ", ".join(f"{name} {value:g}" for name, value in check.figures.items()) if check.ratio is None else ""
-    if detail := check.reason or figures:  # as recorded
+    detail = check.reason or figures  # as recorded
+    if detail:
         result = Markup('{}<br><code lang="en">{}</code>').format(result, detail)
-    return TableCell(question), TableCell(result), _apart(check, words), _bound(check, words)
+    return (
+        TableCell(question),
+        TableCell(result, None, "verbatim" if detail else ""),
+        _apart(check, words),
+        _bound(check, words),
+    )
 
 
 def _apart(check: Check, words: Words) -> TableCell:
