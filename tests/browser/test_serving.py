@@ -51,8 +51,8 @@ def started(project: Path, *command: str, when: str) -> Server:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # A shell that starts tests in the background has them, and what they start, ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        # A shell that starts tests in the background has them, and what they start, ignore Ctrl-C; nohup, SIGHUP.
+        preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGINT, signal.SIGHUP)],  # noqa: PLW1509
     )
     server = Server(project, f"http://127.0.0.1:{port}/", process)
     is_ready: queue.Queue[bool] = queue.Queue()
