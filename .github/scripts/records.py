@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))  # the environment need not have the project insta
 
 from bench.commands.comparison_report import markdown  # noqa: E402
 from bench.errors import AtlasError  # noqa: E402
-from bench.exchange import signatures  # noqa: E402
+from bench.exchange import seals, signatures  # noqa: E402
 from bench.exchange.check import check, check_signatures  # noqa: E402
 from bench.records.record import RESULTS, Record  # noqa: E402
 from bench.records.run_file import COMPRESSED, SUFFIX, read, run_files, run_of  # noqa: E402
@@ -36,7 +36,7 @@ from bench.statistics.compare import Side, compare, make_side  # noqa: E402
 RECORDS = RESULTS.relative_to(ROOT).as_posix() + "/"
 """The folder of the records."""
 
-SEALS = f"{RECORDS}published/seals.toml"
+SEALS = f"{RECORDS}{seals.FOLDER}/{seals.NAME}"
 """The digests of imported records, which are checked with them."""
 
 SIGNERS = RECORDS + signatures.NAME

@@ -239,9 +239,9 @@ class _Known:
         owners: dict[str, Path] = {}
         first: dict[bytes, tuple[Path, int]] = {}
         image_latencies: dict[plausibility.Family, list[plausibility.ImageLatency]] = {}
-        samples, new = Samples(), list(dict.fromkeys(each.resolve() for each in checked))
+        samples, new = Samples(), dict.fromkeys(each.resolve() for each in checked)
         old = dict.fromkeys(each.resolve() for each in atlas)
-        for path in (*(each for each in old if each not in set(new)), *new):
+        for path in (*(each for each in old if each not in new), *new):
             for number, record in _readable(path):
                 samples.add(record, (str(path), number))
                 owners.setdefault(record.run, path)

@@ -32,6 +32,7 @@ from bench.measuring.rounds import Subject, sample, timed, warm_up
 from bench.measuring.sensors import DeviceWatch, energy_j
 from bench.measuring.variants import ENERGY_BLOCK_MS, Variants
 from bench.plans.messages import Answer, CellOutcome, Job, Phase, Prove, Proved, Request, Send
+from bench.records import wording
 from bench.records.proof import Check, CheckName, Finding
 from bench.records.record import Measurement, Status, Variant
 from bench.records.scrub import one_line
@@ -90,7 +91,7 @@ class Workbench:
     def queue(self, calls: int) -> None:
         """Call eager without waiting for the device."""
         for number in range(calls):
-            self.variants.loaded.module(**self.variants.loaded.batches[number % len(self.variants.loaded.batches)])
+            self.variants.forward(self.variants.loaded.module, number)
 
     def calls(self, seconds: float) -> int:
         """Return how many calls of eager take about this long, at least two."""
@@ -403,7 +404,7 @@ def answer(request: Request, send: Send) -> Answer:
             made += [found] if isinstance(found, Check) else found
         except Exception as error:  # noqa: BLE001 - whatever fails, the other checks are worth their time
             made = [check for check in made if check.name != name]
-            made.append(_not(name, "failed", one_line(f"{type(error).__name__}: {error}")))
+            made.append(_not(name, "failed", wording.exception(error)))
         send(Proved(checks=tuple(made)))
     return Proved(checks=tuple(made))
 

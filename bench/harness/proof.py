@@ -13,6 +13,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
 
 import msgspec
 
@@ -25,6 +27,7 @@ from bench.records.proof import SCHEMA, Check, CheckName, Finding, Proof
 from bench.records.record import Status
 from bench.running.executors import Executor, LocalProcesses
 from bench.running.preflight import preflight, variables_of
+from bench.running.sweep import caches_below
 
 MODEL = "ViT"
 """The model of the checks: it waits for the device only at the end of a call, and compiles quickly."""
@@ -40,9 +43,8 @@ SCARCE_BYTES = 128 * 2**20
 
 CHECKER = (sys.executable, "-m", "bench.harness.checks")
 
-MADE_BY_CHECKER: tuple[CheckName, ...] = (
-    *("eager_against_eager", "clocks", "alone", "device_time", "energy", "replays", "throttling"),
-)
+MADE_BY_CHECKER: tuple[CheckName, ...] = tuple(name for name in get_args(CheckName) if name != "out_of_memory")
+"""The checks of one worker. That of memory takes a worker of its own, and whether the other one measures after it."""
 
 REMEDIES: Mapping[CheckName, str] = {
     "eager_against_eager": "end what python -m bench doctor names, and prove again; else no speedup counts here",
@@ -79,7 +81,7 @@ def prove(
     [planned] = make_plan(msgspec.structs.replace(profile, batch_sizes=(batch_size,)), [recipe], machine.device).planned
     job = Job(cell=planned.cell, recipe=recipe, sampling=profile.sampling)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
-        variables = {"TORCHINDUCTOR_CACHE_DIR": cache, **variables_of([recipe], keep_memory=profile.keep_memory)}
+        variables = caches_below(Path(cache)) | variables_of([recipe], keep_memory=profile.keep_memory)
         tell("out_of_memory …")
         scarce = checker.run(_scarce(job), variables=variables, timeout_s=LONGEST_SCARCE_S, on_phase=lambda _: None)
         request = Prove(job=job, checks=MADE_BY_CHECKER, may_lower_power=may_lower_power)

@@ -111,20 +111,25 @@ def _measured(job: Job, shared: Shared, send: Send) -> CellOutcome:
     except Exception as error:  # noqa: BLE001 - as above
         failed = _failure(job, error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
-        variants.release_compiled()
-        compiled = _compiled_alone(variants, send) if failed.status is Status.OOM else None
-        alone = _alone(variants, variants.eager, send)
-        if compiled and alone:
-            failed = msgspec.structs.replace(failed, reason=wording.OUT_BESIDE_EAGER(why=failed.reason))
-            alone = msgspec.structs.replace(alone, compiled=compiled)
-        status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
-        return msgspec.structs.replace(failed, status=status, measurement=alone)
+        return _with_what_runs(variants, failed, send)
     compilation = _compilation(variants, first_calls_ms if is_fresh else ())
     measurement = msgspec.structs.replace(measurement, compilation=compilation)
     measurement, errors = _examined(variants, measurement, outputs[1:], compiled_traffic)
     repeats = accuracy.are_identical(*outputs[:2])
     status, reason = _verdict(variants, measurement, errors, repeats=repeats)
     return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
+
+
+def _with_what_runs(variants: Variants, failed: CellOutcome, send: Send) -> CellOutcome:
+    """Return the outcome of a cell in which compiled failed, with the latencies of whatever runs alone."""
+    variants.release_compiled()
+    compiled = _compiled_alone(variants, send) if failed.status is Status.OOM else None
+    alone = _alone(variants, variants.eager, send)
+    if compiled and alone:
+        failed = msgspec.structs.replace(failed, reason=wording.OUT_BESIDE_EAGER(why=failed.reason))
+        alone = msgspec.structs.replace(alone, compiled=compiled)
+    status = Status.FAIL_TO_RUN if failed.status is Status.SKIPPED and alone is None else failed.status
+    return msgspec.structs.replace(failed, status=status, measurement=alone)
 
 
 # ── Sampling ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -121,14 +121,19 @@ class Shared:
         """Release what was compiled and use the compile caches of another job. Return whether nothing of it is left."""
         device = torch.device(job.cell.device)
         try:
-            gc.unfreeze()
             graphs.use_caches(job.caches)
-            gc.collect()
-            if device.type != "cpu":
-                torch.accelerator.empty_cache()
+            _release(device)
         except Exception:  # noqa: BLE001 - the device may not respond any more
             return False
         return not self.is_spoiled and _allocated(device) <= self._allocated + LEFT_BYTES
+
+
+def _release(device: torch.device) -> None:
+    """Give back the memory of all that nothing refers to any more."""
+    gc.unfreeze()  # sampling freezes what exists, compiled code too
+    gc.collect()
+    if device.type != "cpu":
+        torch.accelerator.empty_cache()
 
 
 def _allocated(device: torch.device) -> int:
@@ -155,11 +160,11 @@ class Variants:
 
     def _call(self, module: Any, number: int) -> Any:
         """Run forward and wait for the device."""
-        output = self._forward(module, number)
+        output = self.forward(module, number)
         self.synchronize()
         return output
 
-    def _forward(self, module: Any, number: int) -> Any:
+    def forward(self, module: Any, number: int) -> Any:
         """Start a call as a service does."""
         with autocast(self.job.cell):
             return module(**self.loaded.batches[number % len(self.loaded.batches)])
@@ -209,10 +214,7 @@ class Variants:
         self._compiled_module = None
         with suppress(Exception):
             graphs.reset()
-            gc.unfreeze()  # sampling freezes what exists, compiled code too
-            gc.collect()
-            if self.device.type != "cpu":
-                torch.accelerator.empty_cache()
+            _release(self.device)
 
     def warm_up_compiled(self) -> None:
         """Warm up until no more frames are compiled."""
@@ -249,7 +251,7 @@ class Variants:
             return variant
         module = self.loaded.module if subject is self.eager else self._compiled_module
         latency_ms = float(np.median(subject.medians_ms()))
-        taken = device_ms(self.device, lambda number: self._forward(module, number), latency_ms)
+        taken = device_ms(self.device, lambda number: self.forward(module, number), latency_ms)
         return msgspec.structs.replace(variant, device_ms=taken)
 
     def _energy_j(self, subject: Subject) -> float | None:

@@ -100,8 +100,9 @@ CEILINGS: Mapping[str, Ceiling] = {
 unconfirmed."""
 
 PER_CORE = Ceiling(8e12, 1e12, 0.5e12)
-"""More than any core of a CPU does: 2,048 operations a cycle of AMX in the lower-precision types and 64 of AVX-512 in
-float32, at 4 and 6 GHz, with room for cores that share more; and what the memory of a socket moves."""
+"""More than any core of a CPU does: 2,048 operations a cycle of AMX in the lower-precision types at 4 GHz. In float32,
+64 operations of AVX-512 at 6 GHz are 0.4 TFLOP/s; the limit is far above, because it must refuse no honest record. The
+last is more than the memory of a socket moves."""
 
 APPLE_CPU = Ceiling(4e12, 4e12, 0.8e12)
 """The same for CPUs of Apple, whose cores share a unit for products."""

@@ -31,12 +31,12 @@ CheckName = Literal[
     "clocks",
     "alone",
     "device_time",
-    "replays",
     "energy",
+    "replays",
     "throttling",
     "out_of_memory",
 ]
-"""What is checked. `bench.harness.checks` says how, and why it matters."""
+"""What is checked, in this order. `bench.harness.checks` says how, and why it matters."""
 
 Ratio = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Quantity = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]

@@ -145,9 +145,9 @@ def told(text: str) -> str:
 
 def exception(error: BaseException, clean: Callable[[str], str] = str) -> str:
     """Return the reason of an exception: its type, and what it says. `clean` takes names out that only it knows."""
-    kind = type(error).__name__
-    reason = EXCEPTION(type=kind, what=clean(str(error)))
-    return reason if is_reason(reason) else EXCEPTION(type="Exception", what=clean(str(error)))
+    what = clean(str(error))
+    reason = EXCEPTION(type=type(error).__name__, what=what)
+    return reason if is_reason(reason) else EXCEPTION(type="Exception", what=what)
 
 
 # ── Settings ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -101,8 +101,10 @@ def run(
     forgotten = run_file.forgotten(retry_failed=retry_failed)
     with owned(run_file.path), interruptible() as held:
         records = list(read(run_file.path))  # another run may have added to the file since it was chosen
-        process = _Process(plan, machine, run_file, executor, reporter, pace, records, held, left_s, grace_s)
-        process.contributor, process.warn = contributor, once(reporter.warn)
+        warn = once(reporter.warn)
+        process = _Process(
+            plan, machine, run_file, executor, reporter, pace, records, held, left_s, grace_s, contributor, warn
+        )
         while steps := remaining(plan, run_file, records, forgotten, None if deadline is None else pace):
             steps, first = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
             if first is None:
@@ -129,8 +131,8 @@ class _Process:
     held: Callable[[], AbstractContextManager[None]]
     left_s: Callable[[], float]
     grace_s: float
-    contributor: str | None = None
-    warn: Callable[[Iterable[Complaint]], None] = lambda _: None
+    contributor: str | None
+    warn: Callable[[Iterable[Complaint]], None]
 
     def __post_init__(self) -> None:
         self._digest = self.plan.digest
@@ -294,6 +296,11 @@ def _cache(run_file: RunFile) -> Path:
     return CACHE / f"{run_file.name}_{place}"
 
 
+def caches_below(folder: Path) -> dict[str, str]:
+    """Return the environment variables by which torch and Triton keep what they compile below a folder."""
+    return {name: str(folder / each) for name, each in CACHES.items()}
+
+
 def _cache_of(cell: Cell, caches: Path) -> Path:
     """Return the folder of the compile cache of a cell, which is another after each boot: a power cut may damage it."""
     return caches / hashlib.sha256(msgspec.json.encode((cell, boot()))).hexdigest()[:12]
@@ -323,20 +330,9 @@ def known_peaks(records: Iterable[Record], cell: Cell) -> Peaks | None:
     return best_peaks(measured) if len(measured) >= PEAK_PROCESSES else None
 
 
-def _on_device(cell: Cell) -> Cell:
-    """Return what the peaks of a device depend on: the cell without its model."""
-    return msgspec.structs.replace(
-        cell.identity,
-        model="",
-        checkpoint="",
-        task="image-classification",
-        batch_size=0,
-        compile_mode="",
-        dynamic=None,
-        weights="random",
-        digest=None,
-        model_type=None,
-    )
+def _on_device(cell: Cell) -> tuple[str, str]:
+    """Return what the peaks of a device depend on."""
+    return cell.device, cell.precision
 
 
 def measure(
@@ -361,7 +357,7 @@ def measure(
             warm=warm,
             peaks=peaks,
             allow_busy=profile.allow_busy,
-            caches={name: str(cache_of(step) / folder) for name, folder in CACHES.items()},
+            caches=caches_below(cache_of(step)),
         )
 
     def cache_of(step: Step) -> Path:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
+from bench.records.tabular import no_formula
 from generator.languages.catalogs import address_of
 from generator.languages.coverage import INTERFACE
 from generator.languages.language import Language
@@ -64,7 +65,9 @@ def table(texts: Iterable[TranslatedText]) -> bytes:
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for page, own in _by_page(texts):
-        writer.writerows((text.id, page, _inert(text.source), _inert(text.translation), "", "", "") for text in own)
+        writer.writerows(
+            (text.id, page, no_formula(text.source), no_formula(text.translation), "", "", "") for text in own
+        )
     return out.getvalue().encode("utf-8-sig")
 
 
@@ -72,11 +75,6 @@ def _by_page(texts: Iterable[TranslatedText]) -> list[tuple[str, list[Translated
     """Return the texts under the first page of each, the interface last."""
     order = sorted(texts, key=lambda text: text.pages[:1] in {(), (INTERFACE,)})
     return [(page, list(own)) for page, own in groupby(order, key=lambda text: (text.pages or (INTERFACE,))[0])]
-
-
-def _inert(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def place(text: TranslatedText, language: Language, site: str) -> str:

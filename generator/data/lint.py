@@ -69,7 +69,7 @@ IMPLAUSIBLE_SPEEDUP = 5.0
 """Compiling removes host time and memory traffic. Five times faster than eager needs a second look."""
 
 BOUNDLESS_SPEEDUP = 3.0
-"""A measured speedup beyond this is believed when somebody else finds it, too: of published ones, 98% are smaller."""
+"""A measured speedup beyond this needs a second finder: of the published ones, 97% are smaller."""
 
 FASTEST, SLOWEST = 10.0, 1e-3
 """Arithmetic that a latency implies, as a share of the measured matmul peak. Above: no algorithm saves that much

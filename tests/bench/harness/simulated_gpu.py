@@ -81,7 +81,8 @@ class SimulatedGpu:
         self.variants = SimpleNamespace(
             eager=Subject(self.call("eager"), warmup_ms=[10.5] * 10),
             compiled=Subject(self.call("compiled"), warmup_ms=[5.5] * 10),
-            loaded=SimpleNamespace(module=lambda **_: self.run("eager"), batches=({},)),
+            loaded=SimpleNamespace(module=lambda: self.run("eager")),
+            forward=lambda module, _: module(),
             synchronize=self.wait,
             sensors=SimpleNamespace(read=self.read, unreadable=self.unreadable, hidden=set()),
             with_device_time=self.with_device_time,
