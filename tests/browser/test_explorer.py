@@ -9,6 +9,7 @@ import re
 from functools import cache
 from io import StringIO
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from conftest import LANGUAGES, PREFIXES, THOROUGH, BuiltSite
@@ -390,6 +391,19 @@ def test_scripts_of_the_page_are_light_and_other_pages_have_none_of_them(browser
     page.close()
     assert [url for url in scripts if "explorer" in url]
     assert sum(scripts.values()) <= SCRIPTS_LIMIT
+
+
+def test_the_page_names_every_module_that_it_imports(page: Page, hosted_site: str) -> None:
+    visit(page, hosted_site)
+    named = page.locator("link[rel=modulepreload]").evaluate_all("links => links.map(link => link.href)")
+    imported, waiting = set(), [f"{hosted_site}assets/javascripts/explorer/page.js"]
+    while waiting:
+        address = waiting.pop()
+        if address not in imported:
+            imported.add(address)
+            source = page.request.get(address).text()
+            waiting += [urljoin(address, path) for path in re.findall(r'^import .* from "(.+)"', source, re.MULTILINE)]
+    assert sorted(named) == sorted(imported)
 
 
 def test_without_scripts_it_links_to_tables_and_files(browser: Browser, hosted_site: str, site: BuiltSite) -> None:
