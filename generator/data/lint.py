@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from statistics import median
@@ -22,7 +22,7 @@ from bench.plans.models import flop_of_image
 from bench.records.operations import Operations, Source
 from bench.records.plausibility import ceiling_of
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
-from bench.statistics.verdicts import SAME
+from bench.statistics.verdicts import SAME, Verdict
 from generator.data.selection import Groups, Row, Rows, grouped, grouping, is_comparison, labels_by, numbered, records
 
 Kind = Literal[
@@ -51,6 +51,9 @@ DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
 
 DISTURBING = frozenset({"load", "quota", "steal", "temperature", "battery", "swap", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
+
+DOUBTFUL: Verdict = "doubtful"
+"""The verdict of a row that the lint doubts."""
 
 MIN_COMMON_CELLS = 8
 """Cells that two devices must share before one of them counts as the faster one."""
@@ -97,6 +100,10 @@ class Anomaly:
     rows: tuple[int, ...]
     figures: Mapping[str, Any] = field(default_factory=dict)
 
+    def at(self, labels: Sequence[int]) -> Anomaly:
+        """Return the same anomaly of other rows: of each the one with the label at its position in `labels`."""
+        return Anomaly(self.kind, tuple(labels[row] for row in self.rows), self.figures)
+
     @property
     def doubtful(self) -> tuple[int, ...]:
         """The rows that a reader should not trust without a second look."""
@@ -110,10 +117,14 @@ def doubted(cells: pd.DataFrame, labels: Iterable[int]) -> pd.DataFrame:
     rows = list(labels)
     if not rows:
         return cells
-    found = cells.copy()
-    found.loc[rows, "verdict"] = "doubtful"
-    found.loc[rows, [name for name in cells.columns if name.startswith("break_even")]] = math.nan
-    return found
+    is_doubted = cells.index.isin(rows)
+    never = {name: cells[name].mask(is_doubted) for name in break_even_columns(cells)}
+    return cells.assign(verdict=cells["verdict"].mask(is_doubted, DOUBTFUL), **never)
+
+
+def break_even_columns(cells: pd.DataFrame) -> list[str]:
+    """Return the columns of break-even points, with the ends of their intervals."""
+    return [name for name in cells.columns if name.startswith("break_even")]
 
 
 def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
@@ -121,8 +132,25 @@ def lint(cells: pd.DataFrame) -> tuple[Anomaly, ...]:
 
     Takes time in proportion to the rows, unless many devices have the same cell.
     """
-    rules = (_repeated, _device_order, _batch_order, _version_jump, _without_reason, _gaps, _flags, _complaints)
-    anomalies = [*lint_alone(cells), *(anomaly for rule in rules for anomaly in rule(cells))]
+    within = (each for _, rows in grouped(cells, "origin") for each in lint_within(rows))
+    return settled((*within, *lint_across(cells)))
+
+
+def lint_within(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Yield what does not fit together in cells of one origin: with others, their benchmarks may differ."""
+    yield from lint_alone(cells)
+    for rule in (_device_order, _batch_order, _without_reason, _gaps):
+        yield from rule(cells)
+
+
+def lint_across(cells: pd.DataFrame) -> Iterator[Anomaly]:
+    """Yield what does not fit together in cells of all origins, and what concerns them as a whole."""
+    for rule in (_repeated, _version_jump, _flags):
+        yield from rule(cells)
+
+
+def settled(anomalies: Collection[Anomaly]) -> tuple[Anomaly, ...]:
+    """Return the anomalies that stand, by kind and then by row."""
     repeated = {row for anomaly in anomalies if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in anomalies if each.kind == "repeated" or not repeated.intersection(each.doubtful))
@@ -418,17 +446,13 @@ def _gaps(cells: pd.DataFrame) -> Iterator[Anomaly]:
 
 
 def _flags(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Report what an importer could not know or found wrong. Figures: flag, its identifier."""
-    for flag, labels in _by_flag(cells).items():
-        if flag not in {UNEQUAL_BATCHES, TOY} and not flag.startswith(DOCTOR):
-            yield Anomaly("flag", tuple(labels), {"flag": flag})
-
-
-def _complaints(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Report what the doctor found on the machine during the measurement. Figures: check, its name."""
+    """Report what an importer could not know or found wrong, and what the doctor found on the machine during the
+    measurement. Figures: flag, its identifier; or check, the name of the doctor's."""
     for flag, labels in _by_flag(cells).items():
         if flag.startswith(DOCTOR):
             yield Anomaly("complaint", tuple(labels), {"check": flag.removeprefix(DOCTOR)})
+        elif flag not in {UNEQUAL_BATCHES, TOY}:
+            yield Anomaly("flag", tuple(labels), {"flag": flag})
 
 
 def _by_flag(cells: pd.DataFrame) -> Mapping[str, list[int]]:

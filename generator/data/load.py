@@ -11,8 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from bench.exchange.signatures import signers
 from bench.records.build_times import BuildTimes, newest as newest_build_times
@@ -24,11 +28,22 @@ from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
-from generator.data.lint import KINDS, Anomaly, doubted, gathered, lint, lint_alone, unconfirmed
-from generator.data.selection import Records, Row
+from generator.data.lint import (
+    DOUBTFUL,
+    KINDS,
+    Anomaly,
+    break_even_columns,
+    doubted,
+    gathered,
+    lint_across,
+    settled,
+    unconfirmed,
+)
+from generator.data.parts import Part
+from generator.data.selection import JoinedRecords, Row
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from bench.statistics.ragged import Indices
 
 
 HISTORY = 20_000
@@ -45,8 +60,8 @@ class Results:
     """All that pages can show. It has every run's row of a cell up to `HISTORY` rows, beyond that the newest ones
     alone: so no page grows with the years. Nobody changes it."""
 
-    rows: pd.DataFrame  # as they were measured, by `COLUMNS`; unknown text is empty, anything else missing
-    rounds_ms: Sequence[Mapping[str, Sequence[float]]]  # by label, the medians of the rounds of each variant, in order
+    parts: tuple[Part, ...]  # the rows as they were measured, those of each origin by themselves
+    order: Indices  # for each label, the position of its row among those of all parts, one after the other
     records: int  # that were read
     runs: tuple[str, ...]  # all of them, sorted
     superseded: int  # rows that are left out, since a newer run has their cell
@@ -61,6 +76,21 @@ class Results:
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
 
     @cached_property
+    def rows(self) -> pd.DataFrame:
+        """The rows as they were measured, by `COLUMNS`; unknown text is empty, anything else missing."""
+        return self._rows(np.arange(len(self.order)))
+
+    def _rows(self, labels: Indices) -> pd.DataFrame:
+        """Return the rows with some labels."""
+        return pd.concat([part.rows for part in self.parts]).take(self.order[labels]).set_axis(labels)
+
+    @cached_property
+    def rounds_ms(self) -> Sequence[Mapping[str, Sequence[float]]]:
+        """The medians of the rounds of each variant, in the order of time, by label."""
+        rounds = [each for part in self.parts for each in part.rounds_ms]
+        return [rounds[position] for position in self.order.tolist()]
+
+    @cached_property
     def table(self) -> pd.DataFrame:
         """The rows, indexed by label. Those that the data lint doubts have the verdict doubtful."""
         return doubted(self.rows, self.doubts)
@@ -68,14 +98,21 @@ class Results:
     @cached_property
     def newest(self) -> pd.DataFrame:
         """The rows that pages show: the newest run of each cell, those of the reader's own machine first."""
-        newest = self.table[self.table["newest"]]
+        newest = doubted(self._newest, self.doubts)
         is_own = newest["device"].isin(self.own_devices)
         return newest.loc[is_own.sort_values(ascending=False, kind="stable").index] if is_own.any() else newest
 
     @cached_property
+    def _newest(self) -> pd.DataFrame:
+        """The newest rows as they were measured."""
+        is_newest = np.concatenate([part.rows["newest"].to_numpy(bool) for part in self.parts])
+        return self._rows(np.flatnonzero(is_newest[self.order]))
+
+    @cached_property
     def own_devices(self) -> frozenset[str]:
         """Slugs of the devices on which the reader has measured."""
-        return frozenset(self.rows.loc[self.rows["run"].isin(self.own_runs), "device"])
+        own = (part.rows.loc[part.rows["run"].isin(self.own_runs), "device"] for part in self.parts)
+        return frozenset(device for devices in own for device in devices)
 
     @cached_property
     def operations(self) -> Mapping[Source, Operations]:
@@ -84,9 +121,11 @@ class Results:
         return read_operations(self.folder / OPERATIONS.name)
 
     @cached_property
-    def by_label(self) -> Records:
+    def by_label(self) -> JoinedRecords:
         """The rows of the table as plain values, each at the position that is its label: for what becomes text."""
-        return Records(self.table)
+        doubtful = {"verdict": DOUBTFUL, **dict.fromkeys(break_even_columns(self._newest))}
+        changed = dict.fromkeys(self.doubts, doubtful)
+        return JoinedRecords([part.records for part in self.parts], self.order.tolist(), changed)
 
     @cached_property
     def last_measured(self) -> Row | None:
@@ -97,14 +136,26 @@ class Results:
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in the newest rows."""
-        found = lint(self.rows[self.rows["newest"]])
-        shown = [each for each in self._unconfirmed if self.rows["newest"][each.rows[0]]]
+        within = (each.at(labels) for part, labels in self._labeled for each in part.problems)
+        found = settled((*within, *lint_across(self._newest)))
+        shown = [each for each in self._unconfirmed if each.rows[0] in self._newest.index]
         return tuple(sorted((*found, *shown), key=lambda each: KINDS.index(each.kind)))
+
+    @cached_property
+    def _labeled(self) -> Sequence[tuple[Part, Sequence[int]]]:
+        """Each part with the labels of its rows."""
+        labels = np.argsort(self.order).tolist()
+        ends = [0, *accumulate(len(part.rows) for part in self.parts)]
+        return [(part, labels[start:end]) for part, (start, end) in zip(self.parts, pairwise(ends), strict=True)]
 
     @cached_property
     def _unconfirmed(self) -> tuple[Anomaly, ...]:
         """What nobody can judge: of all rows, since former ones may confirm the newest."""
-        return tuple(unconfirmed(self.rows, self.operations, self.own_runs))
+        return tuple(
+            each.at(labels)
+            for part, labels in self._labeled
+            for each in unconfirmed(part.rows, self.operations, self.own_runs)
+        )
 
     @cached_property
     def problem_groups(self) -> Sequence[tuple[Anomaly, ...]]:
@@ -115,9 +166,9 @@ class Results:
     def doubts(self) -> Mapping[int, Sequence[Anomaly]]:
         """The anomalies that doubt a row, by its label: of the newest rows, and of older ones those within the row."""
         doubts: dict[int, list[Anomaly]] = {}
-        former = self.rows[~self.rows["newest"]]
-        of_former = (each for each in self._unconfirmed if each.rows[0] in former.index)
-        for anomaly in (*self.problems, *lint_alone(former), *of_former):
+        of_former = (each for each in self._unconfirmed if each.rows[0] not in self._newest.index)
+        alone = (each.at(labels) for part, labels in self._labeled for each in part.former_problems)
+        for anomaly in (*self.problems, *alone, *of_former):
             for row in anomaly.doubtful:
                 doubts.setdefault(row, []).append(anomaly)
         return doubts

@@ -127,9 +127,12 @@ class Column:
 
     @property
     def dtype(self) -> str:
-        """The data type of pandas: unknown is an empty text, else missing."""
-        dtypes = {str: "str", int: "Int64", float: "float64", bool: "bool", datetime: "datetime64[us, UTC]"}
-        return dtypes.get(self.type, "object")
+        """The data type of pandas: unknown is an empty text, else missing.
+
+        Text and whole numbers are Python objects, which pandas keeps in one block: pages select a few of the 129
+        columns' rows thousands of times.
+        """
+        return {float: "float64", bool: "bool", datetime: "datetime64[us, UTC]"}.get(self.type, "object")
 
     @property
     def is_decisive(self) -> bool:

@@ -1,8 +1,9 @@
-"""The table of results: one row per cell and run, as pages show them.
+"""The rows of the results: one per cell and run, as pages show them.
 
-Takes the database of `generator.data.archive`; returns a `ResultsTable`. SQL finds the newest run of each cell, and
+Takes the database of `generator.data.archive`; returns `ResultsRows`. SQL finds the newest run of each cell, and
 `bench.statistics` computes the figures of the rows that are shown, in arrays. But for what it shares with others, such
-as the name of its device, a row follows from one file: while a preview runs, rows of files that stay are kept.
+as the name of its device, a row follows from one file: while a preview runs, rows of files that stay are kept, and a
+`Part` in which nothing has changed is the same object as before.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from itertools import groupby
+from functools import cache, lru_cache, partial
+from itertools import count, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -24,13 +25,14 @@ from bench.errors import AtlasError
 from bench.plans.models import MODELS
 from bench.records import record
 from bench.records.families import family_slug
-from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Source, Status
+from bench.records.record import THROUGHPUT_PROFILES, Cell, Environment, Measurement, Origin, Source, Status
 from bench.statistics.causes import explain
 from bench.statistics.cells import by_size
 from bench.statistics.processes import VARIANTS, Processes
 from bench.statistics.ragged import Array, Indices
 from generator.data.archive import Database, Stamp, measurements
 from generator.data.names import device_slug, distinct_labels, model_slug, short_name, slugs
+from generator.data.parts import Part
 from generator.data.registry import COLUMNS
 from generator.data.selection import ORDERS
 
@@ -38,21 +40,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class ResultsTable(NamedTuple):
+class ResultsRows(NamedTuple):
     """The first fields of `generator.data.load.Results`."""
 
-    rows: pd.DataFrame
-    rounds_ms: Sequence[Mapping[str, Sequence[float]]]
+    parts: tuple[Part, ...]
+    order: Indices
     records: int
     runs: tuple[str, ...]
     superseded: int
 
 
-_LAST: dict[str, Any] = {}
-"""The table that was returned last, and the positions of its rows by their `_KEY`."""
+class _Kept(NamedTuple):
+    """A part that was returned, with what tells whether it has changed since."""
+
+    shown: _Shown
+    positions: Mapping[_Key, int]  # of its rows
+    part: Part
 
 
-def read(database: Database, history: int) -> ResultsTable:
+_LAST: dict[str, _Kept] = {}
+"""What was returned last, by origin."""
+
+
+def read(database: Database, history: int) -> ResultsRows:
     """Return the rows that pages show: all, or where there are more than `history`, those of the newest run of each
     cell and of the newest run with the other `malloc`.
 
@@ -64,37 +74,76 @@ def read(database: Database, history: int) -> ResultsTable:
     _choose_standing(database)
     database.execute(_CELLS)
     database.execute(_SHOWN, [history])
-    shown = database.execute(_KEYS).df()
-    rows, rounds = _rows(database, shown)
-    return ResultsTable(
-        rows,
-        rounds,
+    stamps = {number: tuple(stamp) for number, *stamp in database.table("files").fetchall()}
+    found, (models, devices) = database.execute(_KEYS).fetchnumpy(), _names(database)
+    parts = []
+    for origin in get_args(Origin):
+        columns = {name: values[found["origin"] == origin].tolist() for name, values in found.items()}
+        parts.append(_part(origin, _Shown.of(columns, stamps, models, devices), partial(_made, database)))
+    ((cells,),) = database.execute("SELECT count(*) FROM cells").fetchall()
+    return ResultsRows(
+        tuple(parts),
+        _order([part.rows for part in parts]),
         records=sum(size for *_, size in files),
         runs=tuple(sorted({run for _, run, *_ in files})),
-        superseded=int(shown["total"].iloc[0]) - len(shown) if len(shown) else 0,
+        superseded=cells - len(found["id"]),
     )
 
 
-def _rows(database: Database, shown: pd.DataFrame) -> tuple[pd.DataFrame, list[Mapping[str, Sequence[float]]]]:
-    """Return the rows that are `shown` and their rounds, in their order: those of the last table, where their files
-    are as they were then."""
+_Key = tuple[Any, ...]
+"""What the figures of a row follow from: its file, the stamp of it, and the line of the first of its records."""
+
+
+class _Shown(NamedTuple):
+    """The rows of an origin that pages show, by column, and what they share with other rows, by its number."""
+
+    columns: Mapping[str, Sequence[Any]]  # `_KEYS`
+    stamps: Mapping[int, tuple[Any, ...]]
+    models: Mapping[int, Sequence[str]]  # `_MODEL_COLUMNS`
+    devices: Mapping[int, str]  # slugs
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Sequence[Any]], *shared: Mapping[int, Any]) -> _Shown:
+        """Keep of what is shared what these rows need."""
+        numbers = ("file", "model", "device")
+        return cls(
+            columns, *({at: all_[at] for at in {*columns[name]}} for name, all_ in zip(numbers, shared, strict=True))
+        )
+
+    @property
+    def keys(self) -> list[_Key]:
+        """What each row follows from."""
+        lines = zip(self.columns["file"], self.columns["line"], strict=True)
+        return [(*self.stamps[file], line) for file, line in lines]
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The columns that a row shares with others, and whether it is the newest of its cell."""
+        models = [self.models[each] for each in self.columns["model"]]
+        of_models = {name: [each[at] for each in models] for at, name in enumerate(_MODEL_COLUMNS)}
+        devices = [self.devices[each] for each in self.columns["device"]]
+        return {**of_models, "device": devices, "newest": np.array(self.columns["newest"], bool)}
+
+
+def _part(origin: str, shown: _Shown, made: Callable[[Sequence[int]], _Rows]) -> Part:
+    """Return the rows of an origin, in their order: those of its last part, where their files are as they were then."""
     import pandas as pd  # takes half a second, which commands without a table need not wait
 
-    keys = list(zip(*(shown[name].tolist() for name in _KEY), strict=True))
-    known = _LAST.get("positions", {})
-    is_new = np.array([key not in known for key in keys], bool)
-    rows, rounds = _made(database, shown.loc[is_new, "id"].tolist())
-    if known:
-        rows = pd.concat([_LAST["rows"], rows], ignore_index=True)
-        rounds = [*_LAST["rounds"], *rounds]
-    positions = np.array([known.get(key, -1) for key in keys], np.int64)
-    positions[is_new] = len(known) + np.arange(is_new.sum())
-    rows = rows.take(positions).assign(**_shared_names(database, shown), newest=shown["newest"].to_numpy())
-    order = _order(rows)
-    rows = rows.take(order).reset_index(drop=True)
-    rounds = [rounds[position] for position in positions[order].tolist()]
-    _LAST.update(rows=rows, rounds=rounds, positions={keys[at]: place for place, at in enumerate(order.tolist())})
-    return rows, rounds
+    last = _LAST.get(origin)
+    if last and last.shown == shown:
+        return last.part
+    keys, known = shown.keys, last.positions if last else {}
+    rows, rounds = made([number for number, key in zip(shown.columns["id"], keys, strict=True) if key not in known])
+    if last:
+        rows, rounds = pd.concat([last.part.rows, rows], ignore_index=True), [*last.part.rounds_ms, *rounds]
+    new = count(len(known))
+    positions = np.array([known[key] if key in known else next(new) for key in keys], np.int64)
+    rows = rows.take(positions).assign(**shown.names)
+    order = _order([rows])
+    rows = rows.take(order).reset_index(drop=True).copy()  # one block for each data type
+    part = Part(rows, [rounds[at] for at in positions[order].tolist()])
+    _LAST[origin] = _Kept(shown, {keys[at]: place for place, at in enumerate(order.tolist())}, part)
+    return part
 
 
 # ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -149,13 +198,10 @@ SELECT *, id IN (SELECT id FROM newest) AS newest, FROM cells, (SELECT count(*) 
 WHERE total <= ? OR id IN (SELECT id FROM last)
 """
 
-_KEY = ("path", "size", "modified_ns", "line")
-"""What a row follows from: the file, its stamp, and the line of the first of its records."""
-
-_KEYS = f"""
-SELECT id, newest, model, device, total, {", ".join(_KEY)}
-FROM (SELECT id, newest, model, device, total FROM shown) JOIN (SELECT rowid AS id, file, line FROM lines) USING (id)
-    JOIN files USING (file) ORDER BY id
+_KEYS = """
+SELECT origin, id, file, line, newest, model, device
+FROM (SELECT origin, id, newest, model, device FROM shown) JOIN (SELECT rowid AS id, file, line FROM lines) USING (id)
+ORDER BY id
 """
 
 _LINES = """
@@ -180,10 +226,13 @@ _IN_TABLE = {(spec.label, spec.checkpoint) for spec in MODELS}
 """The labels and checkpoints of the model table."""
 
 
-def _shared_names(database: Database, shown: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns that name the model and the device of each row that is shown. The models of the table have
-    their addresses, whatever dates others claim; of others, who came first decides. A local checkpoint goes by its
-    newest name."""
+_MODEL_COLUMNS = ("family", "model", "checkpoint", "model_label")
+"""The columns that name a model."""
+
+
+def _names(database: Database) -> tuple[Mapping[int, tuple[str, ...]], Mapping[int, str]]:
+    """Return `_MODEL_COLUMNS` of each model, and the slug of each device. The models of the table have their addresses,
+    whatever dates others claim; of others, who came first decides. A local checkpoint goes by its newest name."""
     pairs = database.execute("SELECT model, device FROM cells GROUP BY ALL ORDER BY min(age)").fetchall()
     texts = dict(
         database.execute("SELECT number, text FROM names WHERE kind IN ('model', 'named', 'device')").fetchall()
@@ -195,24 +244,29 @@ def _shared_names(database: Database, shown: pd.DataFrame) -> dict[str, Any]:
         if len(models[number]) == 1:  # the digest of a local checkpoint
             models[number] = [*json.loads(texts[named]), *models[number]]
     models = dict(sorted(models.items(), key=lambda item: (item[1][0], item[1][1]) not in _IN_TABLE))
-    checkpoints = {number: checkpoint for number, (_, checkpoint, *_) in models.items()}
-    model_slugs = dict(zip(models, slugs(models.values(), model_slug), strict=True))
-    model_labels = dict(zip(models, distinct_labels(models.values()), strict=True))
-    device_slugs = dict(zip(devices, slugs(devices.values(), device_slug), strict=True))
-    families = {number: family_slug(label) for number, label in model_labels.items()}
-    return {
-        "family": _texts(map(families.__getitem__, shown["model"])),
-        "model": _texts(map(model_slugs.__getitem__, shown["model"])),
-        "checkpoint": _texts(map(checkpoints.__getitem__, shown["model"])),
-        "model_label": _texts(map(model_labels.__getitem__, shown["model"])),
-        "device": _texts(map(device_slugs.__getitem__, shown["device"])),
-    }
+    of_models = _model_names(tuple(map(tuple, models.values())))
+    device_slugs = slugs(devices.values(), device_slug)
+    return dict(zip(models, of_models, strict=True)), dict(zip(devices, device_slugs, strict=True))
 
 
-def _description(database: Database) -> Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]]:
-    """Return a function that takes the lines of one cell and returns what its row says besides figures, apart from
-    `_shared_names`."""
-    texts = dict(database.execute("SELECT number, text FROM names").fetchall())
+@lru_cache(maxsize=1)
+def _model_names(models: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    """Return `_MODEL_COLUMNS` of each model, from its label, its checkpoint and its digest if it has one."""
+    as_lists: Any = map(list, models)  # by whose digest addresses tell models of one name apart
+    named = zip(slugs(as_lists, model_slug), models, distinct_labels(models), strict=True)
+    return [(family_slug(label), slug, checkpoint, label) for slug, (_, checkpoint, *_), label in named]
+
+
+def _description(
+    database: Database, lines: Sequence[Mapping[str, Any]]
+) -> Callable[[Sequence[Mapping[str, Any]]], dict[str, Any]]:
+    """Return a function that takes those of the `lines` that are of one cell and returns what its row says besides
+    figures, apart from `_names`."""
+    kinds = ("cell", "environment", "source", "device", "malloc")
+    numbers = list({line[kind] for line in lines for kind in kinds})
+    texts = dict(
+        database.execute("SELECT number, text FROM names WHERE number IN (SELECT unnest(?))", [numbers]).fetchall()
+    )
 
     @cache
     def described(number: int, kind: type, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -269,12 +323,16 @@ def _source(source: Source | None) -> dict[str, Any]:
 # ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _made(database: Database, ids: Sequence[int]) -> tuple[pd.DataFrame, list[Mapping[str, Sequence[float]]]]:
+_Rows = tuple["pd.DataFrame", list[Mapping[str, Sequence[float]]]]
+"""Rows and their rounds."""
+
+
+def _made(database: Database, ids: Sequence[int]) -> _Rows:
     """Return the rows of some cells and their rounds, from the lines of their files."""
     found = database.execute(_LINES, [ids])
     columns = [name for name, *_ in found.description or ()]
     lines = [dict(zip(columns, values, strict=True)) for values in found.fetchall()]
-    describe, measured = _description(database), cache(measurements)
+    describe, measured = _description(database, lines), cache(measurements)
     rows = [describe(list(group)) for _, group in groupby(lines, key=itemgetter("id"))]
     several = [list(_measured(row["lines"], measured)) for row in rows]
     processes = Processes([one for each in several for one in each])
@@ -303,10 +361,13 @@ def _reproducing(command: str | None, malloc: str) -> str | None:
     return f"{command} --malloc default" if is_older else command
 
 
-def _order(rows: pd.DataFrame) -> Indices:
-    """Return the positions of the rows in their order: accelerators before CPUs, old versions before new, models by
-    name."""
+def _order(parts: Sequence[pd.DataFrame]) -> Indices:
+    """Return the positions of all rows of some parts in their order: accelerators before CPUs, old versions before new,
+    models by name."""
+    import pandas as pd
+
     names = ("device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run")
+    rows = pd.concat([part[["device_type", *names]] for part in parts])
     keys = [(rows["device_type"] == "cpu").to_numpy(), *(_ranks(rows[name], ORDERS.get(name)) for name in names)]
     order: Indices = np.lexsort(keys[::-1])
     return order
@@ -362,15 +423,10 @@ def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.
     for name, column in COLUMNS.items():
         values: Any = figures[name] if name in figures else [row.get(name) for row in rows]
         if column.type is str:
-            columns[name] = _texts(value or "" for value in values)
-            continue
-        if column.type is datetime:
+            values = [value or "" for value in values]
+        elif column.type is int:
+            values = pd.array(values, dtype="Int64")
+        elif column.type is datetime:
             values = pd.to_datetime(pd.Series(values, dtype="Int64"), unit="us", utc=True)
-        columns[name] = pd.array(values, dtype=column.dtype)
-    return pd.DataFrame(columns, copy=False)
-
-
-def _texts(values: Iterable[str]) -> Any:
-    import pandas as pd
-
-    return pd.array(list(values), dtype="str")
+        columns[name] = pd.Series(values, dtype=column.dtype)
+    return pd.DataFrame(columns)

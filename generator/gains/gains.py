@@ -180,9 +180,18 @@ class Gains:
     """All that the throughput of many models tells about compiling."""
 
     def __init__(self, results: Results) -> None:
-        self._cells = results.newest.loc[results.newest["workload"] == "throughput", _COLUMNS]
-        doubts = (label for label, found in results.doubts.items() if {each.kind for each in found} - _OF_THE_PAIR)
-        self._doubted = frozenset(doubts)
+        self._results = results
+
+    @cached_property
+    def _cells(self) -> pd.DataFrame:
+        newest = self._results.newest
+        return newest.loc[newest["workload"] == "throughput", _COLUMNS]
+
+    @cached_property
+    def _doubted(self) -> frozenset[int]:
+        """The rows whose figures are doubtful by themselves, not only as a pair."""
+        doubts = self._results.doubts.items()
+        return frozenset(label for label, found in doubts if {each.kind for each in found} - _OF_THE_PAIR)
 
     @cached_property
     def compared(self) -> pd.DataFrame:

@@ -32,7 +32,6 @@ from generator.data.selection import (
     grouped,
     labels_by,
     mode_order,
-    plain,
     version_order,
     where,
 )
@@ -153,27 +152,13 @@ Choose = Callable[[pd.DataFrame], pd.DataFrame]
 """A function that returns some of the cells, such as those that know the cost of compiling."""
 
 
-@lru_cache(maxsize=2)
-def page_cells(results: Results) -> pd.DataFrame:
-    """Return the newest rows with texts, whole numbers and names as Python objects, which pandas keeps in one block.
-
-    Pages take a few rows thousands of times: each time 0.3 ms, and 1.7 ms from a block for each column.
-    """
-    newest = results.newest
-    names = newest.select_dtypes(["str"]).columns
-    texts = {name: pd.Series(plain(newest[name]), newest.index, dtype="object") for name in names}
-    numbers = newest.select_dtypes(["Int64"]).columns
-    cells = newest.astype(dict.fromkeys(numbers, "object")).assign(**texts).copy()
-    return cells.set_axis(cells.columns.astype("object"), axis="columns")
-
-
 @lru_cache(maxsize=64)
 def chosen(results: Results, choose: Choose) -> Sequence[int]:
     """Return the labels of what `choose` returns of the newest rows, in its order.
 
     Pages ask for the chosen rows of one device or model, thousands of times: those are the same rows as of all devices.
     """
-    labels: list[int] = choose(page_cells(results)).index.tolist()
+    labels: list[int] = choose(results.newest).index.tolist()
     return labels
 
 
@@ -211,7 +196,7 @@ class _Known:
     @cached_property
     def cells(self) -> pd.DataFrame:
         """The cells."""
-        return page_cells(self.atlas.results).loc[[*self.labels]]
+        return self.atlas.results.newest.loc[[*self.labels]]
 
     def among(self, choose: Choose) -> list[int]:
         """Return the labels of the cells that `choose` returns."""
@@ -587,7 +572,7 @@ class Atlas(_Known):
     @cached_property
     def cells(self) -> pd.DataFrame:
         """All cells."""
-        return page_cells(self.results)
+        return self.results.newest
 
     def _row_of(self, label: int) -> Row:
         return Row(self, self.results.by_label[label])
@@ -611,8 +596,10 @@ class Atlas(_Known):
     @cached_property
     def model(self) -> Mapping[str, Model]:
         """Models by slug, by task."""
-        by_task = self.cells[["task", "model"]].sort_values(["task", "model"], kind="stable")
-        return {slug: self._model(slug, labels) for slug, labels in labels_by(by_task["model"]).items()}
+        labels = labels_by(self.cells["model"])
+        task = self.results.by_label.column("task")
+        by_task = sorted(labels, key=lambda slug: (task[labels[slug][0]], slug))
+        return {slug: self._model(slug, labels[slug]) for slug in by_task}
 
     @cached_property
     def family(self) -> Mapping[str, Family]:
@@ -633,9 +620,11 @@ class Atlas(_Known):
         return Device(self, labels, slug, self.words.device(row), row["device_name"], row["device_type"], row["cores"])
 
     def _model(self, slug: str, labels: list[int]) -> Model:
-        row = self.results.by_label[labels[0]]
-        own = {name: row[name] for name in ("checkpoint", "digest", "model_type", "task")}
-        return Model(self, labels, slug, row["model_label"], **own, task_name=self.words.task(row["task"]))
+        column = self.results.by_label.column
+        own = {name: column(name)[labels[0]] for name in ("checkpoint", "digest", "model_type", "task")}
+        return Model(
+            self, labels, slug, column("model_label")[labels[0]], **own, task_name=self.words.task(own["task"])
+        )
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:

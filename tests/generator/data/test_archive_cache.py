@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,13 +15,14 @@ from typing import Any
 
 import pytest
 from archive import write_archive
-from atlas_data import KEEPING, ON_CPU, measured, write
+from atlas_data import KEEPING, ON_CPU, PUBLISHED, measured, write
 from conftest import ROOT, THOROUGH
 
 from bench.errors import AtlasError
 from bench.records import run_file
 from bench.records.record import Measurement, Status
 from generator.data import archive, load as loading, selection, table
+from generator.data.lint import lint
 from generator.data.load import Results, load
 
 
@@ -56,6 +58,8 @@ def plain(records: Path) -> Results:
 def same(one: Results, other: Results) -> None:
     assert list(one.by_label) == list(other.by_label)
     assert one.table.equals(other.table)
+    assert one.newest.equals(other.newest)
+    assert one.problems == other.problems
     assert (one.records, one.runs, one.superseded) == (other.records, other.runs, other.superseded)
     assert one.rounds_ms == other.rounds_ms
 
@@ -96,6 +100,20 @@ def test_rows_of_files_that_stay_are_kept(tmp_path: Path, monkeypatch: pytest.Mo
     write(records, [measured(run=run.stem)])
     after = load(records)
     assert read == [run]
+    same(after, plain(records))
+
+
+def test_a_new_measurement_leaves_the_published_rows_as_they_are(tmp_path: Path) -> None:
+    """Its GPU stands before published ones, so their labels change, and what the lint finds in them does not."""
+    records = write(tmp_path / "records", [measured(run="first")])
+    shutil.copy(PUBLISHED, records)
+    before = load(records, tmp_path / "cache")
+    write(records, [measured(run="second", device_name="NVIDIA A10")])
+    after = load(records, tmp_path / "cache")
+    kept = [one is other for one, other in zip(before.parts, after.parts, strict=True)]
+    assert kept == [False, True]
+    assert [each.kind for each in after.problems if each.kind == "repeated"] == ["repeated"]
+    assert set(lint(after.rows[after.rows["newest"]])) <= set(after.problems)
     same(after, plain(records))
 
 

@@ -16,6 +16,7 @@ from conftest import LANGUAGES
 from bench.records.record import Measurement, Status, Variant
 from generator.data.digits import digits
 from generator.data.load import Results, load
+from generator.data.parts import Part
 from generator.data.registry import COLUMNS
 from generator.data.selection import records
 from generator.figures.words import Words
@@ -98,7 +99,8 @@ def test_failures_and_superseded_runs_stay(tmp_path: Path) -> None:
 
 def test_a_cause_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     results = load(write(tmp_path, [measured()]))
-    results = dataclasses.replace(results, rows=results.rows.assign(causes='[["graph_breaks", 2]]'))
+    parts = tuple(Part(part.rows.assign(causes='[["graph_breaks", 2]]'), part.rounds_ms) for part in results.parts)
+    results = dataclasses.replace(results, parts=parts)
     ((_, told),) = texts(results, "en")["why"].items()
     assert "2" in told
     assert len({str(texts(results, code)["why"]) for code in LANGUAGES}) == len(LANGUAGES)

@@ -1,0 +1,40 @@
+"""The rows of one origin, published or measured, with what follows from them alone.
+
+Takes a DataFrame of rows and their rounds. While a preview runs, a new record changes the part that it belongs to, and
+the other one, with thousands of published rows, keeps what was computed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from generator.data.lint import Anomaly, lint_alone, lint_within
+from generator.data.selection import Records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Part:
+    """The rows of one origin, each at the position that is its label within the part. Nobody changes it."""
+
+    def __init__(self, rows: pd.DataFrame, rounds_ms: Sequence[Mapping[str, Sequence[float]]]) -> None:
+        self.rows = rows
+        self.rounds_ms = rounds_ms
+
+    @cached_property
+    def records(self) -> Records:
+        """The rows as plain values."""
+        return Records(self.rows)
+
+    @cached_property
+    def problems(self) -> tuple[Anomaly, ...]:
+        """What the data lint finds in its newest rows without those of other origins."""
+        return tuple(lint_within(self.rows[self.rows["newest"]]))
+
+    @cached_property
+    def former_problems(self) -> tuple[Anomaly, ...]:
+        """What it finds within each of its other rows."""
+        return tuple(lint_alone(self.rows[~self.rows["newest"]]))
