@@ -269,7 +269,7 @@ _TEXTS = (
     _column("stop_reason", str, "why the measurement ended"),
     _column("flags", str, "what an importer or the doctor marked, separated by spaces"),
     _column("command", str, "the command that reproduces the cell"),
-    _column("contributor", str, "who brought the records", "", N_("Brought by"), detail=HEADING),
+    _column("contributor", str, "who brought the records", "", N_("Contributed by"), detail=HEADING),
     _column("device_name", str, "name of the device; of a CPU, that of its product line"),
     _column("processor", str, "name of the very device, as its driver gives it", "", N_("Processor"), detail=HEADING),
     _column("device_type", str, "torch device type: cpu, cuda, mps, xpu"),
@@ -339,9 +339,9 @@ _NUMBERS = (
         float,
         "time to ready with an empty compile cache",
         "s",
-        N_("Cold cache (s)"),
+        N_("Time to ready, cold cache (s)"),
         "seconds",
-        explorer=N_("Compile time (s)"),
+        explorer=HEADING,
     ),
     *_with_interval(
         _column(
@@ -349,7 +349,7 @@ _NUMBERS = (
             float,
             "calls that repay that time, inf for never",
             "",
-            N_("Break-even (calls)"),
+            N_("Break-even point (calls)"),
             "calls",
             explorer=HEADING,
         )
@@ -359,7 +359,7 @@ _NUMBERS = (
         float,
         "time to ready with a filled compile cache",
         "s",
-        N_("Warm cache (s)"),
+        N_("Time to ready, warm cache (s)"),
         "seconds",
         detail=HEADING,
     ),
@@ -369,7 +369,7 @@ _NUMBERS = (
             float,
             "calls that repay that time, inf for never",
             "",
-            N_("Break-even with a warm cache (calls)"),
+            N_("Break-even point, warm cache (calls)"),
             "calls",
             detail=HEADING,
         )
@@ -388,13 +388,13 @@ _NUMBERS = (
         "eager_host_bound",
         float,
         "share of the latency in which the device waits for the host",
-        detail=N_("Eager, share of waiting for the host"),
+        detail=N_("Eager, share of time waiting for the host"),
     ),
     _column(
         "compiled_host_bound",
         float,
         "share of the latency in which the device waits for the host",
-        detail=N_("Compiled, share of waiting for the host"),
+        detail=N_("Compiled, share of time waiting for the host"),
     ),
     _column("flop", float, "operations of one call of the whole batch", "FLOP", N_("GFLOP per image"), "gflop"),
     _column("activations", float, "elements that convolutions and matrix products of one call write", "", detail=""),
@@ -513,12 +513,12 @@ _COUNTS = (
         "count",
     ),
     _column("cudagraph_skips", int, "reasons for skipped CUDA graphs", detail=N_("Skipped CUDA graphs")),
-    _column("cudagraph_replays", int, "CUDA graphs that a call replays", detail=N_("CUDA graphs of a call")),
+    _column("cudagraph_replays", int, "CUDA graphs that a call replays", detail=N_("CUDA graphs per call")),
     _column(
         "cudagraph_partitions",
         int,
         "parts of graphs that were cut for CUDA graphs, 0 if none was",
-        detail=N_("Parts of graphs cut for CUDA graphs"),
+        detail=N_("Graph partitions for CUDA graphs"),
     ),
     _column("repeated_rounds", int, "rounds that were repeated because the device throttled"),
     _column("throttled_rounds", int, "rounds in which it throttled"),
@@ -569,7 +569,7 @@ LINES = _registry(
         _column("comparisons", int, "number of comparisons", "", N_("Comparisons"), "count"),
         _column("median_change", float, "median of the changes", "", N_("Median change"), "change"),
         _column(
-            "quartiles", tuple, "quartiles of the changes: half lie between", "", N_("Half lie between"), "change_range"
+            "quartiles", tuple, "quartiles of the changes: half lie between", "", N_("Middle half"), "change_range"
         ),
         _column("best_model", int, "label of the row with the largest gain", "", N_("Largest gain"), "best_model"),
         _column("best_device", int, "label of the row with the largest gain", "", N_("Largest gain"), "best_device"),
@@ -585,7 +585,7 @@ LINES = _registry(
         _column("modes", tuple, "modes of torch.compile", "", N_("Modes"), "modes"),
         _column("batch_sizes", tuple, "batch sizes", "", N_("Batch sizes"), "number_range"),
         _column("why", str, "causes as sentences", "", N_("Why"), "causes", detail=HEADING),
-        _column("location", str, "where in the code a graph ended", "", N_("Place in the code"), "verbatim"),
+        _column("location", str, "where in the code a graph ended", "", N_("Code location"), "verbatim"),
         _column(
             "version_change", dict, "change of each variant", "", N_("Change from oldest to newest"), "version_change"
         ),
@@ -597,11 +597,13 @@ LINES = _registry(
         _column("fault", int, "position of an anomaly", "", N_("Fault"), "anomaly_kind"),
         _column("finding", int, "position of an anomaly", "", N_("What was found"), "anomaly"),
         _column("property", str, "property of an environment", "", N_("Property")),
-        _column("eager_ms:default", float, "with glibc's default", "ms", N_("Eager (ms), by default"), "figure"),
+        _column("eager_ms:default", float, "with glibc's default", "ms", N_("Eager (ms), glibc's default"), "figure"),
         _column("eager_ms:keep", float, "with memory kept", "ms", N_("Eager (ms), memory kept"), "figure"),
-        _column("compiled_ms:default", float, "with glibc's default", "ms", N_("Compiled (ms), by default"), "figure"),
+        _column(
+            "compiled_ms:default", float, "with glibc's default", "ms", N_("Compiled (ms), glibc's default"), "figure"
+        ),
         _column("compiled_ms:keep", float, "with memory kept", "ms", N_("Compiled (ms), memory kept"), "figure"),
-        _column("speedup:default", float, "with glibc's default", "×", N_("Speedup, by default"), "ratio"),
+        _column("speedup:default", float, "with glibc's default", "×", N_("Speedup, glibc's default"), "ratio"),
         _column("speedup:keep", float, "with memory kept", "×", N_("Speedup, memory kept"), "ratio"),
     )
 )

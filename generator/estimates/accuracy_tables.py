@@ -20,7 +20,7 @@ def ways(estimates: Estimates, words: Words) -> str:
     """Return a table with a line for each way to estimate, naive ones last."""
     gettext = words.language.gettext
     lines = [((_way(each, words),), each) for each in estimates.accuracy if each.share is None]
-    return _table(gettext("How far off each way to estimate is"), (gettext("Estimated from"),), lines, estimates, words)
+    return _table(gettext("Error of each estimation method"), (gettext("Estimated from"),), lines, estimates, words)
 
 
 def by_device(estimates: Estimates, words: Words) -> str:
@@ -34,7 +34,7 @@ def by_device(estimates: Estimates, words: Words) -> str:
         if each.name == name
     ]
     heads = (gettext("Device"), gettext("Estimated from"))
-    return _table(gettext("How far off estimates are on each device"), heads, lines, estimates, words)
+    return _table(gettext("Error of the estimates on each device"), heads, lines, estimates, words)
 
 
 def by_family(estimates: Estimates, words: Words) -> str:
@@ -54,8 +54,8 @@ def _table(
 ) -> str:
     gettext, language = words.language.gettext, words.language
     figures = (
-        *(gettext("Median error"), gettext("9 of 10 errors are below"), gettext("Held by the 9-in-10 interval")),
-        *(gettext("Held by the 5-in-10 interval"), gettext("Records")),
+        *(gettext("Median error"), gettext("9 of 10 errors are below"), gettext("Within the 9-in-10 interval")),
+        *(gettext("Within the 5-in-10 interval"), gettext("Records")),
     )
     columns = [TableCell(words.say(text), scope="col") for text in heads]
     columns += [TableCell(words.say(text), scope="col", classes="number") for text in figures]
@@ -81,7 +81,7 @@ def _table(
 def _way(accuracy: EstimateAccuracy, words: Words) -> str:
     gettext = words.language.gettext
     names = {
-        "other_size": gettext("the same model at another image size"),
+        "other_size": gettext("the same model at a different image size"),
         "other_device": gettext("the same model on other devices"),
         "family": gettext("the trees, with the family known"),
         "features": gettext("the trees, with the family unknown"),
@@ -94,7 +94,7 @@ def _way(accuracy: EstimateAccuracy, words: Words) -> str:
         (True, True): "",
         (True, False): gettext("without the eager latency"),
         (False, True): gettext("without counted operations"),
-        (False, False): gettext("with FLOP, activations and parameters alone"),
+        (False, False): gettext("from FLOP, activations, and parameters alone"),
     }[accuracy.operations, accuracy.eager]
     name = words.phrase(names[accuracy.scheme])
     return words.facts([name, words.phrase(lacking)]) if lacking else name

@@ -59,7 +59,7 @@ def _labels(words: Words) -> dict[str, str]:
     return {
         "form": gettext("Your model"),
         "device": gettext("Your device"),
-        "line": gettext("The line that describe prints"),
+        "line": gettext("The line that bench describe prints"),
         "flop": gettext("FLOP per image (G)"),
         "activations": gettext("Activations per image (M)"),
         "parameters": gettext("Parameters (M)"),
@@ -78,10 +78,12 @@ def _texts(words: Words) -> dict[str, Any]:
         ),
         "headlines": wording.headlines(words),
         "coarse": gettext(
-            "FLOP, activations and parameters alone say little. Paste the line that describe prints: it counts every "
-            "operation, and narrows the interval."
+            "FLOP, activations, and parameters alone allow only a rough estimate. Paste the line that bench describe "
+            "prints: it counts every operation, which narrows the interval."
         ),
-        "waiting": gettext("Give FLOP, activations and parameters, or paste the line."),
-        "invalid": gettext("This is not a line that describe prints: copy all of it, with both braces."),
-        "failed": gettext("The estimate could not be loaded. Load the page again."),
+        "waiting": gettext("Enter FLOP, activations, and parameters, or paste the line."),
+        "invalid": gettext(
+            "This is not a line that bench describe prints. Copy the whole line, including both braces."
+        ),
+        "failed": gettext("The estimate could not be loaded. Reload the page."),
     }

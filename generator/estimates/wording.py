@@ -14,9 +14,9 @@ def headlines(words: Words) -> dict[str, str]:
     """Return the headline of each outcome of `judged` in docs/assets/javascripts/recommend.js."""
     gettext = words.language.gettext
     return {
-        "estimated-faster": gettext("Estimate: compiling probably pays"),
-        "estimated-slower": gettext("Estimate: compiling probably costs"),
-        "estimated-open": gettext("Estimate: too close to call"),
+        "estimated-faster": gettext("Estimate: compiling probably pays off"),
+        "estimated-slower": gettext("Estimate: the compiled model is probably slower"),
+        "estimated-open": gettext("Estimate: inconclusive"),
     }
 
 
@@ -26,17 +26,19 @@ def texts(words: Words) -> dict[str, Any]:
     return {
         "mark": gettext("Estimated, not measured"),
         "evidence": {
-            "other_size": gettext("This one rests on the same model at another image size on this device:"),
-            "other_device": gettext("This one rests on the same model on other devices:"),
+            "other_size": gettext("This estimate is based on the same model at a different image size on this device:"),
+            "other_device": gettext("This estimate is based on the same model on other devices:"),
             "family": gettext(
-                "This one rests on what the model computes, and on what the records say of such work. The nearest "
-                "relatives on this device:"
+                "This estimate is based on what the model computes and on what the records show for similar work. The "
+                "closest relatives on this device:"
             ),
-            "features": gettext("This one rests on what the model computes, and on what the records say of such work."),
+            "features": gettext(
+                "This estimate is based on what the model computes and on what the records show for similar work."
+            ),
         },
-        "error": gettext("Estimates of this kind were off by %(error)s in the median of %(tried)s records."),
+        "error": gettext("Estimates of this kind had a median error of %(error)s over %(tried)s records."),
         "relative": gettext("%(model)s, %(size)s, on %(device)s: %(speedup)s"),
-        "measure": gettext("To replace the estimate by a record, measure it:"),
-        "thin": gettext("Too little is known for an estimate. Measure it instead:"),
+        "measure": gettext("To replace this estimate with a record, measure the model:"),
+        "thin": gettext("Too little is known for an estimate. Measure the model instead:"),
         "scale": gettext("Speedup on a logarithmic scale, from %(first)s to %(last)s"),
     }

@@ -20,11 +20,13 @@ def parse(text: str) -> list[Explanation]:
 def why(causes: str, verdict: str, words: Words) -> str:
     """Return all causes of a cell as sentences; a sentence also says that there is none, or a doubt."""
     if verdict == "doubtful":
-        return words.say(words.language.gettext("The data lint doubts this record, so it supports no recommendation."))
+        return words.say(
+            words.language.gettext("The data lint marks this record as doubtful, so no recommendation is based on it.")
+        )
     sentences = [_sentence(each, verdict, words) for each in parse(causes)]
     if not sentences and verdict == "ambiguous":
-        return words.say(words.language.gettext("No clear difference, so there is nothing to explain."))
-    return words.sentences(sentences or [words.language.gettext("Nothing that was measured explains it.")])
+        return words.say(words.language.gettext("The result is inconclusive, so there is nothing to explain."))
+    return words.sentences(sentences or [words.language.gettext("None of the measurements explains this result.")])
 
 
 def _sentence(explanation: Explanation, verdict: str, words: Words) -> str:
@@ -40,39 +42,39 @@ def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> s
     gettext, ngettext = language.gettext, language.ngettext
     match cause:
         case Cause.HOST_BOUND if is_faster:
-            return gettext("In eager mode the device waits for the host during %(share)s of a call.")
+            return gettext("In eager mode, the device waits for the host for %(share)s of a call.")
         case Cause.HOST_BOUND:
-            return gettext("Even compiled, the device waits for the host during %(share)s of a call.")
+            return gettext("Even with the compiled model, the device waits for the host for %(share)s of a call.")
         case Cause.MEMORY_BOUND:
-            return gettext("Merged kernels move %(share)s fewer bytes than eager mode.")
+            return gettext("Fused kernels move %(share)s fewer bytes than eager mode.")
         case Cause.PAGE_FAULTS:
             return ngettext(
-                "A compiled call causes %(count)s fewer page fault: it asks the system for less memory.",
-                "A compiled call causes %(count)s fewer page faults: it asks the system for less memory.",
+                "A compiled call causes %(count)s fewer page fault because it asks the system for less memory.",
+                "A compiled call causes %(count)s fewer page faults because it asks the system for less memory.",
                 count,
             )
         case Cause.CUDAGRAPH_SKIPS:
             return ngettext(
-                "CUDA graphs were skipped, for %(count)s reason.",
-                "CUDA graphs were skipped, for %(count)s reasons.",
+                "CUDA graphs were skipped for %(count)s reason.",
+                "CUDA graphs were skipped for %(count)s reasons.",
                 count,
             )
         case Cause.GRAPH_BREAKS:
             return ngettext(
-                "%(count)s graph break hands the call back to Python.",
-                "%(count)s graph breaks hand the call back to Python.",
+                "%(count)s graph break hands control back to Python.",
+                "%(count)s graph breaks hand control back to Python.",
                 count,
             )
         case Cause.RECOMPILES:
             return ngettext(
-                "The model was compiled again %(count)s time, although its inputs kept their shape.",
-                "The model was compiled again %(count)s times, although its inputs kept their shape.",
+                "The model was recompiled %(count)s time, although the shape of its inputs did not change.",
+                "The model was recompiled %(count)s times, although the shape of its inputs did not change.",
                 count,
             )
         case Cause.AT_THE_PEAK:
             return gettext(
-                "Eager mode already reaches %(share)s of the measured matrix multiplication peak, "
-                "so little is left to win."
+                "Eager mode already reaches %(share)s of the measured matrix multiplication peak, so there is little "
+                "left to gain."
             )
         case Cause.NEVER_PAYS_BACK:
-            return gettext("At a speedup of %(speedup)s, no number of calls repays the compilation.")
+            return gettext("At a speedup of %(speedup)s, no number of calls makes up for the time to ready.")

@@ -69,9 +69,9 @@ def latency(cells: pd.DataFrame, language: Language, *, brief: bool = False) -> 
     log = most / least > LOG_FROM
     ticks = log_ticks(least, most) if log else linear_ticks(0.0, most)
     axis = (
-        gettext("latency in ms, logarithmic scale (less is better)")
+        gettext("latency in ms, logarithmic scale (lower is better)")
         if log
-        else gettext("latency in ms (less is better)")
+        else gettext("latency in ms (lower is better)")
     )
     drawn = selection.plot(
         "dots" if log else "bars",
@@ -102,10 +102,10 @@ def change(cells: pd.DataFrame, language: Language) -> Chart:
         "change",
         panels=selection.panels(marks, by=_first_change),
         legend=_winners(selection.rows, language),
-        axis=gettext("change in latency (less is better)"),
+        axis=gettext("change in latency (lower is better)"),
         ticks=_change_ticks(selection.rows, selection.words),
     )
-    headline = gettext("Change in latency by compiling")
+    headline = gettext("Change in latency when compiled")
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
 
 
@@ -123,7 +123,7 @@ def batches(cells: pd.DataFrame, language: Language, *, brief: bool = False) -> 
         "dots",
         panels=selection.panels(marks, by=_first_change),
         legend=tuple(zip(names, plot.STEPS, strict=False)),
-        axis=gettext("change in latency (less is better)"),
+        axis=gettext("change in latency (lower is better)"),
         ticks=_change_ticks(selection.rows, selection.words),
         shapes=True,
     )
@@ -168,7 +168,7 @@ def devices(cells: pd.DataFrame, language: Language) -> Chart:
         ticks=_change_ticks(selection.rows, selection.words),
         shapes=True,
     )
-    headline = gettext("Change in the time per image by compiling")
+    headline = gettext("Change in time per image when compiled")
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
 
 
@@ -187,7 +187,7 @@ def versions(cells: pd.DataFrame, language: Language) -> Chart:
         "dots",
         panels=selection.panels(marks, by=lambda rows: float(rows[-1]["compiled_ms"])),
         legend=tuple(zip((f"PyTorch {name}" for name in names), plot.STEPS, strict=False)),
-        axis=gettext("latency in ms, logarithmic scale (less is better)"),
+        axis=gettext("latency in ms, logarithmic scale (lower is better)"),
         ticks=[(tick, language.number(tick)) for tick in log_ticks(min(latencies), max(latencies))],
         log=True,
         shapes=True,
@@ -195,7 +195,7 @@ def versions(cells: pd.DataFrame, language: Language) -> Chart:
     headline = gettext("Compiled latency by PyTorch version")
     changes = version_changes(shared, "compiled").tolist()
     alt = selection.words.sentences([selection.described(headline), _version_finding(changes, selection)])
-    counted = language.ngettext("%(count)s cell", "%(count)s cells", len(changes)), len(changes)
+    counted = language.ngettext("%(count)s benchmark case", "%(count)s benchmark cases", len(changes)), len(changes)
     return Chart(drawn, alt, selection.caption(headline, selection.notes(), counted=counted))
 
 
@@ -203,10 +203,10 @@ def _version_finding(changes: Sequence[float], selection: _Selection) -> str:
     """Return a sentence on the changes of the compiled latency from the oldest to the newest version."""
     language = selection.language
     message = language.ngettext(
-        "From the oldest to the newest version the compiled latency changes by %(median)s in the median of %(count)s "
-        "cell, from %(least)s to %(most)s.",
-        "From the oldest to the newest version the compiled latency changes by %(median)s in the median of %(count)s "
-        "cells, from %(least)s to %(most)s.",
+        "From the oldest to the newest version, the median change in compiled latency is %(median)s over %(count)s "
+        "benchmark case, with a range from %(least)s to %(most)s.",
+        "From the oldest to the newest version, the median change in compiled latency is %(median)s over %(count)s "
+        "benchmark cases, with a range from %(least)s to %(most)s.",
         len(changes),
     )
     return selection.words.say(message, **_range(changes, selection))
@@ -220,11 +220,11 @@ def overview(cells: pd.DataFrame, language: Language) -> Chart:
     words, gettext = selection.words, language.gettext
     groups = _split(selection.compared, _SOURCE)
     is_boxed = any(map(_are_many, groups))
-    headline = gettext("Change in latency by compiling, each comparison a dot")
+    headline = gettext("Change in latency when compiled, one dot per comparison")
     if is_boxed:
-        headline = gettext("How the change in latency by compiling is distributed")
+        headline = gettext("Distribution of the change in latency when compiled")
     if is_throughput:
-        headline = gettext("How the change in the time per image is distributed")
+        headline = gettext("Distribution of the change in time per image when compiled")
     lines, alt = [], [selection.described(headline)]
     for group in groups:
         label = words.facts([words.device(group[0]), _told_apart(group[0], groups, words)])
@@ -235,7 +235,7 @@ def overview(cells: pd.DataFrame, language: Language) -> Chart:
         "strip",
         panels=[Panel(tuple(lines))] if lines else [],
         legend=_winners(shown, language),
-        axis=per_image(language) if is_throughput else gettext("change in latency (less is better)"),
+        axis=per_image(language) if is_throughput else gettext("change in latency (lower is better)"),
         ticks=_change_ticks(shown, words),
     )
     notes = [boxes_explained(language) if is_boxed else "", *_hollow_dots(selection, groups)]
@@ -278,7 +278,9 @@ def _strip_finding(label: str, group: Sequence[Row], selection: _Selection) -> I
     if _are_many(group):
         box = Box.of(changes)
         ends = {"lower": words.percent(box.lower), "upper": words.percent(box.upper)}
-        yield words.say(gettext("%(device)s: half of them lie between %(lower)s and %(upper)s."), device=label, **ends)
+        yield words.say(
+            gettext("%(device)s: half of the comparisons lie between %(lower)s and %(upper)s."), device=label, **ends
+        )
 
 
 _SOURCE = ["device", "origin", "workload"]
@@ -309,13 +311,14 @@ def _extremes(group: Sequence[Row], selection: _Selection) -> tuple[Mark, ...]:
 
 def per_image(language: Language) -> str:
     """Name the axis of changes with large batches."""
-    return language.gettext("change in the time per image (less is better)")
+    return language.gettext("change in time per image (lower is better)")
 
 
 def boxes_explained(language: Language) -> str:
     """Say how to read a box."""
     return language.gettext(
-        "A box holds the middle half, with the median as a line; thin lines run from the 5th to the 95th percentile."
+        "Each box spans the middle half of the comparisons, with a line at the median; thin lines run from the 5th to "
+        "the 95th percentile."
     )
 
 
@@ -424,12 +427,12 @@ class _Selection:
         known = sorted(self.trusted, key=lambda row: float(row["change"]))
         sentences = [self.described(headline)]
         if not known:
-            return self.words.sentences([*sentences, gettext("There is no pair of latencies to compare.")])
+            return self.words.sentences([*sentences, gettext("There are no latencies to compare.")])
         best, worst = known[0], known[-1]
         message = gettext("The largest gain: %(name)s goes from %(eager)s to %(compiled)s (%(change)s).")
         if best["change"] >= 0:
             message = gettext(
-                "Nothing gains. The least loss: %(name)s goes from %(eager)s to %(compiled)s (%(change)s)."
+                "Nothing becomes faster. The smallest loss: %(name)s goes from %(eager)s to %(compiled)s (%(change)s)."
             )
         sentences.append(self._extreme(message, best))
         if len(known) > 1:
@@ -468,7 +471,7 @@ class _Selection:
         """Yield notes on the intervals and on doubtful rows."""
         words = Words(self.language, html=True)
         if any(row["change_low"] is not None for row in self.rows):
-            yield self.language.gettext("Thin lines are intervals of 95%.")
+            yield self.language.gettext("Thin lines are 95% intervals.")
             if any(row["origin"] == "measured" and row["processes"] == 1 for row in self.rows):
                 yield words.one_process()
         if any(map(_is_doubtful, self.rows)):
@@ -521,7 +524,7 @@ def _winners(rows: Iterable[Row], language: Language) -> tuple[tuple[str, Role],
     entries: tuple[tuple[str, Role], ...] = (
         (language.gettext("compiled is faster"), "gain"),
         (language.gettext("eager is faster"), "loss"),
-        (language.gettext("no clear difference"), "zero"),
+        (language.gettext("same or inconclusive"), "zero"),
     )
     return tuple(entry for entry in entries if entry[1] in roles)
 
@@ -531,7 +534,7 @@ def _hollow_dots(selection: _Selection, groups: Iterable[Sequence[Row]]) -> Iter
     dots = (row for group in groups if not _are_many(group) for row in group)
     if count := sum(map(_is_doubtful, dots)):
         language = selection.language
-        message = language.gettext("Hollow dots: %(count)s more that the data lint doubts.")
+        message = language.gettext("Hollow dots: %(count)s more, marked as doubtful by the data lint.")
         yield Words(language, html=True).say(message, count=language.number(count))
 
 

@@ -187,7 +187,7 @@ class MatrixTables:
         return Table(self._caption(next(iter(rows.values()))), head, tuple(body), sortable=False)
 
     def _caption(self, row: Row) -> str:
-        headline = self.words.language.gettext("How many times as fast the compiled model is")
+        headline = self.words.language.gettext("Speedup of the compiled model over eager")
         chosen = (self.words.fact(name, row) for name in ("batch_size", "compile_mode"))
         return self.words.facts([self.words.phrase(headline), *chosen])
 
@@ -254,5 +254,5 @@ class MatrixTables:
             *((f"gain-{step}", f"≥ {ratio(bound)}") for step, bound in enumerate((first, *others), start=2)),
         ]
         told = [(tone, self.words.value(text)) for tone, text in bounds]
-        told[2] = ("", self.words.phrase(gettext("no clear difference")))
+        told[2] = ("", self.words.phrase(gettext("same or inconclusive")))
         return [*told, ("doubtful", self.words.say(gettext("%(mark)s doubtful"), mark=DOUBT))]

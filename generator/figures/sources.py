@@ -57,10 +57,10 @@ def sources(language: Language) -> Mapping[str, SourceText]:
         SourceText(
             OURS,
             gettext("This project"),
-            gettext("Eager and compiled take turns in one process, and several processes stand behind each figure."),
-            gettext("Latency is the median time of a call until its result is ready, with a 95% interval."),
+            gettext("Eager and compiled take turns in one process, and each figure comes from several processes."),
+            gettext("Latency is the median time until the result of a call is ready, with a 95% interval."),
             gettext("Throughput is the batch size divided by the latency."),
-            gettext("Weights are random unless a row says otherwise: latency does not depend on them."),
+            gettext("Weights are random unless a row says otherwise, because latency does not depend on them."),
             "",
         ),
         SourceText(
@@ -68,23 +68,26 @@ def sources(language: Language) -> Mapping[str, SourceText]:
             gettext("Hugging Face guide"),
             gettext("Each figure is the mean of 300 inferences on one image, after a warm-up."),
             gettext("Latency is that mean; the source gives no intervals."),
-            gettext("The source gives no throughput: it is the batch size divided by the latency."),
+            gettext("The source gives no throughput, so we divide the batch size by the latency."),
             gettext("The weights are pretrained."),
-            gettext("The data type is not stated; the code of the source loads the weights as float32."),
+            gettext("The source does not state the data type, but its code loads the weights as float32."),
         ),
         SourceText(
             "timm",
             gettext("timm"),
             gettext(
-                "Each model gets a large batch, or a smaller one where that does not fit. After a warm-up, the same "
-                "batch of random images runs over and over. Eager and compiled are two separate runs."
+                "Each model runs with a large batch, or with a smaller one if that does not fit. After a warm-up, the "
+                "model processes the same batch of random images repeatedly. Eager and compiled are measured in two "
+                "separate runs."
             ),
-            gettext("The time of a batch is the mean over those calls; the source gives no intervals."),
-            gettext("Throughput is what the source printed: images divided by the time of the whole loop."),
-            gettext("The data type is in the title of each table. With autocast, weights stay float32."),
+            gettext("The time per batch is the mean over these calls; the source gives no intervals."),
             gettext(
-                "Unknown are the weights (timm's script uses random ones unless told otherwise), the compile mode "
-                "(its default unless told otherwise), and how long compiling took."
+                "Throughput is the number that the source printed: images divided by the time that the whole loop took."
+            ),
+            gettext("The data type is in the title of each table. With autocast, weights stay in float32."),
+            gettext(
+                "The source does not state the weights (timm's script uses random ones by default), the compile mode "
+                "(the script uses the default mode unless another is given), or how long compiling took."
             ),
         ),
     )

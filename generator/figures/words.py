@@ -202,7 +202,7 @@ class Words:
             "faster": gettext("faster"),
             "slower": gettext("slower"),
             "same": gettext("the same"),
-            "ambiguous": gettext("not clear"),
+            "ambiguous": gettext("inconclusive"),
             "doubtful": gettext("doubtful"),
             "unknown": gettext("unknown"),
         }.get(verdict, UNKNOWN)
@@ -336,10 +336,14 @@ class Words:
             return []
         fewest, most = min(counts), max(counts)
         if fewest == most:
-            message = self.language.ngettext("%(count)s process a cell", "%(count)s processes a cell", most)
+            message = self.language.ngettext(
+                "%(count)s process per benchmark case", "%(count)s processes per benchmark case", most
+            )
             return [self.say(message, count=self.language.number(most))]
         message = self.language.ngettext(
-            "%(fewest)s to %(most)s process a cell", "%(fewest)s to %(most)s processes a cell", most
+            "%(fewest)s to %(most)s process per benchmark case",
+            "%(fewest)s to %(most)s processes per benchmark case",
+            most,
         )
         return [self.say(message, fewest=self.language.number(fewest), most=self.language.number(most))]
 
@@ -349,12 +353,13 @@ class Words:
 
     def doubted(self) -> str:
         """Explain the mark of doubt where there is no room for the anomaly itself."""
-        return self.say(self.language.gettext("%(mark)s The data lint doubts these figures."), mark=DOUBT)
+        return self.say(self.language.gettext("%(mark)s The data lint marks these figures as doubtful."), mark=DOUBT)
 
     def one_process(self) -> str:
         """Return a warning to show below figures from a single process."""
         return self.language.gettext(
-            "With one process a cell, the intervals describe that process, and are too narrow for the machine."
+            "With only one process per benchmark case, the intervals ignore process-to-process variation and are too "
+            "narrow."
         )
 
     # ── Statuses ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -366,7 +371,7 @@ class Words:
             Status.OOM: self.value("OOM"),
             Status.EAGER_OOM: self.value("OOM"),
             Status.CRASH: gettext("crash"),
-            Status.TIMEOUT: gettext("time-out"),
+            Status.TIMEOUT: gettext("timeout"),
             Status.FAIL_TO_RUN: gettext("failed"),
             Status.FAIL_ACCURACY: gettext("wrong result"),
             Status.EAGER_TWO_RUNS_DIFFER: gettext("not repeatable"),
@@ -388,14 +393,14 @@ class Words:
             Status.OOM: gettext("Out of memory: the compiled model needed more than the device has."),
             Status.EAGER_OOM: gettext("Out of memory: the model needed more than the device has, even in eager mode."),
             Status.CRASH: gettext("The process died."),
-            Status.TIMEOUT: gettext("The cell took longer than its time limit and was stopped."),
+            Status.TIMEOUT: gettext("The benchmark case exceeded its time limit and was stopped."),
             Status.FAIL_TO_RUN: gettext("The model raised an error."),
-            Status.FAIL_ACCURACY: gettext("The compiled model computed something else than the eager model."),
+            Status.FAIL_ACCURACY: gettext("The compiled model computed a different result from the eager model."),
             Status.EAGER_TWO_RUNS_DIFFER: gettext(
                 "Two eager runs gave different outputs, so the compiled output could not be checked."
             ),
-            Status.THROTTLED: gettext("The device lowered its clock while it was measured."),
-            Status.UNSTABLE: gettext("Latency kept changing, so the figures are less certain than others."),
+            Status.THROTTLED: gettext("The device lowered its clock frequency during the measurement."),
+            Status.UNSTABLE: gettext("Latency kept changing, so these figures are less certain than others."),
             Status.SKIPPED: gettext("Eager or compiled was not measured, so there is nothing to compare."),
         }.get(Status(status), "")
 
@@ -435,18 +440,20 @@ class Words:
         gettext = self.language.gettext
         explained: Mapping[Kind, str] = {
             "unequal_batches": gettext(
-                "The source measured eager and compiled with different batch sizes, so their ratio is not the effect "
-                "of compiling alone."
+                "The source measured eager and compiled with different batch sizes, so their ratio does not show the "
+                "effect of compiling alone."
             ),
             "toy": gettext(
-                "These models exist for the tests of their library. They are far too small to say anything about real "
+                "These models exist only to test their library. They are far too small to say anything about real "
                 "models."
             ),
-            "device_order": gettext("A device is clearly ahead of one that is faster nearly everywhere else."),
+            "device_order": gettext("A device is clearly faster than one that is ahead of it nearly everywhere else."),
             "batch_order": gettext("A larger batch takes clearly less time than a smaller one."),
-            "version_jump": gettext("The eager latency is far from that with another version of PyTorch."),
-            "implausible": gettext("The speedup is more than compiling usually explains."),
-            "unconfirmed": gettext("Nobody can judge these figures until another contributor has measured the same."),
+            "version_jump": gettext("The eager latency is far from the latency with a different version of PyTorch."),
+            "implausible": gettext("The speedup is larger than compiling usually explains."),
+            "unconfirmed": gettext(
+                "These figures cannot be judged until another contributor has measured the same benchmark cases."
+            ),
         }
         return self.phrase(explained.get(kind) or self.fault(kind))
 
@@ -470,9 +477,9 @@ class Words:
         parts = [
             self.say(
                 gettext(
-                    "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s) has the same two latencies, "
-                    "to the digit, as on %(other)s at batch size %(other_size)s: %(eager)s eager and "
-                    "%(compiled)s compiled."
+                    "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s) has exactly the same two "
+                    "latencies as on %(other)s at batch size %(other_size)s: %(eager)s eager and %(compiled)s "
+                    "compiled."
                 ),
                 **place,
                 other=other["device"],
@@ -482,7 +489,7 @@ class Words:
             )
         ]
         if not math.isnan(figures["expected_ms"]):
-            message = gettext("With another PyTorch version the eager latency of this row is %(expected)s.")
+            message = gettext("With a different PyTorch version, the eager latency of this row is %(expected)s.")
             parts.append(self.say(message, expected=self._latency(rows[0], "eager", figures["expected_ms"])))
         return self.sentences(parts)
 
@@ -497,12 +504,12 @@ class Words:
 
     def _device_order(self, figures: Any, rows: Rows) -> str:
         message = self.language.ngettext(
-            "%(model)s at batch size %(size)s: the %(variant)s on %(device)s (%(ms)s) is clearly below that on "
-            "%(other)s "
-            "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cell that both have.",
-            "%(model)s at batch size %(size)s: the %(variant)s on %(device)s (%(ms)s) is clearly below that on "
-            "%(other)s "
-            "(%(other_ms)s), although %(other)s is the faster one in %(share)s of the %(count)s cells that both have.",
+            "%(model)s at batch size %(size)s: the %(variant)s on %(device)s (%(ms)s) is clearly lower than on "
+            "%(other)s (%(other_ms)s), although %(other)s is faster in %(share)s of the %(count)s benchmark case that "
+            "both have.",
+            "%(model)s at batch size %(size)s: the %(variant)s on %(device)s (%(ms)s) is clearly lower than on "
+            "%(other)s (%(other_ms)s), although %(other)s is faster in %(share)s of the %(count)s benchmark cases "
+            "that both have.",
             figures["common"],
         )
         return self.say(
@@ -519,8 +526,7 @@ class Words:
     def _batch_order(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the %(variant)s at batch size %(size)s "
-            "(%(ms)s) "
-            "is clearly below that of the smaller batch size %(other_size)s (%(other_ms)s)."
+            "(%(ms)s) is clearly lower than at the smaller batch size %(other_size)s (%(other_ms)s)."
         )
         return self.say(
             message,
@@ -547,7 +553,7 @@ class Words:
     def _implausible(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): a speedup of "
-            "%(speedup)s is more than compiling usually explains."
+            "%(speedup)s is larger than compiling usually explains."
         )
         return self.say(message, **self._place(rows[0]), speedup=self.language.ratio(figures["speedup"]))
 
@@ -555,21 +561,20 @@ class Words:
         gettext = self.language.gettext
         message = gettext(
             "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) is unconfirmed until "
-            "another contributor has measured the same."
+            "another contributor has measured the same benchmark case."
         )
         why = {
             "model": gettext("Nobody has counted the operations of this model."),
-            "device": gettext("No data sheet of this device is known."),
-            "speedup": gettext("Few comparisons differ as much."),
-            "scatter": gettext("The latencies do not scatter."),
+            "device": gettext("No data sheet for this device is known."),
+            "speedup": gettext("Few comparisons show such a large difference."),
+            "scatter": gettext("The latencies show no variation."),
         }
         return self.facts([self.say(message, **self._place(rows[0])), self.phrase(why[figures["why"]])])
 
     def _impossible(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the %(variant)s of "
-            "%(ms)s "
-            "means %(share)s of the arithmetic that the device was measured to do in that time."
+            "%(ms)s implies arithmetic at %(share)s of the device's measured matrix multiplication peak."
         )
         return self.say(
             message,
@@ -582,14 +587,15 @@ class Words:
     def _unstable(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) has the status "
-            "%(status)s: its latencies are not reliable."
+            "%(status)s, so its latencies are not reliable."
         )
         return self.say(message, **self._place(rows[0]), status=self.status_in_words(figures["status"]))
 
     def _disturbed(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
-            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the two latencies give "
-            "a speedup of %(speedup)s, but the paired rounds give %(paired)s. Something slowed one of them down."
+            "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s): the two latencies "
+            "give a speedup of %(speedup)s, but the paired rounds give %(paired)s. Something slowed down one of the "
+            "two variants."
         )
         ratios = (self.language.ratio(figures[name]) for name in ("speedup", "paired_speedup"))
         return self.say(message, **self._place(rows[0]), **dict(zip(("speedup", "paired"), ratios, strict=True)))
@@ -604,20 +610,20 @@ class Words:
     def _no_reason(self, figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
             "%(model)s on %(device)s at batch size %(size)s (PyTorch %(torch)s, mode %(mode)s) ended with the status "
-            "%(status)s, and does not say why."
+            "%(status)s, but the record does not say why."
         )
         return self.say(message, **self._place(rows[0]), status=self.status_in_words(figures["status"]))
 
     def _unequal_batches(self, _figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
-            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the source measured the two arms with "
-            "different batch sizes, so the speedup is not one of compiling alone."
+            "%(model)s on %(device)s (PyTorch %(torch)s, mode %(mode)s): the source measured eager and compiled with "
+            "different batch sizes, so the speedup does not show the effect of compiling alone."
         )
         return self.say(message, **self._place(rows[0]))
 
     def _toy(self, _figures: Any, rows: Rows) -> str:
         message = self.language.gettext(
-            "%(model)s exists for the tests of its library. It is far too small to say anything about real models."
+            "%(model)s exists only to test its library. It is far too small to say anything about real models."
         )
         return self.say(message, model=rows[0]["model_label"])
 
@@ -664,19 +670,19 @@ class Words:
         """The flags of importers in words, except those that have a sentence of their own."""
         gettext = self.language.gettext
         return {
-            "input-size-not-stated": gettext("the size of the images is not stated"),
+            "input-size-not-stated": gettext("the image size is not stated"),
             "batch-size-not-stated": gettext("the batch size is not stated"),
             "compile-cache-not-stated": gettext("whether the compile cache was empty is not stated"),
             "compile-mode-not-stated": gettext("the compile mode is not stated"),
-            "autocast-type-not-stated": gettext("the type that autocast used is not stated"),
+            "autocast-type-not-stated": gettext("the data type that autocast used is not stated"),
             "weights-not-stated": gettext("whether the weights were trained is not stated"),
             "eager-latency-is-speedup-times-compiled": gettext(
-                "eager latency is worked out from the speedup and the compiled latency"
+                "eager latency is calculated from the speedup and the compiled latency"
             ),
-            "date-is-that-of-the-torch-release": gettext("the date is that of the release of PyTorch"),
+            "date-is-that-of-the-torch-release": gettext("the date is the release date of PyTorch"),
             "arms-measured-apart": gettext("eager and compiled were measured one after the other"),
-            "calls-not-kept": gettext("the times of single calls are not kept"),
-            "device-as-the-file-is-named": gettext("the device is called as in the name of the file"),
+            "calls-not-kept": gettext("the times of individual calls are not kept"),
+            "device-as-the-file-is-named": gettext("the name of the device comes from the name of the file"),
         }
 
     def _complaint(self, figures: Any, rows: Rows) -> str:
@@ -697,26 +703,26 @@ class Words:
         """The complaints of the doctor in words."""
         gettext = self.language.gettext
         return {
-            "load": gettext("other programs were computing"),
-            "quota": gettext("the container had fewer cores than it saw"),
-            "steal": gettext("other virtual machines took time of the CPU"),
-            "governor": gettext("the clock frequency of the CPU was governed"),
+            "load": gettext("other programs were using the CPU"),
+            "quota": gettext("the container was allowed fewer cores than it could see"),
+            "steal": gettext("other virtual machines took CPU time"),
+            "governor": gettext("the CPU frequency governor was not set to performance"),
             "temperature": gettext("the CPU was hot"),
-            "battery": gettext("the machine ran on its battery"),
-            "clock": gettext("the system's clock was wrong"),
-            "threads": gettext("variables of the environment set the number of threads"),
+            "battery": gettext("the machine was running on battery"),
+            "clock": gettext("the system clock was wrong"),
+            "threads": gettext("environment variables set the number of threads"),
             "swap": gettext("memory was swapped to disk"),
             "memory": gettext("little memory was free"),
             "compiler": gettext("there was no C++ compiler"),
             "c-compiler": gettext("there was no C compiler"),
-            "headers": gettext("the headers of Python were missing"),
+            "headers": gettext("the Python headers were missing"),
             "triton": gettext("Triton was not installed"),
             "disk": gettext("the disk was nearly full"),
             "cache": gettext("the compile cache was on a network file system"),
-            "variables": gettext("variables of the environment slowed down the GPU"),
+            "variables": gettext("environment variables slowed down the GPU"),
             "driver": gettext("the NVIDIA driver did not answer"),
-            "gpu-processes": gettext("other processes computed on the GPU"),
+            "gpu-processes": gettext("other processes were using the GPU"),
             "gpu-slowdown": gettext("the GPU was slowed down"),
-            "gpu-power": gettext("the power of the GPU was limited"),
-            "gpu-persistence": gettext("the driver of the GPU was unloaded between processes"),
+            "gpu-power": gettext("the power limit of the GPU was lowered"),
+            "gpu-persistence": gettext("the GPU driver was unloaded between processes"),
         }

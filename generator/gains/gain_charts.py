@@ -30,7 +30,7 @@ class GainCharts:
             self._panel(self._device(changes), changes, self._by_family(changes, named))
             for changes in self.gains.by_device.values()
         ]
-        headline = gettext("Change in the time per image by compiling, by family of models")
+        headline = gettext("Change in time per image when compiled, by model family")
         return self._chart(panels, headline, self._times, every, [self._chosen()])
 
     def intensity(self) -> Chart:
@@ -43,7 +43,7 @@ class GainCharts:
                 self._row(self._words.bounds(each.low, each.high), each.changes, each.changes.box) for each in classes
             ]
             panels.append(Panel(tuple(rows), self._device(changes)))
-        headline = gettext("Change in the time per image by compiling, by FLOP per activation")
+        headline = gettext("Change in time per image when compiled, by FLOP per activation")
         return self._chart(panels, headline, self._times, every)
 
     def history(self, history: History) -> Chart:
@@ -64,7 +64,9 @@ class GainCharts:
             )
             for each in found
         ]
-        headline = self.language.gettext("Change in images per second of the compiled model, against float16 autocast")
+        headline = self.language.gettext(
+            "Change in images per second of the compiled model, relative to float16 autocast"
+        )
         return self._chart(panels, headline, self._rates, self.gains.every_type, [self._chosen()])
 
     def caption(self, headline: str, changes: Changes, history: History | None = None) -> str:
@@ -106,13 +108,13 @@ class GainCharts:
 
     @property
     def _rates(self) -> str:
-        return self.language.gettext("change in images per second (more is better)")
+        return self.language.gettext("change in images per second (higher is better)")
 
     def _chosen(self) -> str:
         """Say which families a chart shows."""
         message = self.language.gettext(
-            "Shown are the %(count)s families with the best medians and as many with the worst, of those with at "
-            "least %(fewest)s models."
+            "The chart shows the %(count)s families with the best medians and the same number with the worst, among "
+            "those with at least %(fewest)s models."
         )
         number = self.language.number
         return self._words.say(message, count=number(NAMED), fewest=number(FEWEST))
@@ -159,7 +161,7 @@ class GainCharts:
         entries: Mapping[Role, str] = {
             "gain": gettext("at least three quarters gain"),
             "loss": gettext("at least three quarters lose"),
-            "zero": gettext("no clear difference"),
+            "zero": gettext("same or inconclusive"),
         }
         return tuple((text, role) for role, text in entries.items() if role in found)
 
@@ -168,7 +170,7 @@ class GainCharts:
         words, gettext = self._words, self.language.gettext
         common = words.facts(self._facts(changes, words))
         sentences = [words.say(gettext("%(headline)s (%(selection)s)."), headline=headline, selection=common)]
-        message = gettext("%(name)s: median %(median)s, half of them between %(lower)s and %(upper)s.")
+        message = gettext("%(name)s: median %(median)s, with half of the comparisons between %(lower)s and %(upper)s.")
         for panel in panels:
             for row in panel.rows:
                 if row.box:

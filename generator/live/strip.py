@@ -106,7 +106,7 @@ class Strip:
             return "", ""
         if situation.stage is Stage.DONE:
             return folder, language.gettext("Compare it with the other devices")
-        return f"{folder}{device}/", language.gettext("See the figures of this machine")
+        return f"{folder}{device}/", language.gettext("See the figures for this machine")
 
 
 def _text(situation: Situation, words: Words) -> str:
@@ -125,10 +125,11 @@ def _text(situation: Situation, words: Words) -> str:
         {
             Stage.INSTALLING: gettext("Installing PyTorch to measure this machine."),
             Stage.CHECKING: gettext("Checking this machine before measuring."),
-            Stage.DONE: gettext("This machine is measured."),
+            Stage.DONE: gettext("This machine has been measured."),
             Stage.STOPPED: gettext(
-                "Measuring was stopped. Finished records are kept, and <code>make guide</code> goes on."
+                "Measuring was stopped. Finished records are kept. Run <code>make guide</code> again to measure the "
+                "rest."
             ),
-            Stage.FAILED: gettext("This machine could not be measured. The terminal says why."),
+            Stage.FAILED: gettext("This machine could not be measured. The terminal shows the reason."),
         }[situation.stage]
     )

@@ -294,7 +294,7 @@ def _labels(words: Words) -> dict[str, str]:
         "one_model": gettext("Model"),
         "size": gettext("Image size"),
         "batch": gettext("Batch size"),
-        "calls": gettext("Calls per process start"),
+        "calls": gettext("Calls per process"),
         "cache": gettext("Compile cache"),
         "cold": gettext("cold: empty at the start"),
         "warm": gettext("warm: filled by an earlier process"),
@@ -307,7 +307,7 @@ def _labels(words: Words) -> dict[str, str]:
 def texts(words: Words) -> dict[str, Any]:
     """Return the words of the script. Each outcome of recommend.js has a headline and a reason."""
     gettext = words.language.gettext
-    too_close, no_mode = gettext("Too close to call"), gettext("Don't compile in this mode")
+    no_mode = gettext("Don't compile in this mode")
     estimate = gettext(
         "Nobody has compared %(model)s on %(device)s. Expect a speedup of about %(speedup)s: in 9 out of 10 cases like "
         "this one, it lies between %(low)s and %(high)s, and in 5 out of 10 between %(near_low)s and %(near_high)s."
@@ -322,24 +322,24 @@ def texts(words: Words) -> dict[str, Any]:
                 ),
             ],
             "few-calls": [
-                gettext("Don't compile: it does not pay back within your calls"),
+                gettext("Don't compile: you make too few calls"),
                 gettext(
                     "The compiled model is faster, but the break-even point is at %(break_even)s calls, and you make "
                     "%(calls)s."
                 ),
             ],
             "close-calls": [
-                too_close,
+                gettext("Inconclusive"),
                 gettext(
                     "The compiled model is faster, but your %(calls)s calls lie within the interval of the break-even "
                     "point, %(break_even)s."
                 ),
             ],
             "close": [
-                too_close,
+                gettext("Don't compile: no clear gain"),
                 gettext(
-                    "Eager and compiled do not clearly differ: the speedup is %(speedup)s. Without a clear gain, leave "
-                    "compilation out."
+                    "Eager and compiled do not clearly differ: the speedup is %(speedup)s. Without a clear gain, stay "
+                    "with eager mode."
                 ),
             ],
             "slower": [
@@ -349,15 +349,15 @@ def texts(words: Words) -> dict[str, Any]:
             "likely": [
                 gettext("Probably faster: measure before you decide"),
                 gettext(
-                    "The source reports that the latency changes by %(change)s, without an interval and without the "
+                    "The source reports that the latency changes by %(change)s, but gives neither an interval nor the "
                     "time to ready."
                 ),
             ],
             "cost-unknown": [
                 gettext("Compile if the process makes many calls"),
                 gettext(
-                    "The compiled model is faster: the latency changes by %(change)s. How long it takes until it is "
-                    "ready was not recorded, so the break-even point is unknown."
+                    "The compiled model is faster: the latency changes by %(change)s. The time to ready was not "
+                    "recorded, so the break-even point is unknown."
                 ),
             ],
             "compiled-failed": [no_mode, "%(status)s"],
@@ -365,22 +365,22 @@ def texts(words: Words) -> dict[str, Any]:
             "eager-failed": [gettext("Neither eager nor compiled"), "%(status)s"],
             "doubtful": [
                 gettext("No recommendation: the record is doubtful"),
-                gettext("The data lint doubts this record, so it supports no recommendation."),
+                gettext("The data lint marks this record as doubtful, so no recommendation is based on it."),
             ],
             "unknown": [gettext("Unknown"), "%(status)s"],
             **{outcome: [headline, estimate] for outcome, headline in wording.headlines(words).items()},
             "not-measured": [
                 gettext("Not measured yet"),
-                gettext("There is no record of %(model)s on %(device)s for this question. Choose another model."),
+                gettext("There is no record of %(model)s on %(device)s for this question. Choose a different model."),
             ],
         },
         "throughput": {
             "likely": [
                 gettext("Compile if the process makes many calls"),
                 gettext(
-                    "The source reports %(compiled_images_s)s instead of %(eager_images_s)s, a speedup of %(speedup)s, "
-                    "without an interval. How long the model takes until it is ready was not recorded: set that "
-                    "against the %(saved)s that your %(calls)s calls save."
+                    "The source reports %(compiled_images_s)s instead of %(eager_images_s)s, a speedup of "
+                    "%(speedup)s, without an interval. The time to ready was not recorded: compare it with the "
+                    "%(saved)s that your %(calls)s calls save."
                 ),
             ],
             "slower": [
@@ -403,7 +403,7 @@ def texts(words: Words) -> dict[str, Any]:
             "batch": gettext("Batch size, chosen by the benchmark"),
             "saved": gettext("Saved by all your calls"),
             "eager_total": gettext("All your calls, eager"),
-            "compiled_total": gettext("All your calls, compiled, with the time to ready"),
+            "compiled_total": gettext("All your calls, compiled, including the time to ready"),
         },
         "headings": {
             "model": words.heading("model"),
@@ -423,12 +423,14 @@ def texts(words: Words) -> dict[str, Any]:
         "images_s": gettext("%(value)s images/s"),
         "about": gettext("Source: %(name)s."),
         "found": gettext("Models found: %(count)s"),
-        "found_more": gettext("Models found: %(count)s. The first %(shown)s are shown: type more of the name."),
-        "loading": gettext("The records are being read…"),
+        "found_more": gettext(
+            "Models found: %(count)s. The first %(shown)s are shown; type more of the name to see others."
+        ),
+        "loading": gettext("Loading the records…"),
         "not_found": gettext("No model has this name."),
         "one_process": words.one_process(),
-        "invalid_batch": gettext("Give a whole number as the batch size, one or more."),
-        "invalid_calls": gettext("Give a whole number of calls, one or more."),
+        "invalid_batch": gettext("Enter the batch size as a whole number, one or more."),
+        "invalid_calls": gettext("Enter the number of calls as a whole number, one or more."),
         "records": gettext("Records for this choice"),
         "tally": gettext("%(outcome)s: %(count)s"),
         "snippet": gettext("The code to paste"),

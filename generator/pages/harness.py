@@ -19,12 +19,12 @@ def repeatability(found: Repeatability, words: Words) -> str:
     """Return a table with a line for each model and way of timing: its result, the spread of repeats and the cost."""
     gettext = words.language.gettext
     head = (
-        *(gettext("Model"), gettext("Way of timing"), gettext("Speedup")),
+        *(gettext("Model"), gettext("Timing method"), gettext("Speedup")),
         *(gettext("Spread of the speedup"), gettext("Eager (ms)"), gettext("Compiled (ms)")),
         gettext("Time spent measuring (s)"),
     )
     lines = [_line(found, way, model, words) for model in found.models for way in found.ways]
-    return documents.table(gettext("Ways of timing the same models"), head, lines, found, words)
+    return documents.table(gettext("Timing methods compared on the same models"), head, lines, found, words)
 
 
 def _line(repeatability: Repeatability, way: str, model: str, words: Words) -> tuple[TableCell, ...]:
@@ -55,12 +55,12 @@ def _line(repeatability: Repeatability, way: str, model: str, words: Words) -> t
 def _name(way: str, words: Words) -> TableCell:
     gettext = words.language.gettext
     names = {
-        OURS: gettext("the standard profile of this atlas"),
-        "mean_of_300": gettext("the mean of 300 calls, one arm after the other"),
+        OURS: gettext("the standard profile of this project"),
+        "mean_of_300": gettext("the mean of 300 calls, one variant after the other"),
         "alone": gettext(
-            "our rounds in one process, one arm after the other"
+            "our rounds in one process, one variant after the other"
         ),  # in records from before variants took turns
-        "interleaved": gettext("our rounds in one process, both arms in turn"),
+        "interleaved": gettext("our rounds in one process, variants taking turns"),
     }
     timer = Markup("<code>Timer.{}</code>").format(way)
     return TableCell(words.phrase(names[way]) if way in names else timer)
@@ -74,7 +74,7 @@ def proofs(found: Sequence[Proof], words: Words) -> str:
     apart."""
     gettext = words.language.gettext
     head = gettext("What is checked"), gettext("Result"), gettext("Difference"), gettext("Allowed")
-    headline = gettext("What the harness says, checked on a device")
+    headline = gettext("Checks of the harness on a device")
     return "\n\n".join(
         documents.table(headline, head, [_check(check, words) for check in proof.checks], proof, words)
         for proof in found
@@ -121,14 +121,14 @@ def _questions(language: Language) -> dict[CheckName, str]:
     """Return what each check asks."""
     gettext = language.gettext
     return {
-        "eager_against_eager": gettext("A model against itself shows no difference"),
+        "eager_against_eager": gettext("A model compared with itself shows no difference"),
         "clocks": gettext("Waiting after each call, or once after many, gives the same time per call"),
-        "alone": gettext("Alone in long blocks and in turn in short ones, a model is equally fast"),
-        "device_time": gettext("The device time is the time in which the profiler sees kernels run"),
+        "alone": gettext("A model is equally fast on its own in long blocks and alternating in short ones"),
+        "device_time": gettext("The device time is the time during which the profiler sees kernels run"),
         "energy": gettext("The energy is the power multiplied by the time"),
         "replays": gettext("CUDA graphs are replayed where the mode promises it, and only there"),
-        "throttling": gettext("Rounds at a lowered power limit are seen"),
-        "out_of_memory": gettext("A lack of memory is recorded, and the next process can measure"),
+        "throttling": gettext("Rounds at a lowered power limit are detected"),
+        "out_of_memory": gettext("Running out of memory is recorded, and the next process can measure again"),
     }
 
 
@@ -139,5 +139,5 @@ def _findings(language: Language) -> dict[Finding, str]:
         "passed": gettext("Passed"),
         "failed": gettext("Failed"),
         "not_applicable": gettext("Not applicable here"),
-        "unknown": gettext("Could not be told"),
+        "unknown": gettext("Could not be determined"),
     }

@@ -98,7 +98,7 @@ class _View:
             if any(page in each for each in known.values())
         ]
         if not pages:
-            return str(Markup("<p>{}</p>").format(gettext("No page was read by a person yet.")))
+            return str(Markup("<p>{}</p>").format(gettext("No page has been read by a person yet.")))
         head = (gettext("Page"), *map(_name, translated_languages()))
         lines = [
             Line((TableCell(self._page(page)), *(self._read(known[code].get(page)) for code in translated_languages())))
@@ -116,7 +116,8 @@ class _View:
         parts = [self.words.value(language.date(found.date)), Markup("<small>{}</small>").format(told)]
         if found.share < 1:
             share = self.words.say(
-                gettext("%(share)s of its words were read as they are"), share=language.percent(found.share, 0)
+                gettext("%(share)s of its words are the same as when it was read"),
+                share=language.percent(found.share, 0),
             )
             parts.append(Markup("<small>{}</small>").format(share))
         return TableCell(self.words.lines(parts), f"{found.date}")
@@ -132,7 +133,7 @@ class _View:
         path = self.locales / VIEWS
         left = next_up(self._rows(), read_views(path) if path.is_file() else {})
         if not left:
-            return str(Markup("<p>{}</p>").format(self.language.gettext("Nothing is left to translate.")))
+            return str(Markup("<p>{}</p>").format(self.language.gettext("There is nothing left to translate.")))
         items = (self._item(row, views) for row, views in left[:TOP])
         return str(Markup("<ol>\n{}\n</ol>").format(Markup("\n").join(items)))
 

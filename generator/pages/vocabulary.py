@@ -195,7 +195,7 @@ def _counted(language: Language, noun: str, n: float) -> str:
         "device": lambda: ngettext("%(count)s device", "%(count)s devices", n),
         "record": lambda: ngettext("%(count)s record", "%(count)s records", n),
         "run": lambda: ngettext("%(count)s run", "%(count)s runs", n),
-        "cell": lambda: ngettext("%(count)s cell", "%(count)s cells", n),
+        "cell": lambda: ngettext("%(count)s benchmark case", "%(count)s benchmark cases", n),
         "row": lambda: ngettext("%(count)s row", "%(count)s rows", n),
         "published row": lambda: ngettext("%(count)s published row", "%(count)s published rows", n),
         "published figure": lambda: ngettext("%(count)s published figure", "%(count)s published figures", n),
@@ -282,7 +282,7 @@ class _Functions:
         if rows.empty:
             return self._nothing()
         headline = self.language.gettext(
-            "Change in the time per image, with images per second, eager → compiled, and the batch size below it"
+            "Change in time per image, with images per second (eager → compiled) and the batch size below it"
         )
         return self._tables(page).rows(tables.throughput(rows), self._rows(rows), headline)
 
@@ -296,8 +296,8 @@ class _Functions:
         """One row per device and source, of one workload."""
         gettext = self.language.gettext
         caption = {
-            "latency": gettext("What compiling does to the latency, by device"),
-            "throughput": gettext("What compiling does to the time per image with large batches, by device"),
+            "latency": gettext("Change in latency when compiled, by device"),
+            "throughput": gettext("Change in time per image when compiled, with large batches, by device"),
         }[workload]
         return self._table(page, tables.summary(self._select({"workload": workload})), caption)
 
@@ -327,17 +327,17 @@ class _Functions:
 
     def compile_cost_table(self, page: str, *, brief: bool = False, **selection: Any) -> str:
         """What compiling costs, and when it has paid."""
-        headline = self.language.gettext("Time until the compiled model is ready, and the calls that pay for it")
+        headline = self.language.gettext("Time to ready and break-even point")
         return self._of_rows(page, selection, headline, tables.compile_rows, tables.compile_cost, brief=brief)
 
     def break_even_table(self, page: str, **selection: Any) -> str:
         """Calls until compiling has paid, with an empty and with a filled cache."""
-        headline = self.language.gettext("Calls until compiling has paid, with intervals of 95%")
+        headline = self.language.gettext("Break-even point in calls, with 95% intervals")
         return self._of_rows(page, selection, headline, tables.compile_rows, tables.break_even)
 
     def mode_table(self, page: str, **selection: Any) -> str:
         """The modes of the same cells compared."""
-        headline = self.language.gettext("Modes compared: latency, and what it costs to get there")
+        headline = self.language.gettext("Modes compared: latency, time to ready, and break-even point")
         return self._of_rows(page, selection, headline, tables.mode_rows, tables.modes)
 
     def memory_table(self, page: str, **selection: Any) -> str:
@@ -347,27 +347,27 @@ class _Functions:
 
     def efficiency_table(self, page: str, **selection: Any) -> str:
         """Operations, the rate at which both variants do them, and energy."""
-        headline = self.language.gettext("Arithmetic done against what the device can do")
+        headline = self.language.gettext("Arithmetic done, compared with what the device can do")
         return self._of_rows(page, selection, headline, tables.efficiency_rows, tables.efficiency)
 
     def breaks_table(self, page: str, **selection: Any) -> str:
         """Where and why Dynamo ended a graph."""
-        headline = self.language.gettext("Graph breaks, with their reasons as PyTorch words them")
+        headline = self.language.gettext("Graph breaks, with the reasons that PyTorch gives")
         return self._of_rows(page, selection, headline, tables.break_rows, tables.graph_breaks)
 
     def skips_table(self, page: str, **selection: Any) -> str:
         """Why CUDA graphs were skipped."""
-        headline = self.language.gettext("Skipped CUDA graphs, with their reasons as PyTorch words them")
+        headline = self.language.gettext("Skipped CUDA graphs, with the reasons that PyTorch gives")
         return self._of_rows(page, selection, headline, tables.skip_rows, tables.skips)
 
     def recompiles_table(self, page: str, **selection: Any) -> str:
         """How often Dynamo traced again."""
-        headline = self.language.gettext("How often a model is compiled again")
+        headline = self.language.gettext("How often each model is recompiled")
         return self._of_rows(page, selection, headline, tables.recompile_rows, tables.recompiles)
 
     def versions_table(self, page: str, **selection: Any) -> str:
         """The same cells across versions of PyTorch."""
-        headline = self.language.gettext("Compiled latency by PyTorch version, eager below it")
+        headline = self.language.gettext("Compiled latency by PyTorch version, with eager below it")
         return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
 
     def malloc_table(self, page: str, *, device: str) -> str:
@@ -376,7 +376,7 @@ class _Functions:
         default, keep = self.atlas.device[slug].malloc_pairs
         if keep.empty:
             return self._nothing()
-        headline = self.language.gettext("Latency and speedup by default and with freed memory kept")
+        headline = self.language.gettext("Latency and speedup with glibc's default and with freed memory kept")
         cells = pd.concat([default, keep])
         return self._limited(page, tables.malloc(default, keep), cells, headline, {"device": slug})
 
@@ -415,7 +415,7 @@ class _Functions:
         """What the data lint found."""
         groups = self.atlas.results.problem_groups
         if not groups:
-            return self._paragraph(self.language.gettext("The lint finds nothing that does not fit together."))
+            return self._paragraph(self.language.gettext("The data lint finds no inconsistencies."))
         return self._table(page, tables.problems(groups), self.language.gettext("Findings of the data lint"))
 
     def status_legend(self, _page: str, **selection: Any) -> str:
@@ -471,7 +471,7 @@ class _Functions:
     def gain_table(self, page: str) -> str:
         """The same for every family."""
         lines = gain_tables.families(self._gains, self.atlas.results)
-        headline = self.language.gettext("Median change in the time per image by compiling, by family of models")
+        headline = self.language.gettext("Median change in time per image when compiled, by model family")
         return self._gain_table(page, lines, headline, self._gains.every)
 
     def intensity_chart(self, page: str) -> str:
@@ -481,7 +481,7 @@ class _Functions:
     def intensity_table(self, page: str) -> str:
         """The same as medians."""
         lines = gain_tables.intensity(self._gains, self.atlas.results)
-        headline = self.language.gettext("Median change in the time per image by compiling, by FLOP per activation")
+        headline = self.language.gettext("Median change in time per image when compiled, by FLOP per activation")
         return self._gain_table(page, lines, headline, self._gains.every)
 
     def gpus_table(self, page: str) -> str:
@@ -492,7 +492,7 @@ class _Functions:
     def losses_table(self, page: str) -> str:
         """The models whose throughput falls when compiled."""
         lines = gain_tables.losses(self._gains, self.atlas.results)
-        headline = self.language.gettext("Where compiling costs throughput")
+        headline = self.language.gettext("Where compiling lowers throughput")
         return self._gain_table(page, lines, headline, self._gains.every)
 
     def history_chart(self, page: str, *, device: str) -> str:
@@ -523,7 +523,7 @@ class _Functions:
     def unequal_table(self, page: str, *, device: str) -> str:
         """The compiled models whose batches differ, by family: doubtful."""
         history = self._history(device)
-        headline = self.language.gettext("Doubtful: compiled, in batches of different size, from %(old)s to %(new)s")
+        headline = self.language.gettext("Doubtful: compiled, in batches of different sizes, from %(old)s to %(new)s")
         return self._gain_table(page, gain_tables.unequal(history), headline, history.unequal, history)
 
     def dtypes_chart(self, page: str) -> str:
@@ -535,7 +535,7 @@ class _Functions:
     def dtypes_table(self, page: str) -> str:
         """The same for every family."""
         headline = self.language.gettext(
-            "Median change in images per second of the compiled model against float16 autocast, by family of models"
+            "Median change in images per second of the compiled model relative to float16 autocast, by model family"
         )
         return self._gain_table(page, gain_tables.types(self._gains), headline, self._gains.every_type)
 
@@ -580,7 +580,9 @@ class _Functions:
 
     def _most_recorded(self, page: str) -> Markup:
         """Say that a matrix leaves something out."""
-        message = self.language.gettext("Shown are the models, devices and batch sizes with the most records.")
+        message = self.language.gettext(
+            "The tables show only the models, devices, and batch sizes with the most records."
+        )
         address, label = self._in_explorer(page, {})
         return Markup('<p class="table-rest">{} <a href="{}">{}</a></p>').format(message, address, label)
 
@@ -598,7 +600,7 @@ class _Functions:
         if short:
             return decision.form(self.atlas, addresses, relative_address(page, HELPER))
         headline = self.language.gettext(
-            "The newest record of every cell: latency, time to ready, and the calls that pay for it"
+            "The newest record of every benchmark case: latency, time to ready, and break-even point"
         )
         latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
         table = self._limited(page, decision.lines(latencies), latencies, headline, {}, most=MOST_FOLDED)
@@ -794,8 +796,10 @@ class _Functions:
         if row["verdict"] in {"faster", "slower"}:
             change = words.percent(row["change"], 0)
             text = words.say(gettext("%(change)s latency on %(device)s"), change=change, device=words.device(row))
+        elif row["verdict"] == "same":
+            text = words.say(gettext("same latency on %(device)s"), device=words.device(row))
         else:
-            text = words.say(gettext("no clear difference on %(device)s"), device=words.device(row))
+            text = words.say(gettext("inconclusive on %(device)s"), device=words.device(row))
         return text, badge.badge(badge.LABEL, text, BADGE_COLOURS[row["verdict"]], self.language.direction)
 
     # Parts
@@ -934,7 +938,9 @@ class _Functions:
         chart = draw(self.language)
         in_english = draw(load_language(SOURCE)) if self.language.code != SOURCE and chart.lacking else chart
         if not chart.lacking <= in_english.lacking:  # a name is the same in all languages
-            note = self.language.gettext("The picture is in English: the guide has no font with all of its letters.")
+            note = self.language.gettext(
+                "The picture is in English because the guide has no font with all letters of this language."
+            )
             caption = self.words.lines([chart.caption, self.words.phrase(note)])
             chart = replace(in_english, alt=chart.alt, caption=caption)
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"

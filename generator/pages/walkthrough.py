@@ -39,10 +39,10 @@ def graphs_table(walkthrough: Walkthrough, words: Words) -> str:
 def breaks_table(walkthrough: Walkthrough, words: Words, breaks: Iterable[ExplainedBreak]) -> str:
     """Return the table of graph breaks with their reasons."""
     gettext = words.language.gettext
-    head = (gettext("Place in the code"), gettext("Reason"), gettext("Explanation"))
+    head = (gettext("Code location"), gettext("Reason"), gettext("Explanation"))
     lines = [(_code(end.location), _verbatim(end.reason), _verbatim(end.explanation)) for end in breaks]
     return documents.table(
-        gettext("Graph breaks, with their reasons as PyTorch words them"), head, lines, walkthrough, words
+        gettext("Graph breaks, with the reasons that PyTorch gives"), head, lines, walkthrough, words
     )
 
 
@@ -108,12 +108,12 @@ def loss_chart(walkthrough: Walkthrough, language_words: Words) -> CurvesChart:
         Curve(gettext("compiled, held-out set"), example.compiled.held_out_losses, "compiled", 2, dashed=True),
     )
     values = [value for curve in curves for value in curve.values]
-    headline = gettext("Loss while training, eager and compiled")
+    headline = gettext("Loss during training, eager and compiled")
     drawn = Curves(
         language.code,
         language.direction == "rtl",
         curves,
-        axis=gettext("mean squared error, logarithmic scale (less is better)"),
+        axis=gettext("mean squared error, logarithmic scale (lower is better)"),
         ticks=tuple((tick, language.number(tick)) for tick in log_ticks(min(values) / 2, max(values))),
         step_axis=gettext("epoch"),
         step_ticks=tuple((round(tick), language.number(tick)) for tick in linear_ticks(1, example.epochs)),

@@ -248,12 +248,12 @@ def test_the_keyboard_is_enough_and_the_address_keeps_the_case(page: Page, hoste
     expect(page.locator(".decision-answer")).to_contain_text("Hugging Face")
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
-    expect(page.locator(".decision-answer")).to_contain_text("Give a whole number")
+    expect(page.locator(".decision-answer")).to_contain_text("as a whole number")
     assert "calls=123456" in page.url
     kept = page.url
     page.goto(hosted_site)
     page.goto(kept)
-    expect(page.get_by_label("Calls per process start")).to_have_value("123456")
+    expect(page.get_by_label("Calls per process")).to_have_value("123456")
     expect(page.locator(".decision-case")).to_contain_text("DETR · A100")
 
 
@@ -291,8 +291,8 @@ def test_out_of_memory_and_missing_records_stand_in_words(page: Page, hosted_sit
     page.goto(f"{hosted_site}{ADDRESS}#device={CPU}&model=owlvit&batch=1")
     expect(page.locator(".decision-case")).to_contain_text("OwlViT · Intel Xeon")
     page.goto(f"{hosted_site}{ADDRESS}#device=nothing&model=nothing&batch=x&calls=-3")
-    expect(page.locator(".decision-answer")).to_contain_text("Give a whole number")
-    page.get_by_label("Calls per process start").fill("10")
+    expect(page.locator(".decision-answer")).to_contain_text("as a whole number")
+    page.get_by_label("Calls per process").fill("10")
     expect(page.locator(".decision-outcome")).to_be_visible()
 
 
@@ -307,7 +307,7 @@ def test_it_works_after_instant_navigation_and_follows_the_language(page: Page, 
     page.go_back()
     expect(page.locator(".decision-outcome")).to_be_visible()
     assert page.evaluate("window.sameDocument"), "a page was loaded anew"
-    page.get_by_label("Calls per process start").fill("77")
+    page.get_by_label("Calls per process").fill("77")
     page.wait_for_function("location.hash.includes('calls=77')")
     switch(page, "ja")
     expect(page.locator("input[name=calls]")).to_have_value("77")
@@ -365,7 +365,7 @@ def test_throughput_is_answered_in_images_per_second(page: Page, hosted_site: st
     assert "Eager latency" not in shown
     answer = page.locator(".decision-answer")
     expect(answer).to_contain_text("Compile if the process makes many calls")
-    expect(answer).to_contain_text("Source: timm. Each model gets a large batch")
+    expect(answer).to_contain_text("Source: timm. Each model runs with a large batch")
     assert not re.search(r"300 inferences|%\(|undefined|NaN", answer.inner_text())
     assert 'timm.create_model("resnet50", pretrained=True)' in page.locator(".decision pre").inner_text()
     assert "torch.autocast(device.type, torch.float16)" in page.locator(".decision pre").inner_text()
@@ -475,7 +475,7 @@ def test_a_batch_size_that_nobody_measured_has_the_answer_of_the_nearest(page: P
     expect(page.locator(".decision-answer")).to_contain_text("Measured at batch size 16, the nearest to your 12.")
     assert figures(page)["Eager latency"] != latency
     page.get_by_label("Batch size", exact=True).fill("0")
-    expect(page.locator(".decision-answer")).to_contain_text("Give a whole number as the batch size")
+    expect(page.locator(".decision-answer")).to_contain_text("Enter the batch size as a whole number")
 
 
 def test_unequal_batches_give_no_recommendation_and_say_why(page: Page, hosted_site: str) -> None:
@@ -499,7 +499,7 @@ def test_where_too_little_is_known_the_answer_names_what_to_measure(
     page.get_by_role("combobox", name="Device", exact=True).select_option("t4")
     answer = page.locator(".decision-answer")
     expect(answer).to_contain_text("Not measured yet")
-    expect(answer).to_contain_text("Too little is known for an estimate. Measure it instead:")
+    expect(answer).to_contain_text("Too little is known for an estimate. Measure the model instead:")
     expect(answer.locator("pre")).to_have_text(
         "python -m bench run --checkpoint facebook/detr-resnet-50 --task object-detection"
     )

@@ -164,14 +164,14 @@ def test_three_numbers_are_enough_and_the_line_says_more(page: Page, hosted_site
     operations = read_operations()["timm/resnet50", (224, 224)]
     page.goto(f"{hosted_site}{ADDRESS}")
     answer = page.locator(".own-answer")
-    expect(answer).to_contain_text("Give FLOP, activations and parameters")
+    expect(answer).to_contain_text("Enter FLOP, activations, and parameters")
     page.get_by_label("FLOP per image (G)").fill("8.178")
     page.get_by_label("Activations per image (M)").fill("11.11")
     page.get_by_label("Parameters (M)").fill("25.56")
     expect(answer).to_contain_text("counts every operation")
     coarse = estimates().of("features", operations=False, eager=False)
     expect(answer).to_contain_text(f"{coarse.median_error:.1%}")
-    page.get_by_label("The line that describe prints").fill(f"copied: {features.described(operations)}")
+    page.get_by_label("The line that bench describe prints").fill(f"copied: {features.described(operations)}")
     expect(answer).not_to_contain_text("counts every operation")
     fine = estimates().of("features", eager=False)
     expect(answer).to_contain_text(f"{fine.median_error:.1%}")
@@ -182,9 +182,9 @@ def test_three_numbers_are_enough_and_the_line_says_more(page: Page, hosted_site
         "before => !document.querySelector('.own-answer').innerText.includes(before)", arg=f"{before:.2f}×"
     )
     for wrong in ("nonsense", "{", '{"flop":1}', '{"flop":1,"activations":1,"parameters":1,"operations":{"stem":"x"}}'):
-        page.get_by_label("The line that describe prints").fill(wrong)
-        expect(answer).to_contain_text("This is not a line that describe prints")
-        expect(page.get_by_label("The line that describe prints")).to_have_attribute("aria-invalid", "true")
+        page.get_by_label("The line that bench describe prints").fill(wrong)
+        expect(answer).to_contain_text("This is not a line that bench describe prints")
+        expect(page.get_by_label("The line that bench describe prints")).to_have_attribute("aria-invalid", "true")
 
 
 @pytest.mark.parametrize("code", LANGUAGES if THOROUGH else ("zh", "ja"))

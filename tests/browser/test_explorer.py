@@ -287,7 +287,9 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
     told = f"Speedup over Eager (ms). Points: {n}. The table has the same figures."
     expect(canvas).to_have_attribute("aria-label", told)
     page.locator("[name=model]").fill("BeiT")
-    expect(canvas).to_have_attribute("aria-label", re.compile("Hollow points are records that the data lint doubts"))
+    expect(canvas).to_have_attribute(
+        "aria-label", re.compile("Hollow points are records that the data lint marks as doubtful")
+    )
     hollow = canvas.evaluate(HOLLOW, f"{hosted_site}assets/javascripts/explorer/vendor/chart.js")
     doubted = {row["eager_ms"] for row in rows() if row["row"] in results().doubts and row["speedup"]}
     assert hollow

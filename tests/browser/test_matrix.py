@@ -162,7 +162,7 @@ def test_the_first_answer_needs_no_data_and_others_fetch_it_once(page: Page, hos
     page.get_by_role("combobox", name="Model", exact=True).fill("detr")
     page.get_by_role("option", name="DETR", exact=True).click()
     expect(page.locator(".decision-case")).to_contain_text("Hugging Face")
-    page.get_by_label("Calls per process start").fill("5")
+    page.get_by_label("Calls per process").fill("5")
     page.wait_for_timeout(300)
     loaded = [url for url in asked if "/data/" in url]
     assert len(loaded) == len(set(loaded)) <= 2, "a file for each device, and each of them once"

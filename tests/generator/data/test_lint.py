@@ -163,7 +163,7 @@ def test_a_note_names_the_rows_that_were_disturbed(tmp_path: Path, sizes: tuple[
     notes = data_notes(load(write(tmp_path, marked)), date(2026, 7, 2))
     (note,) = (each for each in notes if each.startswith("Disturbed measurement: While "))
     named = "; ".join(f"ViT on H200, batch size {size}, mode default, run run-1" for size in sizes[:3])
-    assert note.endswith(f": other programs were computing. {named}{says}.")
+    assert note.endswith(f": other programs were using the CPU. {named}{says}.")
 
 
 def test_the_pinned_torch_is_that_of_the_requirements(tmp_path: Path) -> None:
@@ -220,5 +220,5 @@ def test_flags_are_told_in_words_and_none_is_forgotten() -> None:
 def test_a_flag_that_nobody_knows_stands_for_itself_and_is_no_markup() -> None:
     words = Words(load_language("en"), html=True)
     told = words.finding(Anomaly("flag", (0,), {"flag": "calls-not-kept"}), [{}])
-    assert told == "The importer marked 1 row: the times of single calls are not kept."
+    assert told == "The importer marked 1 row: the times of individual calls are not kept."
     assert "&lt;i&gt;" in words.finding(Anomaly("complaint", (0,), {"check": "<i>"}), [{}])

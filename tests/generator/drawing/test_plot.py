@@ -46,7 +46,7 @@ def bars(count: int = 12, **changes: Any) -> Plot:
         "right_to_left": False,
         "panels": (Panel(lines(count)),),
         "legend": LEGEND,
-        "axis": "latency in ms (less is better)",
+        "axis": "latency in ms (lower is better)",
         "ticks": tuple((float(tick), f"{tick:,}") for tick in range(0, 250, 50) if tick <= 3 + count**1.5),
     }
     return Plot(**arguments | changes)

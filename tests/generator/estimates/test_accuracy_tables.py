@@ -44,7 +44,7 @@ def rows(language: str, folder: Path, *, by: str = "ways") -> list[list[str]]:
 def test_each_way_with_its_errors_and_what_the_intervals_hold(tmp_path: Path) -> None:
     naive, size, *_ = rows("en", tmp_path)
     assert naive[:3] == ["naive: the median of all models", "13.3%", "40.0%"]
-    assert size[:3] == ["the same model at another image size", "1.7%", "5.0%"]
+    assert size[:3] == ["the same model at a different image size", "1.7%", "5.0%"]
     assert size[-1] == "90"
 
 

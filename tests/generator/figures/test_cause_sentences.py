@@ -21,12 +21,12 @@ def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "
 @pytest.mark.parametrize(
     ("cause", "figure", "sentence"),
     [
-        (Cause.HOST_BOUND, 0.62, "In eager mode the device waits for the host during 62% of a call."),
-        (Cause.MEMORY_BOUND, 0.31, "Merged kernels move 31% fewer bytes than eager mode."),
-        (Cause.PAGE_FAULTS, 1, "A compiled call causes 1 fewer page fault: it asks the system for less memory."),
-        (Cause.CUDAGRAPH_SKIPS, 2, "CUDA graphs were skipped, for 2 reasons."),
-        (Cause.GRAPH_BREAKS, 1, "1 graph break hands the call back to Python."),
-        (Cause.NEVER_PAYS_BACK, 0.97, "At a speedup of 0.97×, no number of calls repays the compilation."),
+        (Cause.HOST_BOUND, 0.62, "In eager mode, the device waits for the host for 62% of a call."),
+        (Cause.MEMORY_BOUND, 0.31, "Fused kernels move 31% fewer bytes than eager mode."),
+        (Cause.PAGE_FAULTS, 1, "A compiled call causes 1 fewer page fault because it asks the system for less memory."),
+        (Cause.CUDAGRAPH_SKIPS, 2, "CUDA graphs were skipped for 2 reasons."),
+        (Cause.GRAPH_BREAKS, 1, "1 graph break hands control back to Python."),
+        (Cause.NEVER_PAYS_BACK, 0.97, "At a speedup of 0.97×, no number of calls makes up for the time to ready."),
     ],
 )
 def test_a_sentence_with_its_figure(cause: Cause, figure: float, sentence: str) -> None:
@@ -34,7 +34,7 @@ def test_a_sentence_with_its_figure(cause: Cause, figure: float, sentence: str) 
 
 
 def test_who_is_not_faster_still_waits() -> None:
-    assert told(Cause.HOST_BOUND, 0.4, "slower").startswith("Even compiled")
+    assert told(Cause.HOST_BOUND, 0.4, "slower").startswith("Even with the compiled model")
 
 
 def test_several_causes_follow_each_other() -> None:
@@ -43,7 +43,7 @@ def test_several_causes_follow_each_other() -> None:
 
 
 def test_no_cause_is_said() -> None:
-    assert why("", "faster", Words(load_language("en"), html=False)) == "Nothing that was measured explains it."
+    assert why("", "faster", Words(load_language("en"), html=False)) == "None of the measurements explains this result."
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -116,7 +116,7 @@ def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
     mark = lines(chart)[0].marks[0]
     assert mark is not None
     assert mark.low < mark.value < mark.high
-    assert "intervals of 95%" in chart.caption
+    assert "95% intervals" in chart.caption
     assert "too narrow" in chart.caption
     assert "measured\u00a0on\u00a0July\u00a01,\u00a02026" in chart.caption
     assert "too narrow" not in charts.overview(rows, EN).caption
@@ -134,7 +134,7 @@ def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
     (line,) = lines(chart)
     assert line.marks[0] is not None
     assert (line.marks[1], line.note) == (None, "out of memory")
-    assert "no pair of latencies" in chart.alt
+    assert "no latencies to compare" in chart.alt
     assert charts.change(rows, EN).light
     assert charts.overview(rows, EN).light
 
@@ -152,7 +152,7 @@ def test_doubtful_rows_are_marked_and_told_below() -> None:
     marked = [line.label for line in lines(charts.change(rows, EN)) if DOUBT in line.label]
     assert marked == [f"BeiT {DOUBT}"]
     for draw in (charts.latency, charts.batches):
-        assert f"{DOUBT} The data lint doubts" in draw(rows, EN).caption
+        assert f"{DOUBT} The data lint marks these figures as doubtful" in draw(rows, EN).caption
         assert DOUBT not in draw(rows[rows["verdict"] != "doubtful"], EN).caption
     assert "Hollow dots: 3 more" in charts.overview(results.newest, EN).caption
 
@@ -182,8 +182,8 @@ def test_versions_stand_on_one_line_the_oldest_first(tmp_path: Path) -> None:
     (line,) = lines(chart)
     older, newer = (mark.value for mark in line.marks if mark)
     assert newer < older
-    assert "changes by −33" in chart.alt
-    assert "1\u00a0cell" in chart.caption
+    assert "compiled latency is −33" in chart.alt
+    assert "1\u00a0benchmark\u00a0case" in chart.caption
     assert "comparison" not in chart.caption
     assert chart.light
 
@@ -210,7 +210,7 @@ def test_legend_names_only_what_occurs(tmp_path: Path) -> None:
     legend = charts.change(published(**A100, model="resnet"), EN).plot.legend
     assert legend == (("compiled is faster", "gain"),)
     rows = load(write(tmp_path, [measured(figures=measurement(10.0, 10.01))])).newest
-    assert charts.change(rows, EN).plot.legend == (("no clear difference", "zero"),)
+    assert charts.change(rows, EN).plot.legend == (("same or inconclusive", "zero"),)
 
 
 # ── Batch sizes and overview ────────────────────────────────────────────────────────────────────────────────────────
@@ -245,10 +245,10 @@ def test_many_comparisons_are_a_box_with_labelled_extremes(tmp_path: Path) -> No
     assert (line.box.count, round(line.box.median, 4)) == (100, -0.2525)
     assert [mark.text for mark in line.marks if mark] == ["median −25.2%", "m0 −50.0%", "m99 −0.5%"]
     assert [mark.verdict for mark in line.marks if mark] == ["faster", "faster", "ambiguous"]
-    assert "RTX 5090: half of them lie between −37.6% and −12.9%." in chart.alt
-    assert "A box holds the middle half" in chart.caption
+    assert "RTX 5090: half of the comparisons lie between −37.6% and −12.9%." in chart.alt
+    assert "Each box spans the middle half" in chart.caption
     assert "Hollow" not in chart.caption
-    assert chart.plot.axis == "change in the time per image (less is better)"
+    assert chart.plot.axis == "change in time per image (lower is better)"
 
 
 def test_a_few_comparisons_stay_dots(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_each_cell_says_in_words_what_its_colour_and_mark_say(published: Results
     tone, name, text = found["Segformer", "V100"]
     assert (tone, name.split(": ")[0], text[-1]) == ("doubtful", "Segformer on V100", "†")
     assert name.endswith("(doubtful)")
-    assert found["ConvNeXT", "A100"][1].endswith("(not clear)"), "a published difference within noise"
+    assert found["ConvNeXT", "A100"][1].endswith("(inconclusive)"), "a published difference within noise"
 
 
 def test_out_of_memory_is_said_in_place_of_a_figure(published: Results) -> None:

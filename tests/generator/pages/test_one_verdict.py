@@ -194,7 +194,9 @@ def test_matrix_short_answer_and_badges_show_the_same_record() -> None:
     for (model, device), label in first.labels.items():
         row, badge = results().by_label[label], drawn.get(f"badges/{model}-{device}.svg", "")
         change = Words(EN, html=False).percent(row["change"], 0) + " latency" if row["change"] is not None else "–"
-        told = {"faster": change, "slower": change, "same": "no clear", "ambiguous": "no clear"}.get(row["verdict"], "")
+        told = {"faster": change, "slower": change, "same": "same latency", "ambiguous": "inconclusive"}.get(
+            row["verdict"], ""
+        )
         assert told in badge
         assert bool(badge) == bool(told), "nothing is said of a doubtful record"
 

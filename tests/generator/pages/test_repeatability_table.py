@@ -26,7 +26,7 @@ def rows(language: str, folder: Path) -> list[list[str]]:
 
 def test_each_way_with_what_it_found_and_what_it_cost(tmp_path: Path) -> None:
     ours, mean, timer = rows("en", tmp_path)
-    assert ours == ["ViT", "the standard profile of this atlas", "1.049×", "10.0%", "1.050", "1.000", "10"]
+    assert ours == ["ViT", "the standard profile of this project", "1.049×", "10.0%", "1.050", "1.000", "10"]
     assert mean[3] == "25.0%"
     assert timer[1] == "Timer.blocked_autorange"
 

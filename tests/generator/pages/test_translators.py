@@ -35,7 +35,7 @@ def review_of(locales: Path, page: str, day: int, *, without: int = 0, fault: st
 
 
 def test_without_a_review_no_page_was_read(locales: Path) -> None:
-    assert "No page was read by a person yet." in shown(locales, "review_table")
+    assert "No page has been read by a person yet." in shown(locales, "review_table")
     assert shown(locales, "translation_table").count("not yet read by a person") == len(translated_languages())
 
 
@@ -55,4 +55,4 @@ def test_a_page_shows_when_it_was_last_read_and_its_score(locales: Path) -> None
 def test_a_catalog_or_review_that_cannot_be_read_counts_as_unread(locales: Path) -> None:
     review_of(locales, "docs/modes.md", 22)
     (locales / "ja" / "reviews" / "2026-11-23.json").write_text("{", "utf-8")
-    assert "No page was read by a person yet." in shown(locales, "review_table")
+    assert "No page has been read by a person yet." in shown(locales, "review_table")

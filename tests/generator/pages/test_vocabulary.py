@@ -294,7 +294,7 @@ def test_compiled_failure_keeps_eager(mixed: Pages) -> None:
 
 def test_a_column_in_which_nothing_is_known_is_left_out(mixed: Pages) -> None:
     heads = [text for _, _, text in Tables(mixed.render("{{ compile_cost_table() }}")).tables[0][0]]
-    assert "Cold cache (s)" in heads
+    assert "Time to ready, cold cache (s)" in heads
     assert "AOTAutograd (s)" not in heads
 
 
@@ -315,7 +315,7 @@ def test_doubtful_rows_are_marked_and_explained(published: Pages) -> None:
     html = published.render("{{ latency_table(device='t4', torch='2.1.0.dev', batch_size=16) }}")
     beit = next(row for row in Tables(html).tables[0] if row[0][2].startswith("BeiT"))
     assert beit[0][2] == "BeiT †"
-    assert "to the digit, as on A100" in html
+    assert "exactly the same two latencies as on A100" in html
     assert "†" not in published.render("{{ latency_table(device='t4', torch='2.0.1', batch_size=16) }}")
 
 
@@ -324,7 +324,7 @@ def test_intervals_and_warnings_of_measured_rows(mixed: Pages) -> None:
     head, first, *_ = Tables(html).tables[0]
     assert "Interval (95%)" in [text for _, _, text in head]
     assert re.fullmatch(r"1\.\d\d–1\.\d\d", first[[text for _, _, text in head].index("Interval (95%)")][2])
-    assert "1 to 3 processes a cell" in html
+    assert "1 to 3 processes per benchmark case" in html
     assert "too narrow" in html
 
 
@@ -374,12 +374,12 @@ def test_sections_can_be_left_out(told: Results, published: Pages) -> None:
 
 def test_a_row_tells_why(told: Results) -> None:
     why = Pages(told).render("{{ atlas.model['vit'].cause_rows[0] | why }}")
-    assert why.startswith("In eager mode the device waits for the host during 50% of a call. ")
+    assert why.startswith("In eager mode, the device waits for the host for 50% of a call. ")
 
 
 def test_versions_have_a_chart(told: Results) -> None:
     html = Pages(told).render("{{ versions_chart(device='h200') }}")
-    assert "the compiled latency changes by −2" in html
+    assert "the median change in compiled latency is −2" in html
     assert "assets/charts/versions-device-h200.svg" in html
 
 
@@ -396,7 +396,7 @@ def test_no_line_breaks_within_an_option_or_a_short_command() -> None:
 
 
 def test_a_table_is_named_by_its_caption_line_by_line(mixed: Pages) -> None:
-    assert "processes a cell · With one process" in mixed.render("{{ compile_cost_table() }}")
+    assert "processes per benchmark case · With only one process" in mixed.render("{{ compile_cost_table() }}")
 
 
 def test_names_link_to_their_pages_from_everywhere(published: Pages) -> None:
@@ -559,7 +559,7 @@ def test_no_results_at_all(tmp_path: Path) -> None:
     ):
         assert "no record" in pages.render(f"{{{{ {name}() }}}}")
     assert pages.render("{{ status_legend() }}") == ""
-    assert "finds nothing" in pages.render("{{ problems_table() }}")
+    assert "finds no inconsistencies" in pages.render("{{ problems_table() }}")
 
 
 def test_legend_explains_what_occurs(mixed: Pages, published: Pages) -> None:
@@ -630,7 +630,8 @@ def test_the_entry_for_a_bibliography_names_what_is_known(mixed: Pages) -> None:
     [
         (5.0, "−50% latency on H200", badge.GOOD),
         (15.0, "+50% latency on H200", badge.POOR),
-        (10.0, "no clear difference on H200", badge.NEUTRAL),
+        (10.0, "same latency on H200", badge.NEUTRAL),
+        (10.1, "inconclusive on H200", badge.NEUTRAL),
     ],
 )
 def test_a_badge_says_what_the_verdict_says(tmp_path: Path, compiled_ms: float, words: str, colour: str) -> None:

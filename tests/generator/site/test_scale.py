@@ -190,7 +190,7 @@ def test_pages_of_one_source_explain_it_and_count_their_doubts(imported: Results
     (notes,) = re.findall(r'<ul class="table-notes">(.*?)</ul>', family, re.DOTALL)
     kinds = len(get_args(Kind))
     assert 1 <= notes.count("<li>") <= kinds * MOST_NOTES
-    assert notes.count("not the effect of compiling alone") == 1
+    assert notes.count("not show the effect of compiling alone") == 1
     assert family.count('class="doubt"') > notes.count("<li>")
 
 
