@@ -1,4 +1,4 @@
-"""Resolve what a user typed: a member of a closed set, or an existing path. Unknown names get suggestions."""
+"""Match what a user typed to a member of a closed set or an existing path. Unknown names get suggestions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pick(kind: str, name: str, known: Collection[str], *, remedy: str = "", wher
         return by_form[_form(name)]
     similar = difflib.get_close_matches(_form(name), by_form, n=3, cutoff=0.6)
     near = [by_form[form] for form in similar if _unmatched(_form(name), form) <= MISSPELT]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"choose among {', '.join(known)}"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"choose one of {', '.join(known)}"
     raise AtlasError(f"{kind} {name!r} is not known", where=where or f"--{kind}", remedy=f"{hint}{remedy}")
 
 
@@ -40,7 +40,7 @@ def folder(path: Path) -> Path:
     """Return `path`, where a folder is or can be made. Raises `AtlasError` if a file is in its place."""
     nearest = next(each for each in (path, *path.absolute().parents) if each.exists())
     if not nearest.is_dir():
-        remedy = "name a folder, or move the file away"
+        remedy = "choose a folder, or move the file"
         raise AtlasError(FILE_IN_THE_WAY, where=str(nearest), remedy=remedy)
     return path
 
@@ -63,9 +63,9 @@ def plain_file(path: Path, most: int = MAX_BYTES) -> Path:
     """
     about = path.stat()
     if not stat.S_ISREG(about.st_mode):
-        raise AtlasError("is no plain file", where=str(path), remedy="name a file")
+        raise AtlasError("is not a regular file", where=str(path), remedy="give the path of a regular file")
     if about.st_size > most:
-        raise AtlasError(f"has more than {most:,} bytes", where=str(path), remedy="divide it, and take the parts")
+        raise AtlasError(f"is larger than {most:,} bytes", where=str(path), remedy="split it into smaller files")
     return path
 
 

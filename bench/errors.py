@@ -1,4 +1,4 @@
-"""Errors and complaints shown to users: what is wrong, where, and what to do about it."""
+"""Errors and complaints shown to users: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -37,30 +37,32 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def unusable(error: OSError, where: str = "") -> AtlasError:
     """Return an error for a failed read or write. `where` overrides the file name in `error`."""
     if in_the_way := _in_the_way(error):
-        return AtlasError(in_the_way, where=where or str(error.filename or ""), remedy="name another, or move it away")
+        return AtlasError(
+            in_the_way, where=where or str(error.filename or ""), remedy="choose a different path, or move it"
+        )
     return AtlasError(
         f"cannot be read or written: {error.strerror or error}",
         where=where or str(error.filename or ""),
-        remedy="make room, grant access, or choose another place",
+        remedy="free up disk space, grant access, or choose a different path",
     )
 
 
 def unwritable(
-    path: object, error: OSError, remedy: str = "make room or choose another place with --out"
+    path: object, error: OSError, remedy: str = "free up disk space, or choose a different path with --out"
 ) -> AtlasError:
     """Return an error for a failed write to `path`."""
     if in_the_way := _in_the_way(error):
-        return AtlasError(in_the_way, where=str(path), remedy="name another with --out, or move it away")
+        return AtlasError(in_the_way, where=str(path), remedy="choose a different path with --out, or move it")
     return AtlasError(f"cannot be written: {error.strerror}", where=str(path), remedy=remedy)
 
 
-FILE_IN_THE_WAY = "is a file, and a folder is needed there"
+FILE_IN_THE_WAY = "is a file, but a folder is needed here"
 
 
 def _in_the_way(error: OSError) -> str:
     if isinstance(error, FileExistsError | NotADirectoryError):
         return FILE_IN_THE_WAY
-    return "is a folder, and a file is needed there" if isinstance(error, IsADirectoryError) else ""
+    return "is a folder, but a file is needed here" if isinstance(error, IsADirectoryError) else ""
 
 
 def attempt(question: Callable[[], T]) -> T | None:

@@ -1,4 +1,4 @@
-"""How far a run is, for a program that shows it elsewhere: one small file, replaced at each event.
+"""How far a run has come, for a program that shows it elsewhere: one small file, replaced at each event.
 
 `bench.running.live_reporter` writes it if the environment variable `VARIABLE` names a file; the server of the guide
 reads it.

@@ -1,4 +1,4 @@
-"""End with the process that started this one, however that ends: the pipe to its standard input closes then."""
+"""End this process when the one that started it ends, however that happens: the pipe to standard input closes then."""
 
 from __future__ import annotations
 

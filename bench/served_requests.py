@@ -1,7 +1,7 @@
-"""How many requests a server beside a measurement has begun and ended, in a file that both processes share.
+"""How many requests a server has begun and ended during a measurement, in a file that both processes share.
 
 The server counts with `ServedRequests.counted`. Whoever times a round compares `ServedRequests.state` before and after,
-and learns at the cost of one small read whether the server was computing meanwhile.
+and learns from one small read whether the server was computing meanwhile.
 """
 
 from __future__ import annotations

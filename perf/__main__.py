@@ -1,4 +1,4 @@
-"""The command line: time the guide's builder and others, and write the record.
+"""The command line: time the guide's builder and other builders, and write the record.
 
 python -m perf --help
 """
@@ -29,7 +29,7 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> li
     try:
         return [int(part.replace("_", "")) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no list of whole numbers") from None
+        raise click.BadParameter(f"{text!r} is not a list of whole numbers") from None
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -38,9 +38,9 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> li
     callback=_numbers,
     default="100,800,4000",
     show_default=True,
-    help="Numbers of pages, in all languages together.",
+    help="Numbers of pages, counting all languages.",
 )
-@click.option("--alone", callback=_numbers, default="", help="More numbers of pages, for this guide alone.")
+@click.option("--alone", callback=_numbers, default="", help="Further numbers of pages, for this guide only.")
 @click.option(
     "--records",
     callback=_numbers,
@@ -48,26 +48,32 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> li
     show_default=True,
     help="Numbers of records to load.",
 )
-@click.option("--repeats", type=click.IntRange(1), default=3, show_default=True, help="How often everything is timed.")
 @click.option(
-    "--builder", "names", multiple=True, type=click.Choice([OURS, *PEERS]), help="Time only this builder; repeatable."
+    "--repeats", type=click.IntRange(1), default=3, show_default=True, help="How many times everything is timed."
+)
+@click.option(
+    "--builder",
+    "names",
+    multiple=True,
+    type=click.Choice([OURS, *PEERS]),
+    help="Time only this builder. May be repeated.",
 )
 @click.option(
     "--action",
     "actions",
     multiple=True,
     type=click.Choice([*BUILDS, START, *EDITS, *LOADS]),
-    help="Time only this action; repeatable.",
+    help="Time only this action. May be repeated.",
 )
-@click.option("--limit", type=float, default=1800, show_default=True, help="Longest time of one action, in seconds.")
+@click.option("--limit", type=float, default=1800, show_default=True, help="Time limit for one action, in seconds.")
 @click.option(
     "--programs",
     type=click.Path(path_type=Path),
     default=ROOT / ".venv" / "peers" / "bin",
-    help="Folder of the other builders' programs.",
+    help="Folder with the programs of the other builders.",
 )
 @click.option("--work", type=click.Path(path_type=Path), default=ROOT / ".cache" / "perf", help="Work folder.")
-@click.option("--out", type=click.Path(path_type=Path), default=BUILD_TIMES, help="Folder of the record.")
+@click.option("--out", type=click.Path(path_type=Path), default=BUILD_TIMES, help="Folder for the record.")
 @click.option("--fresh", is_flag=True, help="Start again instead of resuming.")
 def main(
     pages: list[int],
@@ -105,7 +111,7 @@ def main(
     progress = plan.work / PROGRESS
     try:
         for name in set(plan.names) - set(plan.present):
-            log(f"{name} is not installed in {plan.programs}, and left out")
+            log(f"{name} is not installed in {plan.programs}; it is left out")
         known = _known(progress, plan, fresh=fresh)
         timed = TimingRun(plan, known, lambda state: document.write(state, progress), log).all()
         path = build_times.write(timed, out)

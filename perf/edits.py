@@ -120,6 +120,8 @@ def _found(pattern: re.Pattern[str], text: str | None) -> re.Match[str]:
     match = pattern.search(text or "")
     if match is None:
         raise AtlasError(
-            f"nothing to edit there: {pattern.pattern}", where=PAGE, remedy="name another page in perf/edits.py"
+            f"nothing to edit on this page: {pattern.pattern}",
+            where=PAGE,
+            remedy="choose a different page in perf/edits.py",
         )
     return match

@@ -161,7 +161,7 @@ class Served:
                         cost = Cost(time.perf_counter() - start, self._cpu_s() - used_s, self._peak_gb())
                 return cost
         raise AtlasError(
-            f"no reload that shows it within {limit_s:.0f} s", where=edit.path.name, remedy="raise --limit"
+            f"no reload that shows the edit within {limit_s:.0f} s", where=edit.path.name, remedy="raise --limit"
         )
 
     def _wait_until_idle(self) -> None:
@@ -241,7 +241,7 @@ def _until_answered(command: Command, child: subprocess.Popen[bytes], port: int,
     try:
         _until(answered, end)
     except TimeoutError:
-        raise failure(command, log, "the server does not answer in time") from None
+        raise failure(command, log, "the server did not answer in time") from None
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -45,7 +45,7 @@ def contributor_of(name: str | None) -> str | None:
     from bench.exchange.lookalikes import contributor_fault
 
     if fault := contributor_fault(name):
-        raise AtlasError(fault, where="--by", remedy="write a name of one line, or leave it out")
+        raise AtlasError(fault, where="--by", remedy="give a name on a single line, or omit this option")
     return name
 
 

@@ -21,9 +21,9 @@ def add(commands: Commands) -> None:
     comparing = commands.add_parser(
         "compare",
         help="show what became faster or slower between two runs",
-        description="Compare the latencies of the cells that both runs have. Status 0: no regression; 1: at least one "
-        "cell is slower by more than the threshold or has begun to fail; 2: the runs cannot be compared.",
-        epilog="A and B are run files, folders of run files (both also below bench/results), or names of runs.",
+        description="Compare the latencies of the benchmark cases that are in both runs. Status 0: no regression; 1: "
+        "at least one case is slower by more than the threshold or has begun to fail; 2: the runs cannot be compared.",
+        epilog="A and B are run files, folders of run files, or names of runs. Paths may be relative to bench/results.",
         allow_abbrev=False,
     )
     comparing.add_argument("before", metavar="A", help="the earlier run")

@@ -75,7 +75,7 @@ def as_json(comparison: Comparison, threshold: float) -> str:
 def warnings(comparison: Comparison) -> list[str]:
     """Return the differences in conditions that change latencies by themselves."""
     return [
-        f"{each.name} is {each.before} in A and {each.after} in B ({counted(each.cells, 'cell')})"
+        f"{each.name} is {each.before} in A and {each.after} in B ({counted(each.cells, 'case')})"
         for each in comparison.differences
         if each.is_condition
     ]
@@ -91,7 +91,7 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
     return [
         (
             f"{comparison.variant.capitalize()} latency, A → B: {counts} "
-            "(by 95% intervals that lie wholly beyond 1%, or within it)."
+            "(judged by whether the 95% interval lies entirely beyond 1% or entirely within it)."
         ),
         f"Geometric mean of the changes: {_interval(comparison.overall)}; {other}: {_interval(comparison.control)}.",
         *_control(comparison),
@@ -100,7 +100,7 @@ def summary(comparison: Comparison, threshold: float) -> list[str]:
         *(f"Status changed: {describe(each.cell)}: {_status(each)}." for each in cells if each.has_new_status),
         *_only("A", comparison.only_before),
         *_only("B", comparison.only_after),
-        *([f"What else changed: {'; '.join(versions)}."] if versions else []),
+        *([f"Other changes: {'; '.join(versions)}."] if versions else []),
         f"A/A: {before.replication} in A; {after.replication} in B.",
         f"A: {_side(before)}",
         f"B: {_side(after)}",
@@ -113,14 +113,19 @@ def _control(comparison: Comparison) -> list[str]:
     control = comparison.control
     if comparison.variant == "eager" or not (control.low > 0 or control.high < 0):
         return []
-    return ["Eager changed as well: something besides the compiler differs, in the machine, its load or the software."]
+    return ["Eager changed too, so something besides the compiler differs: the machine, its load or other software."]
 
 
 def _lone_processes(cells: Sequence[Change]) -> list[str]:
     lone = sum(each.before.processes == each.after.processes == 1 for each in cells)
     if not lone:
         return []
-    return [f"{counted(lone, 'cell')} with one process on each side: no interval. Measure with --processes 3 or more."]
+    return [
+        (
+            f"No interval for {counted(lone, 'case')} with only one process on each side. "
+            "Measure with --processes 3 or more."
+        )
+    ]
 
 
 def _conclusion(comparison: Comparison, threshold: float) -> str:
@@ -128,18 +133,18 @@ def _conclusion(comparison: Comparison, threshold: float) -> str:
     if not regressions:
         judged = sum(each.verdict != "unknown" for each in comparison.cells)
         return (
-            f"No regression: of {counted(judged, 'cell')} with a verdict none is {beyond}, and none fails that worked."
+            f"No regression: of {counted(judged, 'case')} with a verdict, none is {beyond}, and none has begun to fail."
         )
     slower = [f"{describe(each.cell)} ({_percent(each.change.value)})" for each in regressions if not each.fails_now]
     failing = [f"{describe(each.cell)} ({each.after.status})" for each in regressions if each.fails_now]
-    named = {beyond: slower, "failing now": failing}
+    named = {beyond: slower, "now failing": failing}
     parts = [f"{what}: {', '.join(names)}" for what, names in named.items() if names]
     return f"Regressions: {'; '.join(parts)}."
 
 
 def _side(side: Totals) -> str:
-    older = f"; the newest of several runs for {counted(side.superseded, 'cell')}" if side.superseded else ""
-    return f"{side.name}, {', '.join(side.devices)}, {counted(side.cells, 'cell')}{older}"
+    older = f"; {counted(side.superseded, 'case')} taken from the newest of several runs" if side.superseded else ""
+    return f"{side.name}, {', '.join(side.devices)}, {counted(side.cells, 'case')}{older}"
 
 
 def _only(side: str, cells: Sequence[Cell]) -> list[str]:
@@ -154,7 +159,7 @@ def _status(change: Change) -> str:
 
 
 def _passed(side: Totals) -> str:
-    return f"{side.passed} of {counted(side.cells, 'cell')}"
+    return f"{side.passed} of {counted(side.cells, 'case')}"
 
 
 # ── Columns ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""`doctor`: list what would spoil a measurement on this machine, each with a remedy.
+"""`doctor`: list what would distort a measurement on this machine, with a remedy for each.
 
 python -m bench doctor
 """
@@ -14,14 +14,14 @@ from bench.errors import AtlasError, Complaint
 def add(commands: Commands) -> None:
     """Add the command."""
     doctor = commands.add_parser(
-        "doctor", help="list what would spoil a measurement here, with remedies", allow_abbrev=False
+        "doctor", help="list what would distort a measurement on this machine, with remedies", allow_abbrev=False
     )
     doctor.set_defaults(command=_doctor)
 
 
 def _doctor(_options: argparse.Namespace) -> int:
     present, unknown = _examined()
-    print("\n".join(map(str, present)) or "nothing that would spoil a measurement")
+    print("\n".join(map(str, present)) or "nothing that would distort a measurement")
     for each in unknown:
         print(f"unknown: {each}")
     return FOUND_FAULTS if present else OK
@@ -39,7 +39,7 @@ def _examined() -> tuple[list[Complaint], list[str]]:
         from bench.running.sweep import CACHE
     except ModuleNotFoundError as error:
         raise AtlasError(
-            f"{error.name} is not installed", remedy="install what measuring needs: python -m bench install"
+            f"{error.name} is not installed", remedy="install the measuring dependencies: python -m bench install"
         ) from None
     machine = look(CACHE)
     return examine(machine), unknowns(machine)

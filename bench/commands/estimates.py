@@ -23,25 +23,29 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Add the commands and their options."""
     describe = commands.add_parser(
-        "describe", help="count what a model does, for an estimate of its speedup", allow_abbrev=False
+        "describe", help="count the operations of a model, to estimate its speedup", allow_abbrev=False
     )
-    describe.add_argument("--checkpoint", required=True, metavar="ID_OR_DIR", help="a hub id or a local directory")
+    describe.add_argument(
+        "--checkpoint", required=True, metavar="ID_OR_DIR", help="a Hugging Face Hub ID or a local folder"
+    )
     describe.add_argument("--task", default="image-classification", metavar="TASK", help="default: %(default)s")
-    describe.add_argument("--digest", action="store_true", help="print instead by which digest records name a folder")
+    describe.add_argument(
+        "--digest", action="store_true", help="print only the digest that identifies this folder in records"
+    )
     describe.set_defaults(command=_describe)
 
     operations = commands.add_parser(
-        "operations", help="count what the published models of timm do (needs timm)", allow_abbrev=False
+        "operations", help="count the operations of timm's published models (needs timm)", allow_abbrev=False
     )
     operations.add_argument("--out", type=named, metavar="DIR", help="folder of the file (default: the atlas)")
     operations.set_defaults(command=_operations)
 
     estimate = commands.add_parser(
         "estimate",
-        help="fit the estimates to the records, and say how far off they are",
+        help="fit the estimates to the records, and report how accurate they are",
         allow_abbrev=False,
     )
-    estimate.add_argument("--validate", action="store_true", help="only print how far off they are; write nothing")
+    estimate.add_argument("--validate", action="store_true", help="only report how accurate they are; write nothing")
     estimate.add_argument("--out", type=named, metavar="DIR", help="folder of the file (default: the atlas)")
     estimate.set_defaults(command=_estimate)
 
@@ -69,8 +73,8 @@ def _digest(directory: Path) -> str:
     from bench.plans.checkpoints import identify
 
     if not directory.is_dir():
-        remedy = "give the folder of a checkpoint: those of the hub go by their id"
-        raise AtlasError(f"{str(directory)!r} is no folder", where="--checkpoint", remedy=remedy)
+        remedy = "give the folder of a local checkpoint; records identify a hub checkpoint by its ID"
+        raise AtlasError(f"{str(directory)!r} is not a folder", where="--checkpoint", remedy=remedy)
     local = identify(directory, needs_weights=False)
     return f"{local.name}: {local.identity}"
 
@@ -90,7 +94,7 @@ def _operations(options: argparse.Namespace) -> int:
     sources = sorted({(name, (size, size)) for name, size in zip(rows["checkpoint"], rows["height"], strict=True)})
     answer = operations.count(LocalProcesses(), CountOperations(sources=tuple(sources)), _progress)
     if not answer.counted:
-        raise AtlasError("no model could be counted", remedy=next(iter(answer.failures.values()), ""))
+        raise AtlasError("the operations of no model could be counted", remedy=next(iter(answer.failures.values()), ""))
     for name, reason in answer.failures.items():
         print(f"left out: {name}: {reason}")
     versions = "_".join(f"{name}-{answer.versions[name].partition('+')[0]}" for name in ("timm", "torch"))

@@ -25,18 +25,19 @@ def add(commands: Commands) -> None:
     check.set_defaults(command=_check)
     importing = commands.add_parser(
         "import",
-        help="convert published figures into records",
-        description="Convert published figures into records, one file per run. Writes all of them or, after an error, "
-        "none.",
-        epilog="Options are for what the files do not state. A missing value is an error or is flagged in the records.",
+        help="convert published results into records",
+        description="Convert published results into records, with one file per run. If anything fails, no file is "
+        "written.",
+        epilog="The options supply details that the files do not state. A missing value is an error, or is flagged in "
+        "the records.",
         allow_abbrev=False,
     )
     importing.add_argument("source", metavar="SOURCE", help=", ".join(importers()))
-    importing.add_argument("files", nargs="*", type=Path, metavar="FILE", help="the files of the source")
+    importing.add_argument("files", nargs="*", type=Path, metavar="FILE", help="the source files")
     importing.add_argument(
         "--out", type=named, default=PUBLISHED, metavar="DIR", help="folder of the run files (default: the atlas)"
     )
-    missing = importing.add_argument_group("what the files do not state")
+    missing = importing.add_argument_group("details that the files do not state")
     missing.add_argument("--device-name", metavar="NAME", help='such as "NVIDIA A100-SXM4-40GB"')
     missing.add_argument("--torch", metavar="VERSION", help="such as 2.9.0")
     missing.add_argument("--dtype", metavar="TYPE", help=f"{', '.join(DTYPES)}, amp")
@@ -45,7 +46,7 @@ def add(commands: Commands) -> None:
     missing.add_argument("--title", metavar="TITLE", help="the title of the source")
     missing.add_argument("--url", metavar="URL", help="where it was published")
     missing.add_argument("--licence", metavar="NAME", help="the licence of the source")
-    missing.add_argument("--by", metavar="NAME", help="the contributor, whom the site may name (default: nobody)")
+    missing.add_argument("--by", metavar="NAME", help="the contributor, whose name the site may show (default: none)")
     importing.set_defaults(command=_import)
 
     exporting = commands.add_parser(
@@ -70,11 +71,11 @@ def _check(options: argparse.Namespace) -> int:
     checked = sum(len(files(path)) for path in paths)
     if not checked:
         where = ", ".join(map(str, paths))
-        raise AtlasError("there is no record file in it", where=where, remedy="measure first: python -m bench run")
+        raise AtlasError("contains no record file", where=where, remedy="measure something first: python -m bench run")
     faults = sum(not problem.is_note for problem in problems)
     print(f"{counted(checked, 'record file')}, {counted(faults, 'fault') if faults else 'no faults'}")
     if faults:
-        print("To publish without a faulty record, remove its line: the same `bench run` then measures its cell again.")
+        print("To publish without a faulty record, remove its line: the same `bench run` then measures its case again.")
     return FOUND_FAULTS if faults else OK
 
 
@@ -102,6 +103,6 @@ def _export(options: argparse.Namespace) -> int:
     count, left_out = export(options.format, options.paths or [RESULTS], options.out)
     print(f"{counted(count, 'record')}: {display_path(options.out)}")
     if left_out:
-        cells = counted(left_out, "failed cell is", "failed cells are")
+        cells = counted(left_out, "failed case is", "failed cases are")
         print(f"note: {cells} left out: this format cannot hold them", file=sys.stderr)
     return OK

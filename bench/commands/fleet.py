@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
     from bench.running.preflight import preflight_request
 
     if options.cluster and not options.dry_run:
-        remedy = "add --dry-run, or give the --address of one that exists"
-        raise AtlasError("a described cluster cannot measure", where="--cluster", remedy=remedy)
+        remedy = "add --dry-run, or give the --address of a real cluster"
+        raise AtlasError("a cluster that is only described cannot measure", where="--cluster", remedy=remedy)
     folder(options.out)
     budget_s = math.inf if options.time_budget is None else seconds_of(options.time_budget)
     contributor_of(options.by)  # raises before the cluster is contacted
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         start += engine.clock() - time.monotonic()  # by the engine's clock
         return _measure(options, engine, sites, request, start, budget_s, console)
     except KeyboardInterrupt:
-        console.print(f"Stopped; finished records are on disk. To go on: {resume_command(options)}")
+        console.print(f"Stopped. Finished records are on disk. To continue: {resume_command(options)}")
         return INTERRUPTED
     finally:
         engine.close()
@@ -110,7 +110,9 @@ def _sites(
 ) -> list[Site]:
     sites = [_site(name, nodes, options, recipes, log) for name, nodes in machines.items()]
     if len({site.run_file.path for site in sites}) < len(sites):
-        raise AtlasError("these are the same kind of machine", where="--accelerator", remedy="name one of them")
+        raise AtlasError(
+            "these names stand for the same kind of machine", where="--accelerator", remedy="give only one of them"
+        )
     return sites
 
 
@@ -196,5 +198,5 @@ def _conclude(sites: Sequence[Site], options: argparse.Namespace, log: Log) -> i
         statuses = Counter(record.status.value for record in records).most_common()
         log(f"{', '.join(f'{count} {status}' for status, count in statuses)}: {display_path(site.run_file.path)}")
     if left := sum(site.agenda.left for site in sites):
-        log(f"{counted(left, 'process is', 'processes are')} left. To go on: {resume_command(options)}")
+        log(f"{counted(left, 'process is', 'processes are')} left. To continue: {resume_command(options)}")
     return OK if measured else NOTHING_MEASURED

@@ -19,7 +19,9 @@ from bench.records.record import DEVICES, RESULTS
 def add(commands: Commands) -> None:
     """Add the commands and their options."""
     walkthrough = commands.add_parser(
-        "dynamo-walkthrough", help="record what TorchDynamo does with a function and with training", allow_abbrev=False
+        "dynamo-walkthrough",
+        help="record what TorchDynamo does with a function and a training step",
+        allow_abbrev=False,
     )
     walkthrough.add_argument(
         "--out",
@@ -31,7 +33,9 @@ def add(commands: Commands) -> None:
     walkthrough.set_defaults(command=_dynamo_walkthrough)
 
     repeatability = commands.add_parser(
-        "repeatability", help="repeat the standard profile beside other ways of timing", allow_abbrev=False
+        "repeatability",
+        help="repeat the standard profile, and compare it with other ways of timing",
+        allow_abbrev=False,
     )
     repeatability.add_argument("--repeats", default="5", metavar="N", help="default: 5, about two hours on two cores")
     repeatability.add_argument("--model", action="append", metavar="NAME", help="default: ResNet, ViT, Segformer")
@@ -46,13 +50,13 @@ def add(commands: Commands) -> None:
     repeatability.set_defaults(command=_repeatability)
 
     prove = commands.add_parser(
-        "prove", help="check on a device that the harness measures what it says, in five minutes", allow_abbrev=False
+        "prove", help="check in five minutes that the harness measures correctly on this device", allow_abbrev=False
     )
-    prove.add_argument("--device", choices=DEVICES, help="default: the best one present")
+    prove.add_argument("--device", choices=DEVICES, help="default: the best one available")
     prove.add_argument(
         "--lower-power-limit",
         action="store_true",
-        help="as root, also check that rounds at a lowered power limit are seen; the limit is restored",
+        help="as root: also check that rounds at a lowered power limit are detected; the limit is restored afterwards",
     )
     prove.add_argument(
         "--out", type=named, default=RESULTS / "proofs", metavar="DIR", help="folder of the file (default: the atlas)"
@@ -83,7 +87,7 @@ def _repeatability(options: argparse.Namespace) -> int:
     document.check_writable(options.out)
     number = count("--repeats", options.repeats, LARGEST_COUNT)
     if number < 2:
-        raise AtlasError("one repeat has no spread", where="--repeats", remedy="give 2 or more")
+        raise AtlasError("a single repeat has no spread", where="--repeats", remedy="give 2 or more")
     models = [find(name).label for name in options.model or repeats.MODELS]
     given = shlex.join(["python", "-m", "bench", *sys.argv[1:]])
     console = Console()

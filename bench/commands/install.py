@@ -1,4 +1,4 @@
-"""`install`: bring what measuring needs into this environment, in the pinned versions.
+"""`install`: install the dependencies for measuring into this environment, in their pinned versions.
 
 python -m bench install
 """
@@ -18,15 +18,15 @@ from bench.machine import ROOT, version
 REQUIREMENTS = ROOT / "requirements"
 """The pinned versions."""
 
-MIRROR = "a mirror of the package index is named by PIP_INDEX_URL, and its certificate by PIP_CERT"
+MIRROR = "to use a mirror of the package index, set PIP_INDEX_URL, and PIP_CERT for its certificate"
 
 
 def add(commands: Commands) -> None:
     """Add the command."""
     install = commands.add_parser(
         "install",
-        help="install what measuring needs, torch among it",
-        description="Install what measuring needs, in the pinned versions, into the environment of this Python. A "
+        help="install the dependencies for measuring, including torch",
+        description="Install the dependencies for measuring, in their pinned versions, into this Python environment. A "
         "torch that is there already stays: install another build (ROCm, XPU, CPU only) first.",
         allow_abbrev=False,
     )
@@ -51,7 +51,7 @@ def install(requirements: Path, log: Log) -> None:
         _pip("--require-hashes", "-r", str(packages))
     if not _are_met(_torch_of(torch)):
         _pip("-r", str(torch))
-    log("What measuring needs is installed.")
+    log("The dependencies for measuring are installed.")
 
 
 def _torch_of(pinned: Path) -> list[str]:
@@ -87,7 +87,7 @@ def _pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", *arguments]
     if subprocess.run(command, check=False).returncode:
         raise AtlasError(
-            "pip could not install what measuring needs; its own words are above",
+            "pip could not install the dependencies for measuring; see its output above",
             where=arguments[-1],
-            remedy=f"see to the network and the disk, then run python -m bench install again; {MIRROR}",
+            remedy=f"check the network connection and the disk space, then run python -m bench install again; {MIRROR}",
         )

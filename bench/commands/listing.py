@@ -16,7 +16,9 @@ from bench.records.record import COMPILE_MODES
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    listing = commands.add_parser("list", help="show models, profiles and modes", allow_abbrev=False)
+    listing = commands.add_parser(
+        "list", help="list models, profiles, compile modes and data types", allow_abbrev=False
+    )
     listing.set_defaults(command=_list)
 
 
@@ -32,7 +34,7 @@ def _list(_options: argparse.Namespace) -> int:
         print(f"  {profile.name:<12} {profile.summary}")
         print(f"  {'':<12} batch size {sizes}; {', '.join(profile.compile_modes)}; {', '.join(profile.dtypes)}")
         on_cpu = f" ({profile.cpu_processes} on a CPU)" if profile.cpu_processes else ""
-        print(f"  {'':<12} {counted(cells, 'cell')}, processes each: {profile.processes}{on_cpu}")
+        print(f"  {'':<12} {counted(cells, 'case')}, processes per case: {profile.processes}{on_cpu}")
     print(f"\nCompile modes (--compile-mode)\n  {', '.join(COMPILE_MODES)}")
     print(f"\nData types (--dtype)\n  {', '.join(PRECISIONS)}")
     print("  autocast: weights and inputs stay in float32; TF32: float32 with TF32 in all products, on an NVIDIA GPU")

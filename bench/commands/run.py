@@ -43,10 +43,11 @@ def add(commands: Commands) -> None:
     """Add the command and its options."""
     run = commands.add_parser(
         "run",
-        help="measure the cells of a profile",
-        description="Measure the cells of a profile. The same command resumes a run that was interrupted.",
-        epilog="Options that are not given take the profile's values: see `python -m bench list`. Some take several "
-        "values: --batch-size 1 4 16.",
+        help="measure the benchmark cases of a profile",
+        description="Measure the benchmark cases of a profile: each is one model on one device with one data type, "
+        "batch size and compile mode. To resume an interrupted run, run the same command again.",
+        epilog="Options that you omit take their values from the profile: see `python -m bench list`. Some options "
+        "take several values: --batch-size 1 4 16.",
         allow_abbrev=False,
     )
     what = run.add_argument_group("what to measure")
@@ -54,31 +55,39 @@ def add(commands: Commands) -> None:
     what.add_argument(
         "--most-informative",
         action="store_true",
-        help="of the profile (default: full), the cells that tell most about others, as many as fit into --time-budget",
+        help="from the profile (default: full), measure the cases whose results say most about others, as many as fit "
+        "into --time-budget",
     )
-    what.add_argument("--model", nargs="+", action="extend", metavar="NAME", help="labels of the model table")
-    what.add_argument("--checkpoint", metavar="ID_OR_DIR", help="any other checkpoint: a hub id or a local directory")
-    what.add_argument("--name", metavar="NAME", help="what to call a local checkpoint (default: as its folder)")
+    what.add_argument("--model", nargs="+", action="extend", metavar="NAME", help="labels from `python -m bench list`")
+    what.add_argument(
+        "--checkpoint", metavar="ID_OR_DIR", help="any other checkpoint: a Hugging Face Hub ID or a local folder"
+    )
+    what.add_argument(
+        "--name", metavar="NAME", help="the name for a local checkpoint (default: the name of its folder)"
+    )
     what.add_argument("--task", metavar="TASK", help=f"task of the checkpoint: {', '.join(get_args(Task))}")
     what.add_argument(
         "--weights",
         metavar="KIND",
-        help="random (default for the table) or pretrained (default for a checkpoint)",
+        help="random (default for models of the list) or pretrained (default for a checkpoint)",
     )
-    what.add_argument("--shrunken", action="store_true", help="models of one layer at 64×64, to try the harness")
+    what.add_argument("--shrunken", action="store_true", help="one-layer models at 64×64, to try out the harness")
     how = run.add_argument_group("how")
     how.add_argument("--batch-size", nargs="+", action="extend", metavar="N", help="images per call")
     how.add_argument("--compile-mode", nargs="+", action="extend", metavar="MODE", help=", ".join(COMPILE_MODES))
     how.add_argument("--dtype", nargs="+", action="extend", metavar="TYPE", help=", ".join(PRECISIONS))
     how.add_argument("--dynamic", metavar="CHOICE", help="dynamic shapes: true, false, auto (default: auto)")
-    how.add_argument("--malloc", metavar="CHOICE", help="freed memory: keep it, or default (glibc's settings)")
-    how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best one present)")
+    how.add_argument(
+        "--malloc", metavar="CHOICE", help="what to do with freed memory: keep, or default (glibc's settings)"
+    )
+    how.add_argument("--device", metavar="TYPE", help=f"{', '.join(DEVICES)} (default: the best one available)")
     how.add_argument("--allow-busy", action="store_true", help="measure even if other processes use the device")
-    how.add_argument("--processes", metavar="N", help="fresh processes for each cell")
+    how.add_argument("--processes", metavar="N", help="number of fresh processes for each case")
     how.add_argument(
         "--time-budget",
         metavar="TIME",
-        help="90s, 9m, 1h30m: nothing begins that is expected to end later; what has begun may take half as long again",
+        help="90s, 9m, 1h30m: no process starts that is expected to end later; one that has started may overrun by up "
+        "to half the budget",
     )
     many = run.add_argument_group("on many machines")
     many.add_argument("--executor", default="local", metavar="NAME", help="local (default), or ray: see recipes/")
@@ -86,17 +95,17 @@ def add(commands: Commands) -> None:
         "--address", metavar="HOST:PORT", help="address of a cluster, or auto on one of its nodes (default: a new one)"
     )
     many.add_argument(
-        "--accelerator", nargs="+", action="extend", metavar="TYPE", help="measure once on each type: T4 A100"
+        "--accelerator", nargs="+", action="extend", metavar="TYPE", help="measure once on each of these types: T4 A100"
     )
-    many.add_argument("--cluster", type=Path, metavar="FILE", help="with --dry-run: the description of a cluster")
+    many.add_argument("--cluster", type=Path, metavar="FILE", help="with --dry-run: a file that describes the cluster")
     where = run.add_argument_group("output")
     where.add_argument(
         "--out", type=named, default=MEASURED, metavar="DIR", help="folder of run files (default: the atlas)"
     )
-    where.add_argument("--by", metavar="LOGIN", help="who measured, whom the site may name (default: nobody)")
+    where.add_argument("--by", metavar="LOGIN", help="who measured; the site may show this name (default: none)")
     where.add_argument("--fresh", action="store_true", help="start a new run even if one can be resumed")
-    where.add_argument("--retry-failed", action="store_true", help="measure failed cells of the run again")
-    where.add_argument("--dry-run", action="store_true", help="show what would be measured, and how long it takes")
+    where.add_argument("--retry-failed", action="store_true", help="measure the run's failed cases again")
+    where.add_argument("--dry-run", action="store_true", help="show what would be measured, and how long it would take")
     run.set_defaults(command=_run)
 
 
@@ -133,7 +142,7 @@ def _run(options: argparse.Namespace) -> int:
     path = display_path(run_file.path)
     console.print(f"{environment.device_name}, {environment.cores} CPU cores, torch {environment.torch}")
     if not steps:
-        console.print(f"Nothing to do: {path} is complete. To measure it again: {resume_command(options)} --fresh")
+        console.print(f"Nothing to do: {path} is complete. To measure again: {resume_command(options)} --fresh")
         console.print(results_table(run_file.records))
         return OK
     verb = f"resuming after {counted(len(run_file.records), 'record')} in" if run_file.records else "measuring into"
@@ -164,7 +173,7 @@ def _run(options: argparse.Namespace) -> int:
                 examine=doctor.complaints,
             )
     except KeyboardInterrupt:
-        console.print(f"Stopped; finished records are in {path}. To go on: {resume_command(options)}")
+        console.print(f"Stopped. Finished records are in {path}. To continue: {resume_command(options)}")
         return INTERRUPTED
     _report(records, path, console)
     if unmeasured := remaining(plan, run_file, records):
@@ -195,11 +204,11 @@ def _time_is_up(
 
     enough = time_budget(enough_s(left, pace, whole_cell=options.most_informative), preparation_s)
     is_short = options.time_budget is not None and seconds_of(options.time_budget) < seconds_of(enough)
-    return f"{time_is_up(left, pace, done)} To go on: {resume_command(options, enough if is_short else None)}"
+    return f"{time_is_up(left, pace, done)} To continue: {resume_command(options, enough if is_short else None)}"
 
 
 def _refuse_fleet_options(options: argparse.Namespace) -> None:
     for name in ("address", "accelerator", "cluster"):
         if getattr(options, name):
-            remedy = "add --executor ray, or leave it out"
-            raise AtlasError("is for a fleet", where=f"--{name}", remedy=remedy)
+            remedy = "add --executor ray, or omit this option"
+            raise AtlasError("only applies to a fleet of machines", where=f"--{name}", remedy=remedy)

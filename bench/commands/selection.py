@@ -81,8 +81,8 @@ def recipes_of(options: argparse.Namespace) -> list[Recipe]:
         return recipes
     for option in ("task", "name"):
         if getattr(options, option) is not None:
-            remedy = f"add --checkpoint, or leave --{option} out"
-            raise AtlasError(f"--{option} is for a checkpoint", where=f"--{option}", remedy=remedy)
+            remedy = f"add --checkpoint, or omit --{option}"
+            raise AtlasError(f"--{option} only applies to a checkpoint", where=f"--{option}", remedy=remedy)
     return recipes
 
 
@@ -93,8 +93,8 @@ def _identified(recipe: Recipe, name: str | None) -> Recipe:
         local = identify(directory, needs_weights=recipe.weights == "pretrained", name=name)
         return msgspec.structs.replace(recipe, checkpoint=local)
     if name is not None:
-        remedy = "leave it out: a checkpoint of the hub goes by its id"
-        raise AtlasError("names a checkpoint in a folder", where="--name", remedy=remedy)
+        remedy = "omit it: a hub checkpoint is identified by its ID"
+        raise AtlasError("only applies to a checkpoint in a local folder", where="--name", remedy=remedy)
     return recipe
 
 
@@ -107,13 +107,15 @@ def checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> Re
         return Recipe(model=known[0].label, task=known[0].task, weights=weights)
     if not Path(checkpoint).is_dir() and not HUB_ID.fullmatch(checkpoint):
         raise AtlasError(
-            f"{checkpoint!r} is neither a directory nor a hub id",
+            f"{checkpoint!r} is neither a local folder nor a Hugging Face Hub ID",
             where="--checkpoint",
-            remedy="give an existing directory, or an id such as microsoft/resnet-18",
+            remedy="give an existing folder, or an ID such as microsoft/resnet-18",
         )
     if task is None:
         raise AtlasError(
-            "its task is not given", where="--checkpoint", remedy=f"add --task {' or '.join(get_args(Task))}"
+            "the task of the checkpoint is missing",
+            where="--checkpoint",
+            remedy=f"add --task {' or '.join(get_args(Task))}",
         )
     return Recipe(checkpoint=checkpoint, task=cast(Task, pick("task", task, get_args(Task))), weights=weights)
 
@@ -133,8 +135,10 @@ def prepared(
     profile = profile_of(options)
     plan = make_plan(profile, recipes, machine.device)
     if machine.device != "cuda" and any(planned.cell.tf32 for planned in plan.planned):
-        what = f"a {machine.device} device has no TF32 that could be chosen"
-        raise AtlasError(what, where="--dtype TF32", remedy="leave it out, or choose a GPU that has it: --device cuda")
+        what = f"a {machine.device} device does not offer TF32"
+        raise AtlasError(
+            what, where="--dtype TF32", remedy="omit it, or choose a GPU that supports TF32: --device cuda"
+        )
     known, stopped = earlier(machine, {options.out, MEASURED}), earlier(machine, [stopped_runs()])
     pace = DurationEstimates.from_records(profile, known, stopped)
     if options.most_informative:
@@ -161,10 +165,10 @@ def _most_informative(
 
     where = "--most-informative"
     if options.time_budget is None:
-        raise AtlasError("it is not given how much time there is", where=where, remedy="add --time-budget 30m")
+        raise AtlasError("the available time is missing", where=where, remedy="add --time-budget 30m")
     known = estimates.newest()
     if known is None:
-        raise AtlasError("there are no estimates to choose by", where=where, remedy=estimates.COMMAND)
+        raise AtlasError("there are no estimates to choose the cases by", where=where, remedy=estimates.COMMAND)
     folders = {MEASURED, PUBLISHED, options.out}
     records = [record for folder in folders for path in run_file.run_files(folder) for record in run_file.read(path)]
 
@@ -180,9 +184,9 @@ def _most_informative(
         return found
     rest = pending(chosen(math.inf), [])
     if not rest:
-        raise AtlasError("everything is measured already", where=where, remedy="leave it out to measure again")
+        raise AtlasError("everything is measured already", where=where, remedy="omit it to measure again")
     remedy = f"give --time-budget {time_budget(enough_s(rest, pace, whole_cell=True), preparation_s)}"
-    raise AtlasError("no cell fits into the time", where="--time-budget", remedy=remedy)
+    raise AtlasError("no case fits into the time budget", where="--time-budget", remedy=remedy)
 
 
 def _is_ordinary(plan: Plan, machine: Machine) -> bool:
@@ -197,14 +201,14 @@ def seconds_of(text: str) -> float:
     """Return the seconds of a time such as 90s, 9m, 1h30m or 45. Raises `AtlasError`."""
     match = re.fullmatch(r"(?:(\d{1,9})h)?(?:(\d{1,9})m(?:in)?)?(?:(\d{1,9})s?)?", text.strip().lower(), re.ASCII)
     if match is None or not text.strip():
-        raise _no_budget(f"{text!r:.60} is not a time")
+        raise _no_budget(f"{text!r:.60} is not a duration")
     seconds = sum(int(part or 0) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
     if not seconds:
-        raise _no_budget("no time is left to measure in")
+        raise _no_budget("a time budget of 0 leaves no time to measure")
     if seconds > LONGEST_BUDGET_S:
-        raise _no_budget(f"{text!r} is more than a year")
+        raise _no_budget(f"{text!r} is longer than a year")
     return float(seconds)
 
 
 def _no_budget(what: str) -> AtlasError:
-    return AtlasError(what, where="--time-budget", remedy="write 90s, 9m or 1h30m, or leave it out to measure all")
+    return AtlasError(what, where="--time-budget", remedy="write 90s, 9m or 1h30m, or omit it to measure everything")

@@ -1,4 +1,4 @@
-"""What decides the gain of a model, as numbers: its work, the kinds of its operations, its eager latency, the device.
+"""What determines a model's gain, as numbers: its work, the kinds of its operations, its eager latency, the device.
 
 `of` takes rows with the columns of `bench.estimates.comparisons` and returns a DataFrame with the columns `names`.
 Unknown is NaN. docs/assets/javascripts/estimate.js computes the same.

@@ -2,7 +2,7 @@
 
 `fit` returns the `Estimates` document. Gradient-boosted trees learn the logarithm of the speedup from the features.
 Each way to estimate is tried on rows whose family, model or device is left out, and the errors give its intervals:
-conformal prediction, so they hold what they promise as long as new models are like those of the atlas.
+conformal prediction, so they have the stated coverage as long as new models are like those of the atlas.
 
     python -m bench estimate
 """

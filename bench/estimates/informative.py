@@ -1,8 +1,8 @@
 """What to measure next: the cells whose records would shrink the uncertainty of the atlas most, for one device.
 
 `choose` takes the planned cells, the records there are, and the seconds that a cell takes; returns the cells to measure
-in a given time, in order. How uncertain a cell is follows from the best evidence for it, as in an estimate: how far off
-such evidence is, `Estimates` knows from trying.
+in a given time, in order. How uncertain a cell is follows from the best evidence for it, as in an estimate:
+`Estimates` knows from its validation how far off such evidence is.
 
     python -m bench run --most-informative --time-budget 30m
 """

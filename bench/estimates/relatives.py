@@ -1,7 +1,9 @@
-"""The speedup of a model as its nearest relatives have it: itself at another image size, or on another device.
+"""The speedup of a model, taken from its nearest relatives: the same model at a different image size or on a different
+device.
 
 Each function takes rows with the columns of `bench.estimates.comparisons`, and returns for each row what the other rows
-say, never its own speedup: so the same function estimates what nobody measured, and is tried on what somebody did.
+say, never its own speedup. So the same function estimates what nobody has measured, and can be validated on what
+somebody has.
 """
 
 from __future__ import annotations

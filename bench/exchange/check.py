@@ -1,4 +1,4 @@
-"""Check record files, as for a pull request that adds some.
+"""Check record files, for example before a pull request adds them.
 
 Takes paths; yields a `Problem` for each line that breaks the schema, is implausible (`bench.records.plausibility`),
 duplicates a record of the atlas, or identifies a person or a machine.
@@ -76,7 +76,7 @@ MAX_PASSING_ERROR = 1.0
 CLOCK_TOLERANCE = timedelta(minutes=10)
 """How far the clocks of two machines may be apart. Both tell UTC, so time zones make no difference."""
 
-_MEASURE_AGAIN = "remove the line and measure the cell again: python -m bench run"
+_MEASURE_AGAIN = "remove the line and measure the case again: python -m bench run"
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ def files(path: Path) -> list[Path]:
     """Return the run files at or below `path`, then the documents. Raises `AtlasError` for a file that is neither."""
     if path.is_file():
         if not path.name.removesuffix(COMPRESSED).endswith(SUFFIX) and path.parent.name not in READERS:
-            remedy = f"name a run file, such as bench/results/measured/….{SUFFIX[1:]}, or a folder with some"
-            raise AtlasError(f"is no run file, which ends with {SUFFIX}", where=str(path), remedy=remedy)
+            remedy = f"give a run file, such as bench/results/measured/….{SUFFIX[1:]}, or a folder with run files"
+            raise AtlasError(f"is not a run file: their names end with {SUFFIX}", where=str(path), remedy=remedy)
         return [path]
     documents = (file for file in sorted(path.rglob("*")) if file.suffix in DOCUMENTS and file.is_file())
     return run_files(path) + [file for file in documents if file.parent.name in READERS]
@@ -138,8 +138,8 @@ def _strangers(paths: Iterable[Path], checked: Iterable[Path], atlas: Path) -> I
             is_seal = file.name == seals.NAME and file.parent.name == seals.FOLDER
             is_list = file.resolve() == (atlas / signatures.NAME).resolve()
             if not (is_seal or is_list or file.suffix == signatures.SUFFIX or file.resolve() in known):
-                remedy = f"remove it; records are {SUFFIX} files, and documents are in {', '.join(READERS)}"
-                yield Problem(str(file), "", "is no record and no document", remedy)
+                remedy = f"remove it; run files end with {SUFFIX}, and documents are in {', '.join(READERS)}"
+                yield Problem(str(file), "", "is neither a run file nor a known document", remedy)
 
 
 def _is_below(path: Path, atlas: Path) -> bool:
@@ -167,7 +167,7 @@ def check_signatures(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[P
     for signature in dict.fromkeys(each for path in paths for each in signatures.signatures(path)):
         try:
             if not signatures.verify(signature, listed):
-                what, remedy = "is not verified: ssh-keygen is missing", "install OpenSSH 8.2 or newer"
+                what, remedy = "cannot be verified: ssh-keygen is missing", "install OpenSSH 8.2 or newer"
                 yield Problem(str(signature), "", what, remedy, is_note=True)
         except AtlasError as error:
             yield Problem(error.where, "", error.what, error.remedy)
@@ -198,10 +198,10 @@ def _check_lines(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:
     for number, line in lines(path):
         where = f"{path}:{number}"
         if not line.endswith(b"\n"):
-            what = "the last line is torn: a run was interrupted while it wrote"
+            what = "the last line is incomplete: a run was interrupted while writing it"
             if b"\0" in line:
-                what = "ends with zero bytes: a power cut left them, or it is no run file"
-            remedy = "run the same command again: it resumes, and measures that cell again"
+                what = "ends with zero bytes: a power cut left them, or this is not a run file"
+            remedy = "run the same command again: it resumes and measures that case again"
             yield Problem(where, "", what, remedy, is_note=bool(seen))
             return
         try:
@@ -255,12 +255,20 @@ class _Known:
         """Yield the faults of a record compared with the others. The path is resolved."""
         owner = self.owners.get(record.run, path)
         if owner != path and record.run == run_of(path):
-            yield "run", f"{record.run!r} is already the run of {_display_path(owner)}", "give the records another run"
+            yield (
+                "run",
+                f"{record.run!r} is already the name of the run in {_display_path(owner)}",
+                "give the records a different run name",
+            )
         source, number = self.first.get(_fingerprint(record), (path, line))
         if source != path:
-            yield "cell", f"repeats {_display_path(source)}:{number}", "remove the line: the atlas has it already"
+            yield (
+                "cell",
+                f"repeats {_display_path(source)}:{number}",
+                "remove the line: the atlas already has these measurements",
+            )
         elif original := self.samples.original((str(path), line)):
-            what = f"has samples of {_display_path(Path(original[0]))}:{original[1]}, as they are or multiplied"
+            what = f"contains samples from {_display_path(Path(original[0]))}:{original[1]}, unchanged or multiplied"
             yield "measurement", what, _MEASURE_AGAIN
         yield from self.names.faults(record)
         cell = record.cell
@@ -312,12 +320,12 @@ def _faults(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
     yield from _coordinates(record)
     yield from texts.faults(record)
     if record.status is not Status.PASS and not record.reason:
-        yield "reason", f"missing, although the status is {record.status}", "say in one line what happened"
+        yield "reason", f"missing, although the status is {record.status}", "state in one line what happened"
     if record.status is Status.PASS and not (record.measurement and record.measurement.compiled):
         yield "measurement", "missing or without compiled latencies, although the status is pass", _MEASURE_AGAIN
     accuracy = record.measurement.accuracy if record.measurement else None
     if record.status is Status.PASS and accuracy and accuracy.max_relative_error > MAX_PASSING_ERROR:
-        what = f"{accuracy.max_relative_error:g} is no error that passes"
+        what = f"{accuracy.max_relative_error:g} is too large an error for status pass"
         yield "measurement.accuracy.max_relative_error", what, _MEASURE_AGAIN
     if record.measurement:
         yield from _samples(record.measurement, record)
@@ -327,15 +335,19 @@ def _provenance(record: Record, path: Path, now: datetime) -> Iterator[Fault]:
     if record.run != run_of(path):
         yield "run", f"is {record.run!r} in the file of run {run_of(path)!r}", "move the line to its own file"
     if record.origin == "published" and record.source is None:
-        yield "source", "missing: a published figure says where it comes from", "add title, url, date and licence"
+        yield "source", "missing: a published result must state its source", "add title, url, date and licence"
     if record.source and record.source.date > f"{now + CLOCK_TOLERANCE:%Y-%m-%d}":
-        yield "source.date", f"{record.source.date} is in the future", "write the date of the publication"
+        yield "source.date", f"{record.source.date} is in the future", "give the date of publication"
     if record.origin == "measured":
         yield from _clock(record, now)
     version = _TORCH.match(record.environment.torch)
     months = (now.year - _NEWEST[1]) * 12 + now.month - _NEWEST[2]
     if version is None or int(version[1]) == 2 and int(version[2]) > _NEWEST[0] + months:  # noqa: RUF021
-        yield "environment.torch", f"{record.environment.torch} is no version of torch", "write that of the process"
+        yield (
+            "environment.torch",
+            f"{record.environment.torch} is not a version of torch",
+            "give the version that the process used",
+        )
 
 
 def _clock(record: Record, now: datetime) -> Iterator[Fault]:
@@ -343,7 +355,9 @@ def _clock(record: Record, now: datetime) -> Iterator[Fault]:
     if record.measured_at is None:
         yield "measured_at", "missing", _MEASURE_AGAIN
     elif (released := _released(record.environment.torch)) > f"{record.measured_at:%Y-%m}":
-        what = f"{record.measured_at:%Y-%m} is before torch {record.environment.torch}, released in {released}"
+        what = (
+            f"{record.measured_at:%Y-%m} is earlier than the release of torch {record.environment.torch} ({released})"
+        )
         yield "measured_at", what, f"set the clock of that machine, then {_MEASURE_AGAIN}"
     elif record.measured_at > now + CLOCK_TOLERANCE:
         measured_at = f"{record.measured_at.astimezone(UTC):%Y-%m-%d %H:%M}"
@@ -353,14 +367,14 @@ def _clock(record: Record, now: datetime) -> Iterator[Fault]:
 
 def _names(record: Record) -> Iterator[Fault]:
     if fault := lookalikes.contributor_fault(record.contributor):
-        yield "contributor", fault, "write a name, or leave it out"
+        yield "contributor", fault, "give a name, or omit it"
     for field, name in (
         ("environment.device_name", record.environment.device_name),
         ("cell.model", record.cell.model),
         ("cell.checkpoint", record.cell.checkpoint),
     ):
         if fault := lookalikes.name_fault(name):
-            yield field, fault, "write the name in letters that everybody can type"
+            yield field, fault, "spell the name with common letters"
 
 
 _TORCH = re.compile(r"([1-3])\.(\d{1,2})(?:\.\d{1,2})?(?:(?:a|b|rc|\.dev)\d*)*(?:\+[\w.]+)?\Z")
@@ -383,7 +397,7 @@ def _coordinates(record: Record) -> Iterator[Fault]:
         if value not in known:
             yield f"cell.{field}", f"{value!r} is not known", f"one of {', '.join(known)}"
     if cell.tf32 and (cell.device, cell.dtype, cell.autocast) != ("cuda", "float32", False):
-        yield "cell.tf32", "TF32 is for float32 without autocast on cuda", _MEASURE_AGAIN
+        yield "cell.tf32", "TF32 requires float32 without autocast, on cuda", _MEASURE_AGAIN
     is_unknown = cell.batch_size == 0 and record.origin == "published" and record.measurement is None
     if cell.batch_size < 1 and not is_unknown:
         yield "cell.batch_size", f"{cell.batch_size} is not positive", _MEASURE_AGAIN
@@ -395,7 +409,11 @@ def _coordinates(record: Record) -> Iterator[Fault]:
 def _of_the_table(cell: Cell, origin: Origin) -> Iterator[Fault]:
     """Yield what contradicts the model table: its models have one name, task and input size."""
     if (spec := BY_LABEL.get(cell.model)) and spec.checkpoint != cell.checkpoint:
-        yield "cell.checkpoint", f"{cell.checkpoint!r} is not what {cell.model} stands for", f"it is {spec.checkpoint}"
+        yield (
+            "cell.checkpoint",
+            f"{cell.checkpoint!r} is not the checkpoint of {cell.model}",
+            f"it is {spec.checkpoint}",
+        )
         return
     if spec := BY_CHECKPOINT.get(cell.checkpoint):
         names = (spec.label, spec.shrink().label)
@@ -414,15 +432,19 @@ def _of_the_table(cell: Cell, origin: Origin) -> Iterator[Fault]:
 def _local(record: Record, cell: Cell) -> Iterator[Fault]:
     """Yield the faults of a local checkpoint: pages show its name, and its digest says which model it is."""
     if (cell.digest is None) != (cell.model_type is None):
-        yield "cell.digest", "a local checkpoint has a digest and a model_type, others have neither", _MEASURE_AGAIN
+        yield (
+            "cell.digest",
+            "a local checkpoint has both a digest and a model_type; any other has neither",
+            _MEASURE_AGAIN,
+        )
     if cell.digest is None:
         return
     if record.origin != "measured":
-        yield "cell.digest", "published figures are not of a local checkpoint", "leave the digest out"
+        yield "cell.digest", "a published result cannot come from a local checkpoint", "remove the digest"
     if cell.model != cell.checkpoint:
-        yield "cell.model", f"{cell.model!r} is not the name of its checkpoint, {cell.checkpoint!r}", "write that name"
+        yield "cell.model", f"{cell.model!r} is not the name of its checkpoint, {cell.checkpoint!r}", "use that name"
     if fault := checkpoints.name_fault(cell.checkpoint):
-        yield "cell.checkpoint", fault, "write a short name, the same in every line"
+        yield "cell.checkpoint", fault, "use one short name in every line"
 
 
 def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
@@ -435,11 +457,11 @@ def _samples(measurement: Measurement, record: Record) -> Iterator[Fault]:
         ):
             yield f"measurement.{name}", "has no latency", _MEASURE_AGAIN
         elif record.origin == "measured" and not variant.rounds_ms:
-            yield f"measurement.{name}.rounds_ms", "missing: measured records keep raw samples", _MEASURE_AGAIN
+            yield f"measurement.{name}.rounds_ms", "missing: a measured record contains its raw samples", _MEASURE_AGAIN
     eager, compiled = measurement.eager, measurement.compiled
     if compiled and len(compiled.rounds_ms) != len(eager.rounds_ms) and not one_is_enough:
         yield (
             "measurement.compiled.rounds_ms",
-            "has another number of rounds than eager, but rounds are pairs",
+            "has a different number of rounds from eager, but rounds come in pairs",
             _MEASURE_AGAIN,
         )

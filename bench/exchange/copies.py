@@ -1,6 +1,6 @@
-"""Find measurements that were copied: as they are, in part, or multiplied by any factor.
+"""Find measurements that were copied: unchanged, in part, or multiplied by any factor.
 
-Takes records one after the other with their places; says which earlier record has the samples of another. Latencies are
+Takes records one by one with their places; names the earlier record whose samples a later one repeats. Latencies are
 noise from the fourth digit on, so that no two processes share the ratios of a few successive calls.
 """
 

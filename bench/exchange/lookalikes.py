@@ -34,10 +34,10 @@ _ESTABLISHED = 1_000_000
 def name_fault(name: str) -> str | None:
     """Return what is wrong with a name that pages show, or None."""
     if not re.search(NAME, name):
-        return f"{name!a} is no name in one line, of characters that show and are no markup"
+        return f"{name!a} is not a valid name: use one line of visible characters without markup"
     normal = " ".join(unicodedata.normalize("NFKC", name).split())
     if normal != name:
-        return f"{name!a} is not in normal form (NFKC, single spaces): that is {normal!a}"
+        return f"{name!a} is not in normal form (NFKC, single spaces), which is {normal!a}"
     for word in name.split():
         scripts = {script(character) for character in word} - _OF_ALL
         if len(scripts) > 1 and not any(scripts <= together for together in _WRITTEN_TOGETHER):
@@ -79,11 +79,15 @@ class KnownNames:
         for kind, name in _names(record):
             (known, _), *_ = self.spellings[kind, _skeleton(kind, name)].most_common(1)
             if name != known:
-                yield _field(kind), f"{name!a} looks like {known!a}, which is known", f"write {known}, or another name"
+                yield _field(kind), f"{name!a} looks like the known name {known!a}", f"use {known}, or a different name"
         label = record.cell.model  # may be spelled as that of another checkpoint is, but not with other letters
         for known in self.labels.get(skeleton(label), ()):
             if known.casefold() != label.casefold():
-                yield "cell.model", f"{label!a} looks like {known!a}, which is known", f"write {known}, or another name"
+                yield (
+                    "cell.model",
+                    f"{label!a} looks like the known name {known!a}",
+                    f"use {known}, or a different name",
+                )
 
 
 def _names(record: Record) -> Iterator[tuple[str, str]]:

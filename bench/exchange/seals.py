@@ -35,9 +35,9 @@ def read(folder: Path) -> Seals:
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, UnicodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise AtlasError(f"is no file of seals: {error}", where=str(path), remedy=_AGAIN) from None
+        raise AtlasError(f"is not a file of seals: {error}", where=str(path), remedy=_AGAIN) from None
     if not all(isinstance(seal, dict) and isinstance(seal.get("lines"), str) for seal in found.values()):
-        raise AtlasError("is no file of seals", where=str(path), remedy=_AGAIN)
+        raise AtlasError("is not a file of seals", where=str(path), remedy=_AGAIN)
     return found
 
 
@@ -72,8 +72,8 @@ def faults(folder: Path) -> Iterator[tuple[Path, Fault]]:
     files = {run_of(path): path for path in run_files(folder)}
     for run, path in files.items():
         if run not in seals:
-            yield path, ("", "has no seal: published figures are imported", _AGAIN)
+            yield path, ("", "has no seal: published results are added by importing them", _AGAIN)
         elif digest(path) != seals[run]["lines"]:
-            yield path, ("", "is not as it was imported: a line was changed, removed or added", _AGAIN)
+            yield path, ("", "has changed since it was imported: a line was edited, removed or added", _AGAIN)
     for run in seals.keys() - files.keys():
         yield folder / NAME, ("", f"the run {run} is missing", _AGAIN)

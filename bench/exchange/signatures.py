@@ -24,7 +24,7 @@ SUFFIX, NAME, NAMESPACE = ".sig", "signers", "compile-atlas"
 """What follows the name of a signed file, the name of the list of keys, and what the signatures are for."""
 
 MAX_BYTES = 1024 * 1024
-"""Limit for the list, and for a signature, of which none takes 4 KiB."""
+"""Limit for the list, and for a signature, none of which takes 4 KiB."""
 
 SECONDS = 60
 """How long OpenSSH may take to verify one."""
@@ -70,16 +70,16 @@ def verify(signature: Path, listed: Path = RESULTS / NAME) -> bool:
     names = keys(listed).get(_key(signature), ())
     if not names:
         remedy = f"add a line to {listed.name}: your login and the first two words of KEY.pub"
-        raise AtlasError(f"is by a key that {listed.name} does not list", where=str(signature), remedy=remedy)
+        raise AtlasError(f"was made with a key that {listed.name} does not list", where=str(signature), remedy=remedy)
     program = shutil.which("ssh-keygen")
     if program and not _fits(program, signature, run, names[0], listed):
-        what = f"does not fit {run.name} as it is: a signature covers the whole file, and the file changed or grew"
+        what = f"does not match {run.name}: a signature covers the whole file, and the file has changed or grown"
         remedy = f"restore the file, or sign it again: ssh-keygen -Y sign -n {NAMESPACE} -f KEY {run.name}"
         raise AtlasError(what, where=str(signature), remedy=remedy)
     if others := {record.contributor for record in read(run)} - set(names):
         shown = ", ".join(sorted(ascii(other) if other else "nobody" for other in others))
-        what = f"is by {' or '.join(names)}, and records of {run.name} name {shown} as contributor"
-        remedy = "sign what you measured with --by and your login, or remove the signature"
+        what = f"was made by {' or '.join(names)}, but records of {run.name} name {shown} as contributor"
+        remedy = "sign only what you measured with your login in --by, or remove the signature"
         raise AtlasError(what, where=str(signature), remedy=remedy)
     return program is not None
 
@@ -90,7 +90,7 @@ def _fits(program: str, signature: Path, run: Path, name: str, listed: Path) -> 
         try:
             done = subprocess.run(command, stdin=file, capture_output=True, check=False, timeout=SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
-            what, remedy = f"cannot be verified: {error}", "try again, with another version of OpenSSH"
+            what, remedy = f"cannot be verified: {error}", "try again with a different version of OpenSSH"
             raise AtlasError(what, where=str(signature), remedy=remedy) from None
     return done.returncode == 0
 
@@ -102,7 +102,7 @@ def keys(listed: Path) -> Mapping[bytes, Sequence[str]]:
         text = line.decode(errors="replace")
         if text.strip() and not text.startswith("#"):
             if (parts := _LINE.fullmatch(text)) is None or len(parts[2]) % 4:
-                what = "is no login with type and public key, or has a comment, which may name a machine"
+                what = "is not a login with key type and public key, or has a comment, which may name a machine"
                 remedy = "write: LOGIN ssh-ed25519 AAAA…, with the first two words of KEY.pub"
                 raise AtlasError(what, where=f"{listed}:{number}", remedy=remedy)
             found.setdefault(base64.b64decode(parts[2]), []).append(parts[1])
@@ -118,7 +118,7 @@ def _key(signature: Path) -> bytes:
         blob = b""
     if not blob.startswith(b"SSHSIG"):
         remedy = f"sign the file again: ssh-keygen -Y sign -n {NAMESPACE} -f KEY {signature.stem}"
-        raise AtlasError("is no signature of ssh-keygen", where=str(signature), remedy=remedy)
+        raise AtlasError("is not a signature made by ssh-keygen", where=str(signature), remedy=remedy)
     start = _HEAD + 4
     return blob[start : start + int.from_bytes(blob[_HEAD:start], "big")]
 
@@ -130,5 +130,5 @@ def _content(path: Path) -> bytes:
     except OSError as error:
         raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
     if len(content) > MAX_BYTES:
-        raise AtlasError(f"has more than {MAX_BYTES:,} bytes", where=str(path), remedy="restore it, or remove it")
+        raise AtlasError(f"is larger than {MAX_BYTES:,} bytes", where=str(path), remedy="restore it, or remove it")
     return content

@@ -89,13 +89,17 @@ class ImportOptions:
         if self.date:
             if not ISO_DATE.fullmatch(self.date):
                 raise AtlasError(
-                    f"{self.date!r:.40} is no date", where="--date", remedy="write 2024, 2024-08 or 2024-08-31"
+                    f"{self.date!r:.40} is not a date",
+                    where="--date",
+                    remedy="use the form 2024, 2024-08 or 2024-08-31",
                 )
             return self.date, ()
         release = RELEASED.get(".".join(re.split(r"[.+]", torch)[:2]))
         if release is None:
             raise AtlasError(
-                "the source has no date", where="--date", remedy="add --date 2026-11, when it was measured"
+                "the source has no date",
+                where="--date",
+                remedy="add the date of the measurement, such as --date 2026-11",
             )
         return release, (DATE_OF_TORCH,)
 
@@ -122,7 +126,7 @@ class SourceRow:
         """Return the text of a field. Raises `AtlasError` if it is empty."""
         value = self.cells.get(column, "").strip()
         if not value:
-            raise self.wrong(column, "is empty", "fill it in, or take the file from its source again")
+            raise self.wrong(column, "is empty", "fill it in, or get the file from its source again")
         return value
 
     def number(self, column: str, *, zero: bool = False) -> float:
@@ -133,14 +137,16 @@ class SourceRow:
         except ValueError:
             value = math.nan
         if not (0 < value < math.inf or (zero and value == 0)):
-            raise self.wrong(column, f"{text!r} is no positive number", "take the file from its source again")
+            raise self.wrong(column, f"{text!r} is not a positive number", "get the file from its source again")
         return value
 
     def count(self, column: str, *, zero: bool = False) -> int:
         """Return a positive whole number, or 0 if `zero` allows it. Raises `AtlasError` for anything else."""
         value = self.number(column, zero=zero)
         if value != int(value):
-            raise self.wrong(column, f"{self.text(column)!r} is no whole number", "take the file from its source again")
+            raise self.wrong(
+                column, f"{self.text(column)!r} is not a whole number", "get the file from its source again"
+            )
         return int(value)
 
     def known(self, column: str, *, zero: bool = False) -> float | None:
@@ -169,8 +175,10 @@ def csv_rows(path: Path, columns: Collection[str], kind: str) -> Iterator[Source
             if not fields:
                 continue
             if len(fields) != len(header):
-                what = f"has {len(fields)} fields where the header has {len(header)}"
-                raise AtlasError(what, where=where, remedy="take the file from its source again: it was cut or edited")
+                what = f"has {len(fields)} fields, but the header has {len(header)}"
+                raise AtlasError(
+                    what, where=where, remedy="get the file from its source again: it was cut off or edited"
+                )
             yield SourceRow(where, dict(zip(header, fields, strict=True)))
     except csv.Error as error:
         raise AtlasError(
@@ -184,7 +192,11 @@ def documents(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         yield str(path), _loads(text)
     except RecursionError:
-        raise AtlasError("not JSON: nested too deep", where=str(path), remedy="take it from its source again") from None
+        raise AtlasError(
+            "not JSON that can be read: it is nested too deeply",
+            where=str(path),
+            remedy="get the file from its source again",
+        ) from None
     except json.JSONDecodeError as whole:
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
         for position, (number, line) in enumerate(lines):
@@ -194,11 +206,13 @@ def documents(path: Path) -> Iterator[tuple[str, Any]]:
                 # If already the first line is no value, the file is one broken document.
                 at, what = (number, error.msg) if position else (whole.lineno, whole.msg)
                 raise AtlasError(
-                    f"not JSON: {what}", where=f"{path}:{at}", remedy="take the file from its source again"
+                    f"not JSON: {what}", where=f"{path}:{at}", remedy="get the file from its source again"
                 ) from None
             yield f"{path}:{number}", value
         if not lines:
-            raise AtlasError("the file is empty", where=str(path), remedy="take it from its source again") from None
+            raise AtlasError(
+                "the file is empty", where=str(path), remedy="get the file from its source again"
+            ) from None
 
 
 _DIGITS = 18

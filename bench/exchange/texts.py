@@ -1,4 +1,5 @@
-"""Check every text of a record: it tells nothing about a person or a machine, and is of a list, or made by a template.
+"""Check every text of a record: it must reveal nothing about a person or a machine, and be on a list or made from a
+template.
 
 `faults` takes a record. How its model, its device and its contributor are spelled is for `bench.exchange.lookalikes`.
 """
@@ -46,7 +47,7 @@ _STOP_REASONS = {"precision", "rounds", "time", "published"}
 _PUBLIC = frozenset({"e-mail address", "host", "name of the host", "name of the user"})
 """What a contributor may choose to be called."""
 
-_AS_BENCH = "take the line as `python -m bench run` wrote it"
+_AS_BENCH = "restore the line as `python -m bench run` wrote it"
 
 
 def faults(record: Record) -> Iterator[Fault]:
@@ -57,7 +58,7 @@ def faults(record: Record) -> Iterator[Fault]:
         yield fault
     for field, text in _unknown(record):
         if field not in found:
-            yield field, f"{text!r:.100} is not of what records say there", _AS_BENCH
+            yield field, f"{text!r:.100} is not a text that records use there", _AS_BENCH
 
 
 def private(value: Any) -> Iterator[Fault]:
@@ -70,7 +71,7 @@ def private(value: Any) -> Iterator[Fault]:
         elif found := _private(field, text):
             kind, words = found
             clean = message(text) if _MESSAGES.fullmatch(field) else anonymous(text)
-            yield field, f"holds a {kind}: {words!r}", f"write {clean!r} in its place"
+            yield field, f"contains a {kind}: {words!r}", f"replace the text with {clean!r}"
 
 
 def _private(field: str, text: str) -> tuple[str, str] | None:

@@ -53,15 +53,15 @@ def import_(source: str, options: ImportOptions, out: Path, contributor: str | N
         key = (record.run, record.key)
         if key in seen:
             raise AtlasError(
-                f"{record.cell.model} appears twice: the same cell of the run {record.run}",
+                f"{record.cell.model} appears twice: the same case of the run {record.run}",
                 where=", ".join(map(str, options.files)),
-                remedy="import the files one by one, or leave one of them out",
+                remedy="import the files one by one, or omit one of them",
             )
         seen.add(key)
         named = msgspec.structs.replace(record, contributor=contributor) if contributor else record
         runs.setdefault(record.run, []).append(named)
     if not runs:
-        raise AtlasError("holds no record", where=", ".join(map(str, options.files)), remedy="check the file")
+        raise AtlasError("contains no record", where=", ".join(map(str, options.files)), remedy="check the file")
     files, contents = {}, {}
     for run, records in runs.items():
         content = b"".join(map(_checked, records))
@@ -90,7 +90,7 @@ def _checked(record: Record) -> bytes:
     try:
         line = encode(record)
     except (OverflowError, TypeError, ValueError) as error:  # the source has another type in place of a number
-        raise AtlasError(f"not a record: {error}", where=where, remedy="take the file from its source again") from None
+        raise AtlasError(f"not a record: {error}", where=where, remedy="get the file from its source again") from None
     decode(line, where)
     return line
 
@@ -104,7 +104,7 @@ def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
     records = [record for path in paths for file in run_files(existing(path)) for record in read(file)]
     if not records:
         where = ", ".join(map(str, paths))
-        raise AtlasError("holds no records", where=where, remedy="measure first: python -m bench run")
+        raise AtlasError("contains no records", where=where, remedy="measure something first: python -m bench run")
     write: Any = getattr(importlib.import_module(module), function)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

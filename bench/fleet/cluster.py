@@ -109,20 +109,20 @@ def choose(nodes: Iterable[Node], accelerators: Sequence[str], device: str | Non
     """
     nodes = sorted(nodes)
     if accelerators and device == "cpu":
-        remedy = "leave out --accelerator, or --device"
-        raise AtlasError("a CPU is no accelerator", where="--device cpu --accelerator", remedy=remedy)
+        remedy = "omit either --accelerator or --device"
+        raise AtlasError("a CPU is not an accelerator", where="--device cpu --accelerator", remedy=remedy)
     present = sorted({each.kind_of_gpu for each in nodes if each.kind_of_gpu})
     if accelerators:
         if not present:
-            remedy = "ask for CPUs with --device cpu, or start nodes with accelerators"
+            remedy = "to measure CPUs, add --device cpu; otherwise start nodes with accelerators"
             raise AtlasError(f"no node has an accelerator: {_listed(nodes)}", where="--accelerator", remedy=remedy)
-        hint = f" (a type counts only where Ray knows it: {_listed(nodes)})"
+        hint = f" (only types that Ray recognises count: {_listed(nodes)})"
         chosen = dict.fromkeys(pick("accelerator", name, present, remedy=hint) for name in accelerators)
     elif device == "cpu" or (not present and device is None):
         return {CPU: _with_room([node for node in nodes if node.cpus >= 1], "a CPU core", nodes)}
     else:
         if len(present) > 1:
-            remedy = f"--accelerator {','.join(present)} measures the plan once on each; or name some of them"
+            remedy = f"--accelerator {','.join(present)} measures the plan once on each; or give only some of them"
             raise AtlasError(f"the cluster has several: {', '.join(present)}", where="--accelerator", remedy=remedy)
         chosen = dict.fromkeys(present)
     _with_room(present, f"a {device} device", nodes)
@@ -131,7 +131,7 @@ def choose(nodes: Iterable[Node], accelerators: Sequence[str], device: str | Non
 
 def _with_room(candidates: list[T], what: str, nodes: Sequence[Node]) -> list[T]:
     if not candidates:
-        raise AtlasError(f"no node has {what}: {_listed(nodes)}", remedy="start some, or choose another --device")
+        raise AtlasError(f"no node has {what}: {_listed(nodes)}", remedy="start some, or choose a different --device")
     return candidates
 
 
@@ -174,10 +174,10 @@ def survey(
                 log(f"{node.name} ({node.place}) is left out: {error.what}")
     for handle, (_, node) in running.items():
         engine.stop(handle)
-        log(f"{node.name} ({node.place}) is left out: it gave no answer, and may be busy with other work")
+        log(f"{node.name} ({node.place}) is left out: it did not answer, and may be busy with other work")
     for site, answered in machines.items():
         if not answered:
-            busy = AtlasError("no node answered", remedy="see `ray status`: who else uses the cluster?")
+            busy = AtlasError("no node answered", remedy="run `ray status` to see who else is using the cluster")
             raise faults.get(site, busy)
     return machines
 

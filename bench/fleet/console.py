@@ -102,14 +102,14 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     lines = []
     for site, hours in zip(forecast.sites, forecast.hours, strict=True):
         left, cells = site.agenda.left, len(site.plan.planned)
-        basis = "by earlier records" if not site.pace.is_guess else "a guess: no earlier records"
+        basis = "based on earlier records" if not site.pace.is_guess else "a guess: no earlier records"
         unit = "node-hours" if site.name == CPU else "GPU-hours"
         lines.append(
-            f"{site.name}: {counted(left, 'process', 'processes')} of {counted(cells, 'cell')} on "
+            f"{site.name}: {counted(left, 'process', 'processes')} of {counted(cells, 'case')} on "
             f"{counted(site.slots, 'node' if site.name == CPU else 'GPU')} of {counted(len(site.nodes), 'machine')}, "
             f"{hours:.1f} {unit} ({basis})"
         )
-    total = f"all of it takes about {duration(forecast.makespan_s)}"
+    total = f"total time: about {duration(forecast.makespan_s)}"
     if forecast.left:
-        total = f"the time budget ends with {counted(forecast.left, 'process', 'processes')} to go"
-    return [*lines, f"{total}, {sum(forecast.hours):.1f} hours of devices, {forecast.use:.0%} of the time in use"]
+        total = f"the time budget runs out with {counted(forecast.left, 'process', 'processes')} to go"
+    return [*lines, f"{total}, {sum(forecast.hours):.1f} device-hours, devices in use {forecast.use:.0%} of the time"]

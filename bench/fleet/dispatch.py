@@ -284,7 +284,7 @@ class Dispatcher:
         for site in self.sites:
             for node in set(site.nodes) - alive:
                 del site.nodes[node]
-                self._reporter.log(f"{node.name} is gone; nodes of {site.name} that are left: {len(site.nodes)}")
+                self._reporter.log(f"{node.name} is gone; remaining nodes of {site.name}: {len(site.nodes)}")
             if site.nodes:
                 self._staffed[site.name] = now
             site.agenda.keep_to(node.name for node in site.nodes)
@@ -304,7 +304,7 @@ class Dispatcher:
             self._reporter.log(f"{node.name} ({node.place}) is left out: {error.what}")
             return
         if fingerprint(machine) != fingerprint(site.machine):
-            self._reporter.log(f"{node.name} ({node.place}) is left out: it is another kind of machine")
+            self._reporter.log(f"{node.name} ({node.place}) is left out: it is a different kind of machine")
             return
         site.nodes[node] = with_commit(machine, site.machine.environment.commit)
         self._free[node] = node.slots(site.name)

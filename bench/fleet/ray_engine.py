@@ -151,8 +151,8 @@ def _imported() -> Any:
 
 
 def _gone(error: Exception) -> AtlasError:
-    remedy = "the same command goes on once the cluster is there again"
-    return AtlasError(f"the cluster answers no more: {one_line(error)}", where="--address", remedy=remedy)
+    remedy = "run the same command again once the cluster is back"
+    return AtlasError(f"the cluster no longer answers: {one_line(error)}", where="--address", remedy=remedy)
 
 
 def _node(description: dict[str, Any]) -> Node:

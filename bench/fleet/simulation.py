@@ -64,13 +64,13 @@ def read_cluster(path: Path) -> dict[Node, Machine]:
     except OSError as error:
         raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
     except msgspec.DecodeError as error:
-        remedy = "see recipes/cluster.toml: [[nodes]] with count, cpus, gpus, accelerator, device_name"
-        raise AtlasError(f"is no description of a cluster: {error}", where=str(path), remedy=remedy) from None
+        remedy = "follow recipes/cluster.toml: [[nodes]] with count, cpus, gpus, accelerator, device_name"
+        raise AtlasError(f"is not a description of a cluster: {error}", where=str(path), remedy=remedy) from None
     if not 0 < sum(group.count for group in description.nodes) <= MAX_NODES or any(
         min(group.count, group.cpus, group.gpus) < 0 for group in description.nodes
     ):
-        remedy = "count what there is"
-        raise AtlasError(f"nodes are counted from 1 to {MAX_NODES:,}", where=str(path), remedy=remedy)
+        remedy = "correct the counts; none may be negative"
+        raise AtlasError(f"the number of nodes must be from 1 to {MAX_NODES:,}", where=str(path), remedy=remedy)
     numbers = count(1)
     return {
         Node(f"node-{next(numbers)}", group.cpus, group.gpus, group.accelerator): Machine(

@@ -1,4 +1,4 @@
-"""Time one model by other ways: the mean of 300 calls, two methods of torch's Timer, and our rounds in one process.
+"""Time one model in other ways: the mean of 300 calls, two methods of torch's Timer, and our rounds in one process.
 
 Prints one line of JSON: for each way, the latency of both variants in ms and the seconds it took; and how our timing
 compares with the Timer in short turns. `bench.harness.repeats` compares these with the standard profile. Imports torch.

@@ -1,8 +1,8 @@
-"""Check on this device what the harness says of it, in a process of its own. Imports torch.
+"""Check on this device what the harness says about it, in a separate process. Imports torch.
 
 Each check takes a `Workbench` and returns one `Check`, or one for each variant. Figures that must agree are compared by
 the interval of their ratio: the check has passed if all of it lies within a bound, and has failed if none of it does;
-else the machine is too unsteady to tell. A `Job` as the request is measured with hardly any memory left.
+otherwise the machine is too unsteady to tell. A `Job` as the request is measured with hardly any memory left.
 
     python -m bench prove
 """

@@ -1,7 +1,7 @@
 """Lower the power limit of an NVIDIA GPU for as long as a context lasts. Imports no torch.
 
-A process of its own lowers the limit. It restores it when its standard input closes, so also where the process that
-uses the GPU is killed.
+A separate process lowers the limit, and restores it when its standard input closes, even if the process that uses
+the GPU is killed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Prove on one device that the harness measures what it says. Imports no torch.
+"""Prove on one device that the harness measures correctly. Imports no torch.
 
-`prove` takes a device and returns a `Proof`: what `bench.harness.checks` finds in a worker process. Where a check ends
-its process, it has failed, and another process makes the rest.
+`prove` takes a device and returns a `Proof`: what `bench.harness.checks` finds in a worker process. If a check ends
+its process, it has failed, and another process runs the rest.
 
     python -m bench prove
 """
@@ -47,16 +47,17 @@ MADE_BY_CHECKER: tuple[CheckName, ...] = tuple(name for name in get_args(CheckNa
 """The checks of one worker. That of memory takes a worker of its own, and whether the other one measures after it."""
 
 REMEDIES: Mapping[CheckName, str] = {
-    "eager_against_eager": "end what python -m bench doctor names, and prove again; else no speedup counts here",
-    "clocks": "do not compare latencies of this device with those that other tools measure",
-    "alone": "raise the power limit or improve the cooling, then prove again; else speedups hold in turn only",
-    "device_time": "report it with this document; shares that wait for the host are wrong here",
-    "energy": "do not quote energies of this device; report it with this document",
-    "replays": "report it with this document; the mode reduce-overhead is not what it says here",
-    "throttling": "report it with this document, and watch the clock with nvidia-smi while you measure",
-    "out_of_memory": "report it with this document; models that do not fit may spoil a run here",
+    "eager_against_eager": "fix what python -m bench doctor reports, then prove again; until then, trust no speedup",
+    "clocks": "do not compare latencies from this device with those of other tools",
+    "alone": "raise the power limit or improve the cooling, then prove again; until then, speedups hold only for calls "
+    "that alternate",
+    "device_time": "report this, and attach the document; shares of waiting for the host are wrong here",
+    "energy": "do not quote energy figures from this device; report this, and attach the document",
+    "replays": "report this, and attach the document; reduce-overhead does not work as described here",
+    "throttling": "report this, and attach the document; watch the clock with nvidia-smi while you measure",
+    "out_of_memory": "report this, and attach the document; models that do not fit may spoil a run here",
 }
-"""What to do where a check has failed."""
+"""What to do if a check has failed."""
 
 
 def prove(

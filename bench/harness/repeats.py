@@ -1,4 +1,4 @@
-"""Repeat a measurement by our way and by others, to compare how well each repeats. Imports no torch.
+"""Repeat a measurement with our way of timing and with others, to compare how well each repeats. Imports no torch.
 
 `repeat` returns a `Repeatability`. Each repeat is a new run of the standard profile, and a new process for the other
 ways. An interrupted run resumes.
@@ -138,7 +138,7 @@ def _run(*arguments: str, **variables: str) -> str:
     )
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        raise AtlasError(last[0], where=" ".join(arguments), remedy="run this command on its own")
+        raise AtlasError(last[0], where=" ".join(arguments), remedy="run this command by itself to see why")
     return done.stdout
 
 

@@ -1,8 +1,8 @@
 """Find what would distort a measurement on this machine, with remedies. Imports no torch.
 
 `look` reads the machine once, through psutil and NVML, and returns a `MachineState`. `examine` takes it and returns
-`Complaint`s; it is pure, so that tests need no such machine. What cannot be read is no complaint; `unknowns` lists it
-for NVIDIA GPUs.
+`Complaint`s; it is pure, so that tests need no such machine. What cannot be read is not a complaint; `unknowns` lists
+it for NVIDIA GPUs.
 
     python -m bench doctor
 """
@@ -56,7 +56,7 @@ FREE_MEMORY_GB = 4.0
 DRIVER = Path("/proc/driver/nvidia")
 """Exists if the kernel has loaded NVIDIA's driver."""
 
-UNTOLD = "the driver does not tell"
+UNTOLD = "the driver does not say"
 
 NO_COMPILER = Complaint(
     "compiler",
@@ -131,36 +131,36 @@ def _processor(machine: MachineState) -> Iterator[Complaint]:
         yield Complaint(
             "load",
             f"other programs use {machine.busy_cores:.1f} of {machine.cores} cores",
-            "end them, or measure when they are done: `top` shows which",
+            "stop them, or measure when they have finished: `top` lists them",
         )
     if machine.quota_cores is not None and machine.quota_cores < machine.cores:
         yield Complaint(
             "quota",
             f"this container may use {machine.quota_cores:.1f} of the {machine.cores} cores that it sees",
-            "give it whole cores (docker run --cpuset-cpus), so that torch does not start more threads than it may run",
+            "assign it whole cores (docker run --cpuset-cpus), so that torch starts no more threads than can run",
         )
     if machine.stolen_share is not None and machine.stolen_share > STOLEN_SHARE:
         yield Complaint(
             "steal",
-            f"the host of this virtual machine gave {machine.stolen_share:.0%} of its time to others",
-            "use a machine with cores of its own",
+            f"the host of this virtual machine gave {machine.stolen_share:.0%} of its CPU time to other machines",
+            "use a machine with dedicated cores",
         )
     slow = machine.governors - {"performance"}
     if slow:
         yield Complaint(
             "governor",
-            f"the clock frequency is governed by {', '.join(sorted(slow))}",
+            f"the CPU frequency governor is {', '.join(sorted(slow))}",
             "sudo cpupower frequency-set --governor performance",
         )
     if machine.hottest is not None and machine.hottest[0] > machine.hottest[1] - HOT_BELOW_C:
         temperature, critical = machine.hottest
         yield Complaint(
             "temperature",
-            f"a sensor reads {temperature:.0f} °C, and {critical:.0f} °C is critical",
-            "let the machine cool down, and look after its fans and vents",
+            f"a sensor reads {temperature:.0f} °C; {critical:.0f} °C is critical",
+            "let the machine cool down, and check its fans and vents",
         )
     if machine.on_battery:
-        yield Complaint("battery", "the machine runs on its battery", "plug it in")
+        yield Complaint("battery", "the machine is running on battery", "plug it in")
     if machine.clock_behind_s > CLOCK_BEHIND_S:
         yield Complaint(
             "clock",
@@ -171,7 +171,7 @@ def _processor(machine: MachineState) -> Iterator[Complaint]:
         yield Complaint(
             "threads",
             f"{', '.join(machine.thread_variables)} set how many threads torch uses",
-            "unset them, unless this is what is to be measured: it is recorded either way",
+            "unset them, unless you want to measure with them: records note them either way",
         )
 
 
@@ -179,14 +179,14 @@ def _memory(machine: MachineState) -> Iterator[Complaint]:
     if machine.swapped_share is not None and machine.swapped_share > SWAPPED_SHARE:
         yield Complaint(
             "swap",
-            f"swap holds as much as {machine.swapped_share:.0%} of the memory",
-            "end what needs the memory, then: sudo swapoff -a && sudo swapon -a",
+            f"the swap in use amounts to {machine.swapped_share:.0%} of the memory",
+            "stop what uses the memory, then: sudo swapoff -a && sudo swapon -a",
         )
     if machine.free_memory_gb is not None and machine.free_memory_gb < FREE_MEMORY_GB:
         yield Complaint(
             "memory",
-            f"{machine.free_memory_gb:.1f} GB of memory are free",
-            "end what needs it: the largest models take several GB",
+            f"only {machine.free_memory_gb:.1f} GB of memory are free",
+            "stop what uses the memory: the largest models take several GB",
         )
 
 
@@ -197,34 +197,34 @@ def _compiling(machine: MachineState) -> Iterator[Complaint]:
         yield Complaint(
             "c-compiler",
             "there is no C compiler, and Triton needs one for a GPU",
-            "apt install gcc; if CC is set, it must name one, or: unset CC",
+            "apt install gcc; if CC is set, it must name a C compiler; otherwise: unset CC",
             distorts=False,
         )
     if not machine.has_python_headers:
         yield Complaint(
             "headers",
             "Python.h is missing, and compiled kernels include it",
-            "apt install python3-dev, or what holds the headers of this Python elsewhere",
+            "apt install python3-dev, or the package with this Python's headers on your system",
             distorts=False,
         )
     if machine.uses_triton and not machine.has_triton:
         yield Complaint(
             "triton",
             "Triton is not installed, and torch.compile needs it for a GPU",
-            "install the build of torch for this GPU, which brings it: https://pytorch.org/get-started/locally/",
+            "install the build of torch for this GPU, which includes it: https://pytorch.org/get-started/locally/",
             distorts=False,
         )
     if machine.cache_free_gb is not None and machine.cache_free_gb < FREE_GB:
         yield Complaint(
             "disk",
-            f"{machine.cache_free_gb:.1f} GB are free where {machine.cache} is",
-            "make room there",
+            f"only {machine.cache_free_gb:.1f} GB are free on the disk of {machine.cache}",
+            "free up space there",
         )
     if machine.cache_file_system in SLOW_FILE_SYSTEMS:
         yield Complaint(
             "cache",
-            f"{machine.cache} lies on a network file system ({machine.cache_file_system})",
-            "use a checkout on a local disk: compile times would be those of the network",
+            f"{machine.cache} is on a network file system ({machine.cache_file_system})",
+            "use a checkout on a local disk; otherwise compile times include the network",
         )
 
 
@@ -240,7 +240,7 @@ def _gpus(machine: MachineState) -> Iterator[Complaint]:
         yield Complaint(
             "driver",
             f"the NVIDIA driver does not answer: {machine.driver_fault}",
-            "reboot after an update of the driver, and in a container use libraries of the host's version",
+            "after a driver update, reboot; in a container, use driver libraries of the host's version",
         )
     each = [[*_gpu_complaints(gpu)] for gpu in machine.gpus]
     for complaints in each:
@@ -256,26 +256,26 @@ def _gpu_complaints(gpu: Gpu) -> Iterator[Complaint]:
     if gpu.processes:
         yield Complaint(
             "gpu-processes",
-            f"other processes compute on {gpu.name}: {gpu.processes}",
-            "end them: nvidia-smi shows which",
+            f"other processes are computing on {gpu.name}: {gpu.processes}",
+            "stop them: nvidia-smi lists them",
         )
     if gpu.slowdowns:
         yield Complaint(
             "gpu-slowdown",
             f"{gpu.name} is slowed down: {', '.join(sorted(gpu.slowdowns))}",
-            "let it cool down, and look after its fans and power supply",
+            "let it cool down, and check its fans and power supply",
         )
     limit, usual = gpu.power_limit_w, gpu.default_power_limit_w
     if limit is not None and usual is not None and limit < usual:
         yield Complaint(
             "gpu-power",
-            f"{gpu.name} is limited to {limit:.0f} W, and {usual:.0f} W are usual",
-            f"sudo nvidia-smi -i {gpu.index} --power-limit={usual:.0f}, unless the limit is what is to be measured",
+            f"{gpu.name} is limited to {limit:.0f} W instead of the usual {usual:.0f} W",
+            f"sudo nvidia-smi -i {gpu.index} --power-limit={usual:.0f}, unless you want to measure with this limit",
         )
     if gpu.persistent is False:
         yield Complaint(
             "gpu-persistence",
-            f"the driver of {gpu.name} is unloaded between processes, so that each starts with a cold device",
+            f"the driver of {gpu.name} is unloaded between processes, so each starts with a cold device",
             f"sudo nvidia-smi -i {gpu.index} --persistence-mode=1",
         )
 
@@ -295,9 +295,9 @@ def _unknowns(gpus: Sequence[Gpu]) -> Iterator[str]:
     for gpu, complaints in zip(gpus, each, strict=True):
         for complaint in complaints:
             if not _is_shared(complaint, each):
-                yield f"whether this concerns what will be measured: {complaint.what}"
+                yield f"whether this affects the GPU that will be measured: {complaint.what}"
         if gpu.hidden:
-            yield f"whether other processes compute on {gpu.name}: {gpu.hidden}"
+            yield f"whether other processes are computing on {gpu.name}: {gpu.hidden}"
         if gpu.slowdowns is None:
             yield f"whether {gpu.name} is slowed down: {UNTOLD}"
 
@@ -489,5 +489,5 @@ def _hidden(device: _Device, processes: int | None) -> str:
     if processes is None:
         return UNTOLD
     if device.is_instance:
-        return "it is a part of a GPU, and those on other parts are not listed"
-    return "" if sees_all_processes() else "this container hides those outside of it"
+        return "it is part of a GPU, and processes on the other parts are not listed"
+    return "" if sees_all_processes() else "this container hides processes outside it"

@@ -1,4 +1,4 @@
-"""Walk through TorchDynamo: what it makes of a small function and of a training step. Imports torch.
+"""Walk through TorchDynamo: how it captures and compiles a small function and a training step. Imports torch.
 
 `run` returns a `Walkthrough`, which the page docs/dynamo.md shows. A custom backend prints each graph that Dynamo
 captures, and custom compilers print the forward and backward graphs. Then a network of three layers is trained on

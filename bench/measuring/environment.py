@@ -31,9 +31,9 @@ def choose_device(wanted: str | None) -> torch.device:
         return torch.device(next((device for device in DEVICES if device in present), "cpu"))
     if wanted not in present:
         raise AtlasError(
-            f"torch {torch.__version__} finds no {wanted} device here",
+            f"torch {torch.__version__} finds no {wanted} device on this machine",
             where="--device",
-            remedy=f"present: {', '.join(present)}; for another, install the build of torch that serves it",
+            remedy=f"present: {', '.join(present)}; for any other, install the build of torch that supports it",
         )
     return torch.device(wanted)
 

@@ -1,7 +1,7 @@
 """Detect what disturbs a round while it is timed. Imports no torch.
 
-`RoundWatch` asks several watches after each round, and counts what they saw. `RequestWatch` sees that a server of the
-guide answered a request meanwhile. `CpuWatch` sees other programs: it compares the kernel's CPU times with those of
+`RoundWatch` asks several watches after each round, and counts what they saw. `RequestWatch` sees whether a server of
+the guide answered a request meanwhile. `CpuWatch` sees other programs: it compares the kernel's CPU times with those of
 this process, since the rest went to other programs, or to other virtual machines. It cannot see sharing of a physical
 core or a cache. Without CPU times, no round counts as disturbed. `bench.measuring.sensors` has the watch of a device,
 whose throttle reasons are named here.

@@ -188,7 +188,7 @@ def _of_checkpoint(recipe: Recipe) -> tuple[Source, Operations]:
     raise AtlasError(
         f"its operations cannot be counted: {failure}",
         where=f"--checkpoint {recipe.source}",
-        remedy="give a checkpoint with its image processor, as save_pretrained writes them",
+        remedy="give a checkpoint that includes its image processor, as written by save_pretrained",
     )
 
 

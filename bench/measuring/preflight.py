@@ -1,6 +1,6 @@
-"""Check the machine before a sweep: choose and describe the device, and refuse what would be measured in vain.
+"""Check the machine before a sweep: choose and describe the device, and refuse what could not be measured properly.
 
-That is a busy device, an unreadable checkpoint, and a GPU that this build of torch cannot use. Imports torch.
+It refuses a busy device, an unreadable checkpoint, and a GPU that this build of torch cannot use. Imports torch.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _refuse_busy_device(device: torch.device) -> None:
         raise AtlasError(
             f"{who} computing on this {device.type} device, which would distort every latency",
             where=f"--device {device.type}",
-            remedy="wait, end what runs there, or choose another GPU with CUDA_VISIBLE_DEVICES; --allow-busy measures "
-            "anyway and marks the result as unstable",
+            remedy="wait, stop what is running there, or choose a different GPU with CUDA_VISIBLE_DEVICES; "
+            "--allow-busy measures anyway and marks the result as unstable",
         )
 
 
@@ -73,15 +73,15 @@ def refuse_unused_gpu(root: Path = Path("/")) -> None:
         return
     for what, remedy in _unused_gpus(root):
         raise AtlasError(
-            f"torch {torch.__version__} ({_build()}) finds no GPU, but there is {what}",
+            f"torch {torch.__version__} ({_build()}) finds no GPU, but this machine has {what}",
             where="--device",
-            remedy=f"{remedy} (https://pytorch.org/get-started/locally/); or measure the CPU with --device cpu",
+            remedy=f"{remedy} (https://pytorch.org/get-started/locally/); or measure the CPU instead: --device cpu",
         )
 
 
 def _build() -> str:
     builds = {"CUDA": torch.version.cuda, "ROCm": torch.version.hip, "XPU": torch.version.xpu}
-    return next((f"built for {name} {version}" for name, version in builds.items() if version), "built for CPUs alone")
+    return next((f"built for {name} {version}" for name, version in builds.items() if version), "built for CPUs only")
 
 
 def _unused_gpus(root: Path) -> Iterator[tuple[str, str]]:
@@ -90,7 +90,9 @@ def _unused_gpus(root: Path) -> Iterator[tuple[str, str]]:
         yield f"an NVIDIA GPU with driver {driver}", _nvidia_remedy(driver)
     if (root / "dev/kfd").exists() and any(map(_is_large, root.glob("sys/class/drm/card*/device/mem_info_vram_total"))):
         version = " ".join(machine.lines(root / "sys/module/amdgpu/version")) or "amdgpu of the kernel"
-        install = "let this user open /dev/kfd (groups render and video)" if torch.version.hip else _install("ROCm")
+        install = (
+            "give this user access to /dev/kfd (groups render and video)" if torch.version.hip else _install("ROCm")
+        )
         yield f"an AMD GPU with driver {version}", install
     for vendor in sorted(root.glob("sys/class/drm/renderD*/device/vendor")):
         bus = vendor.parent.resolve().name.split(":")[1:2]

@@ -1,8 +1,8 @@
 """Read an accelerator's sensors: clock, temperature, power, energy, throttle reasons, and processes that use it.
 
 `Sensors` takes a device and answers single questions; `DeviceWatch` reads it between rounds and returns a `Telemetry`.
-NVIDIA devices are read through NVML, AMD devices through `torch.cuda` and Intel devices through `torch.xpu`, which tell
-clock and temperature; Apple devices provide nothing. What cannot be read is listed as unreadable. Imports torch.
+NVIDIA devices are read through NVML, AMD devices through `torch.cuda` and Intel devices through `torch.xpu`, which
+report clock and temperature; Apple devices provide nothing. What cannot be read is listed as unreadable. Imports torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check that an untrusted checkpoint directory is safe to load, and say which checkpoint it is. Imports no torch.
+"""Check that an untrusted checkpoint directory is safe to load, and identify the checkpoint. Imports no torch.
 
 `refuse_unsafe` takes a directory and raises `AtlasError` for links and shards outside of it, adapters, and malformed
 JSON: Transformers would follow these to any file or other checkpoint. `bench.measuring.build` itself loads neither
@@ -77,11 +77,11 @@ def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -
     where = f"--checkpoint {directory}"
     name = as_name(directory.resolve().name)[:LONGEST_NAME].strip() if name is None else name
     private = identifying(name)
-    if fault := name_fault(name) or (private and f"{name!r} holds a {private[0]}, and records are public"):
-        raise AtlasError(fault, where="--name", remedy="give a short name without markup: --name my-vit")
+    if fault := name_fault(name) or (private and f"{name!r} contains a {private[0]}, but records are public"):
+        raise AtlasError(fault, where="--name", remedy="choose a short name without markup: --name my-vit")
     if not (directory / CONFIG).is_file():
         inner = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))[:3]
-        remedy = f"give {' or '.join(map(str, inner))}" if inner else "give the folder that save_pretrained wrote"
+        remedy = f"give {' or '.join(map(str, inner))}" if inner else "give a folder written by save_pretrained"
         raise AtlasError(f"there is no {CONFIG} in it", where=where, remedy=remedy)
     try:
         refuse_unsafe(directory)
@@ -91,11 +91,11 @@ def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -
             raise _without_weights(directory, config)
         described = {each: _json(directory / each) for each in PROCESSORS if (directory / each).is_file()}
         if not described:
-            remedy = "save the image processor there too: processor.save_pretrained(folder)"
+            remedy = "save the image processor in the same folder: processor.save_pretrained(folder)"
             raise AtlasError(f"there is no {PROCESSORS[0]} in it", where=where, remedy=remedy)
         content = {CONFIG: config, **described, "weights": [_digest(path) for path in weights]}
     except OSError as error:
-        remedy = "check its files, and that you may read them"
+        remedy = "check its files and your permission to read them"
         raise AtlasError(f"cannot be read: {error.strerror or error}", where=where, remedy=remedy) from None
     return LocalCheckpoint(
         directory=str(directory.resolve()),
@@ -111,9 +111,9 @@ def name_fault(name: str) -> str | None:
     try:
         msgspec.convert(name, Name)
     except msgspec.ValidationError:
-        return f"{name!r:.100} is no name: it is empty, or has characters of markup or control"
+        return f"{name!r:.100} is not a valid name: it is empty, or contains markup or control characters"
     if "/" in name:
-        return f"{name!r:.100} looks like a hub id or a folder: a name has no slash"
+        return f"{name!r:.100} looks like a hub ID or a folder: a name must not contain a slash"
     return f"is longer than {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else None
 
 
@@ -155,9 +155,9 @@ def _weights(directory: Path) -> list[Path]:
 def _refuse_incomplete(path: Path) -> None:
     """Raise `AtlasError` unless the file is as long as its header says: 8 bytes with the size of the header, the header
     with the place of each tensor, and the tensors."""
-    remedy = "copy or download it again; in a clone of git, run: git lfs pull"
+    remedy = "copy or download it again; in a git clone, run: git lfs pull"
     if not path.is_file():
-        raise _unsafe(path, "is missing, although the index names it", remedy)
+        raise _unsafe(path, "is missing, although the index lists it", remedy)
     try:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
@@ -167,7 +167,7 @@ def _refuse_incomplete(path: Path) -> None:
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         is_whole = False
     if not is_whole:
-        raise _unsafe(path, "is no whole safetensors file", remedy)
+        raise _unsafe(path, "is not a complete safetensors file", remedy)
 
 
 def _digest(path: Path) -> str:
@@ -184,7 +184,7 @@ def _without_weights(directory: Path, config: Any) -> AtlasError:
     named = config.get("architectures") if isinstance(config, dict) else None
     model_class = next((each for each in named or () if isinstance(each, str) and each.isidentifier()), "AutoModel")
     code = f"import sys, transformers as t; t.{model_class}.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1])"
-    what = f"its weights are pickles alone ({pickles[0]}), and loading a pickle may run code"
+    what = f"its weights are only in pickle format ({pickles[0]}), and loading a pickle may run code"
     command = shlex.join(["python", "-c", code, str(directory)])
     return AtlasError(what, where=where, remedy=f"if you trust them, convert them to safetensors: {command}")
 
@@ -201,7 +201,9 @@ def refuse_unsafe(directory: Path) -> None:
             elif path.name in (CONFIG, *PROCESSORS):
                 _refuse_foreign_names(path, content)
         if path.name == ADAPTER:
-            raise _unsafe(path, "belongs to an adapter, which refers to another checkpoint", "merge it into its model")
+            raise _unsafe(
+                path, "belongs to an adapter, which refers to another checkpoint", "merge the adapter into its model"
+            )
 
 
 def _refuse_outside(path: Path, root: Path) -> None:
@@ -209,7 +211,7 @@ def _refuse_outside(path: Path, root: Path) -> None:
         target = path.resolve(strict=True)
         mode = target.stat().st_mode
     except (OSError, RuntimeError) as error:  # a dangling or circular link
-        raise _unsafe(path, f"cannot be read: {error}", "remove it, or put the file in its place") from None
+        raise _unsafe(path, f"cannot be read: {error}", "remove it, or replace it with the file") from None
     if not target.is_relative_to(root):
         remedy = "copy the checkpoint with the files that it links to (cp -rL), or give its hub id"
         raise _unsafe(path, "is a link to a file outside of the directory", remedy)
@@ -223,7 +225,7 @@ def _refuse_foreign_shards(index: Path, content: Any) -> None:
         raise _unsafe(index, "has no `weight_map`", "save the checkpoint again")
     for name in shards.values():
         if not isinstance(name, str) or name != Path(name).name or not name.endswith(".safetensors"):
-            what = f"names {name!r:.100} as a part of the weights, which is not a safetensors file beside it"
+            what = f"lists {name!r:.100} as part of the weights, but that is not a safetensors file next to it"
             raise _unsafe(index, what, "save the checkpoint again")
 
 
@@ -236,14 +238,14 @@ def _refuse_foreign_names(path: Path, content: Any) -> None:
         return
     for name, value in content.items():
         if name in _OF_OTHERS and isinstance(value, str) and set(value) & set("/:@"):
-            what = f"names {value!r:.100} as its `{name}`, which lies elsewhere"
+            what = f"names {value!r:.100} as its `{name}`, which is stored elsewhere"
             raise _unsafe(path, what, "put the configuration of the backbone into `backbone_config`, and save it again")
         _refuse_foreign_names(path, value)
 
 
 def _json(path: Path) -> Any:
     if path.stat().st_size > MAX_JSON_BYTES:
-        raise _unsafe(path, f"has more than {MAX_JSON_BYTES:,} bytes", "save the checkpoint again")
+        raise _unsafe(path, f"is larger than {MAX_JSON_BYTES:,} bytes", "save the checkpoint again")
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:

@@ -1,9 +1,10 @@
-"""Estimate how long the processes of a sweep take, and which time budget is enough for one of them.
+"""Estimate how long the processes of a sweep take, and what time budget is enough for one of them.
 
 `DurationEstimates` takes records of earlier runs on this kind of machine, and those of this run as they come. It
-returns the seconds of the same cell, else the mean of its model, else of all models, else a default. What processes
-take here, beside what was expected, scales all figures from elsewhere: another machine of the same name may be slower.
-A cell that joins the process of another one saves the phases of `ONCE`, as long as records say that these take.
+returns the seconds of the same cell, else the mean of its model, else of all models, else a default. How long
+processes take here, compared with what was expected, scales all figures from elsewhere: a different machine of the same
+name may be slower. A cell that shares a process with an earlier one saves the phases of `ONCE`, for as long as records
+say that they take.
 
 A time budget is for planning: no process begins that is expected to end later. One that takes longer than expected may
 overrun the budget by the share `OVERRUN` and is then stopped; nothing of it is kept, since it has no accuracy check and

@@ -281,5 +281,10 @@ def find(name: str) -> ModelSpec:
     for spec in MODELS:
         if name == spec.checkpoint:
             return spec
-    label = pick("model", name, BY_LABEL, remedy=" (`python -m bench list` shows all; others go by --checkpoint)")
+    label = pick(
+        "model",
+        name,
+        BY_LABEL,
+        remedy=" (`python -m bench list` shows them all; for any other model, use --checkpoint)",
+    )
     return BY_LABEL[label]

@@ -79,7 +79,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 QUICK = Profile(
     name="quick",
-    summary="three models in four minutes on two cores: one process each, so its intervals are of that process only",
+    summary="three models in four minutes on two cores; one process per case, so the intervals cover that process only",
     models=("ViT", "Segformer", "DETR"),
     processes=1,
     timeout_s=300.0,

@@ -67,8 +67,10 @@ def check_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
         if (free := shutil.disk_usage(folder).free) < ENOUGH_BYTES:
-            what = f"the disk is full: {free / 1e6:.0f} MB are free, and a result may take {ENOUGH_BYTES / 1e6:.0f} MB"
-            raise AtlasError(what, where=str(folder), remedy="make room, or choose another place with --out")
+            what = f"the disk is full: {free / 1e6:.0f} MB are free, but a result may take {ENOUGH_BYTES / 1e6:.0f} MB"
+            raise AtlasError(
+                what, where=str(folder), remedy="free up disk space, or choose a different path with --out"
+            )
     except OSError as error:
         raise unwritable(folder, error) from None
 
@@ -78,7 +80,7 @@ def read(path: Path, kind: type[D], schema: int, command: str) -> D:
 
     Raises `AtlasError` if the file is invalid or has another schema version; it names the `command` to make a new one.
     """
-    remedy = f"remove the file and make it again: {command}"
+    remedy = f"remove the file and create it again: {command}"
     try:
         raw = msgspec.json.decode(plain_file(path, MAX_BYTES).read_bytes())
         found = raw["schema"] if isinstance(raw, dict) and "schema" in raw else None

@@ -1,7 +1,7 @@
 """What the forward pass of a model does, by kind of operation, for one image. It is counted, not measured.
 
 `read` takes a folder of CSV files, such as ``results/operations``, and returns the `Operations` of every model and
-image size in them; `write` writes such a file. A model's name says nothing of what torch.compile can fuse; these counts
+image size in them; `write` writes such a file. A model's name does not reveal what torch.compile can fuse; these counts
 do.
 
     python -m bench operations
@@ -126,7 +126,7 @@ def _read(path: Path, _modified_ns: int) -> Sequence[tuple[Source, Operations]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[Source, Operations]]:
-    remedy = f"remove the file and make it again: {COMMAND}"
+    remedy = f"remove the file and create it again: {COMMAND}"
     try:
         rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")), strict=True)
         lines = list(rows)

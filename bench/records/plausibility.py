@@ -154,7 +154,7 @@ def faults(
         field, latencies = f"measurement.{name}", calls(variant)
         impossible = [each for each in latencies if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS]
         if impossible:
-            yield field, f"{impossible[0]:g} ms is no latency of a model", "check the unit: milliseconds"
+            yield field, f"{impossible[0]:g} ms is not a plausible latency of a model", "check the unit: milliseconds"
             continue
         yield from _median(field, variant)
         latency_ms = statistics.median(latencies)
@@ -171,8 +171,10 @@ def faults(
 def _slower_than_family(record: Record, field: str, image_ms: float, others_ms: Sequence[float]) -> Iterator[Fault]:
     if others_ms and image_ms > MAX_FAMILY_RATIO * (usual := statistics.median(others_ms)):
         cell = record.cell
-        what = f"{image_ms:g} ms an image is {image_ms / usual:,.0f} times what other records of {cell.model} say"
-        yield field, f"{what} of {cell.device} devices ({usual:.3g} ms)", _CHECK_UNIT
+        what = (
+            f"{image_ms:g} ms per image is {image_ms / usual:,.0f} times the latency in other records of {cell.model}"
+        )
+        yield field, f"{what} on {cell.device} devices ({usual:.3g} ms)", _CHECK_UNIT
 
 
 def _median(field: str, variant: Variant) -> Iterator[Fault]:
@@ -183,13 +185,13 @@ def _median(field: str, variant: Variant) -> Iterator[Fault]:
     low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
     if not low * (1 - 1e-6) <= variant.published_median_ms <= high * (1 + 1e-6):
         what = f"{variant.published_median_ms:g} ms lies outside the quartiles of its calls, {low:g} and {high:g} ms"
-        yield f"{field}.published_median_ms", what, "take median and calls from the same source again"
+        yield f"{field}.published_median_ms", what, "get both the median and the calls from the same source"
 
 
 def _throughput(field: str, variant: Variant, images_s: float) -> Iterator[Fault]:
     published = variant.published_images_s
     if published and not 1 / THROUGHPUT_SLACK <= published / images_s <= THROUGHPUT_SLACK:
-        what = f"{published:g} images/s contradict its latency, which means {images_s:.4g}"
+        what = f"{published:g} images/s contradict its latency, which implies {images_s:.4g}"
         yield f"{field}.published_images_s", what, _CHECK_UNIT
 
 
@@ -212,7 +214,7 @@ def _claims(record: Record, image_flop: float | None) -> Iterator[Fault]:
         ):
             if (claimed := getattr(peaks, field) or 0.0) > PEAK_SLACK * stated:
                 what = f"{claimed:.3g} is {claimed / stated:,.1f} times what {record.environment.device_name} can do"
-                yield f"measurement.peaks.{field}", what, "measure again: python -m bench run"
+                yield f"measurement.peaks.{field}", what, "measure it again: python -m bench run"
 
 
 def _faster_than_possible(
@@ -230,7 +232,7 @@ def _faster_than_possible(
         ((moved or 0.0) * scale / seconds, bytes_s, "B/s", TRAFFIC_SLACK),
     ):
         if limit and amount > slack * limit:
-            what = f"{latency_ms:g} ms means {amount:.3g} {unit}, {amount / limit:,.0f} times what {whose}"
+            what = f"{latency_ms:g} ms implies {amount:.3g} {unit}, {amount / limit:,.0f} times what {whose}"
             yield f"measurement.{name}", f"{what} ({limit:.3g} {unit})", _CHECK_UNIT
 
 

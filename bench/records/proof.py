@@ -1,4 +1,4 @@
-"""Proofs: whether what the harness says of a device is true there, check by check.
+"""Proofs: whether what the harness says about a device is true there, check by check.
 
 One JSON document in ``results/proofs`` holds what `bench.harness.proof` found on one device. The methodology page shows
 the newest for each device.

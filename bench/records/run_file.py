@@ -61,19 +61,19 @@ def decode(line: bytes, where: str) -> Record:
             raise AtlasError(
                 f"schema version {shown} is not known; this version reads 1 to {SCHEMA}",
                 where=where,
-                remedy="update Compile Atlas, or measure the cell again with this version",
+                remedy="update Compile Atlas, or measure the case again with this version",
             )
         if schema == SCHEMA:  # decoded directly: a hostile line can take no more memory than a record
             record = msgspec.json.decode(line, type=Record)
         else:
             record = msgspec.convert(_upgrade(msgspec.json.decode(line)), Record)
     except msgspec.ValidationError as error:
-        raise invalid_record(error, where, "measure the cell again") from None
+        raise invalid_record(error, where, "measure the case again") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AtlasError(
             f"not valid JSON: {error}",
             where=where,
-            remedy="remove the line (`python -m bench run` with the same plan measures that cell again)",
+            remedy="remove the line (`python -m bench run` with the same plan then measures that case again)",
         ) from None
     _refuse_impossible_dates(record, where)
     return record
@@ -130,15 +130,15 @@ def _refuse_impossible_dates(record: Record, where: str) -> None:
         what = "no such day"
     if what:
         raise AtlasError(
-            f"not a record: {what} - at `{field}`", where=where, remedy="correct the date, or measure the cell again"
+            f"not a record: {what} - at `{field}`", where=where, remedy="correct the date, or measure the case again"
         )
 
 
 def _too_long(where: str) -> AtlasError:
     return AtlasError(
-        f"the line has more than {MAX_LINE_BYTES:,} bytes",
+        f"the line is longer than {MAX_LINE_BYTES:,} bytes",
         where=where,
-        remedy="remove the line, or measure the cell again",
+        remedy="remove the line, or measure the case again",
     )
 
 
@@ -169,13 +169,13 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 total += len(line)
                 if is_compressed and total > MAX_UNPACKED_BYTES:
                     what = f"unpacks to more than {MAX_UNPACKED_BYTES:,} bytes"
-                    raise AtlasError(what, where=f"{path}:{number}", remedy="import it in parts")
+                    raise AtlasError(what, where=f"{path}:{number}", remedy="split it, and import the parts")
                 if is_last:
                     break
                 before = line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         remedy = "import it from its source again"
-        raise AtlasError(f"is no whole gzip file: {error}", where=str(path), remedy=remedy) from None
+        raise AtlasError(f"is not a complete gzip file: {error}", where=str(path), remedy=remedy) from None
     except OSError as error:
         raise AtlasError(f"cannot be read: {error.strerror}", where=str(path), remedy="check the path") from None
     if line.strip():
@@ -239,7 +239,9 @@ def append(path: Path, records: Iterable[Record]) -> None:
     """
     if path.suffix == COMPRESSED:
         remedy = f"unpack it first: gunzip {path.name}"
-        raise AtlasError("is compressed, and only plain run files grow", where=str(path), remedy=remedy)
+        raise AtlasError(
+            "is compressed, and only uncompressed run files can be appended to", where=str(path), remedy=remedy
+        )
     durable.make_folder(path.parent)
     with path.open("a+b") as file:
         if not _cut_incomplete_line(file):

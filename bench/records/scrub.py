@@ -1,7 +1,8 @@
 """Keep private details out of records: paths, host and user names, addresses, tokens, serial numbers.
 
-`anonymous` cleans any text while measuring, also code; `message` cleans the words of an exception, which may hold more.
-`identifying` says what either would remove from a text of a finished record.
+`anonymous` cleans any text while measuring, including code; `message` cleans the words of an exception, which may
+hold more.
+`identifying` says what either of them would remove from a text of a finished record.
 """
 
 from __future__ import annotations

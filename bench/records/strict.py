@@ -1,4 +1,4 @@
-"""Every record of a run file with the number of its line; refuses what one file alone shows to be wrong."""
+"""Yield every record of a run file with its line number; refuse whatever is wrong within that one file."""
 
 from __future__ import annotations
 

@@ -111,8 +111,8 @@ WORKER = (sys.executable, "-m", "bench.measuring.worker")
 def refuse_windows() -> None:
     """Raise `AtlasError` on Windows, where `LocalProcesses` cannot run."""
     if sys.platform == "win32":
-        remedy = "run it in WSL 2 (wsl --install), where NVIDIA GPUs can be measured, too"
-        raise AtlasError("measuring needs Linux or macOS", where="Windows", remedy=remedy)
+        remedy = "run it in WSL 2 (wsl --install), where NVIDIA GPUs can be measured too"
+        raise AtlasError("measuring requires Linux or macOS", where="Windows", remedy=remedy)
 
 
 class _Stopwatch:
@@ -222,7 +222,7 @@ def _process(command: Sequence[str], variables: Mapping[str, str]) -> subprocess
             start_new_session=True,
         )
     except OSError as error:
-        remedy = "end other programs; the same command then goes on"
+        remedy = "close other programs, then run the same command to continue"
         raise AtlasError(f"no process can be started: {error.strerror}", where=command[0], remedy=remedy) from None
 
 

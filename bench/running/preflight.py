@@ -54,7 +54,9 @@ def answer_of(ended: WorkerExit, failure: str) -> Answer:
         case Refusal(what=what, where=where, remedy=remedy):
             raise AtlasError(what, where=where, remedy=remedy)
         case None:
-            remedy = "install what measuring needs: python -m bench install" if "No module" in ended.last_line else ""
+            remedy = (
+                "install the measuring dependencies: python -m bench install" if "No module" in ended.last_line else ""
+            )
             raise AtlasError(f"{failure}: {ended.last_line or ended.cause}", remedy=remedy)
     return ended.answer
 

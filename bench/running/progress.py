@@ -146,21 +146,21 @@ def outcome(record: Record) -> str:
 
 def estimate(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
     """Return a line with the time that the steps take, its basis, and how many of them fit into `left_s` seconds."""
-    basis = "a guess: none was measured here yet" if pace.is_guess else "by what earlier ones took here"
+    basis = "a guess: nothing was measured here yet" if pace.is_guess else "based on earlier ones here"
     text = f"{_processes(steps)}, about {duration(duration_s(steps, pace))} ({basis})"
     if left_s is None:
         return text
     in_time = fitting(steps, pace, left_s)
     if len(in_time) == len(steps):
         return f"{text}, within the time budget"
-    return f"{text}; the time budget holds {len(in_time) or 'none'} of them"
+    return f"{text}; {len(in_time) or 'none'} of them fit into the time budget"
 
 
 def estimates_table(steps: Sequence[Step], pace: DurationEstimates, left_s: float | None) -> str:
     """Return a table with the time that each cell takes and the command that measures it alone."""
     in_time = fitting(steps, pace, math.inf if left_s is None else left_s)
     cells = list(dict.fromkeys(step.planned.cell for step in steps))
-    rows = [("cell", "processes", "about", *(["in time"] if left_s is not None else []), "command")]
+    rows = [("case", "processes", "about", *(["in time"] if left_s is not None else []), "command")]
     for cell in cells:
         own = [step for step in steps if step.planned.cell == cell]
         count = [str(sum(step.planned.cell == cell for step in in_time))] if left_s is not None else []
@@ -173,14 +173,14 @@ def time_is_up(left: Sequence[Step], pace: DurationEstimates, done: int) -> str:
     """Return what is left when the time budget ends, and how long the quickest step takes."""
     quickest = f"the quickest takes about {duration(quickest_s(left, pace))}"
     if done:
-        return f"The time is up with {_processes(left)} to go; {quickest}."
-    return f"The time budget is too short: of {_processes(left)} to go {quickest}."
+        return f"The time budget is used up, with {_processes(left)} to go; {quickest}."
+    return f"The time budget is too short: of {_processes(left)} to go, {quickest}."
 
 
 def _processes(steps: Sequence[Step]) -> str:
     cells = len({step.planned.cell for step in steps})
     counted = f"{len(steps)} process{'es' if len(steps) > 1 else ''}"
-    return counted if cells == len(steps) else f"{counted} of {cells} cell{'s' if cells > 1 else ''}"
+    return counted if cells == len(steps) else f"{counted} of {cells} case{'s' if cells > 1 else ''}"
 
 
 def results_table(records: Sequence[Record]) -> str:

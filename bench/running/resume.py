@@ -28,7 +28,7 @@ from bench.plans.plan import Plan, pending
 from bench.records.record import Cell, Environment, Record, Status, gave_nothing
 from bench.records.run_file import append, decode, encode, file_slug, read
 
-ROOM = "make room or choose another folder with --out; the same command then goes on"
+ROOM = "free up disk space, or choose a different folder with --out; then run the same command to continue"
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def owned(path: Path) -> Iterator[None]:
         raise AtlasError(
             "another process is measuring into this file",
             where=str(path),
-            remedy="wait for it, or start a separate run with --fresh",
+            remedy="wait until it has finished, or start a separate run with --fresh",
         ) from None
     except OSError as error:
         raise unwritable(path, error, ROOM) from None

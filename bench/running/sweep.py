@@ -49,7 +49,7 @@ CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
 PEAK_PROCESSES = 2
 """Processes of a run that measure the peaks of the device, which is the same for all: one may have been disturbed."""
 
-ROOM_THERE = "make room there; the same command then goes on"
+ROOM_THERE = "free up disk space there, then run the same command to continue"
 
 
 class Reporter(Protocol):
@@ -236,7 +236,8 @@ def _note_stopped(record: Record, reporter: Reporter) -> None:
     with suppress(AtlasError):  # a hint is no reason to fail
         write(stopped_runs() / f"{record.run}.jsonl", record)
     what = (
-        f"{record.cell.model} had not ended after {record.seconds:.0f} s, when the time was up; nothing of it is kept"
+        f"{record.cell.model} had not finished after {record.seconds:.0f} s, when the time was up; "
+        "its results are discarded"
     )
     reporter.warn(Complaint("time-budget", what, "the next run expects it to take longer"))
 
@@ -270,9 +271,10 @@ def _refuse_skipped(ended: WorkerExit, machine: Machine) -> None:
     answer = ended.answer
     if isinstance(answer, CellOutcome) and answer.status is Status.SKIPPED and answer.measurement is None:
         raise AtlasError(
-            answer.reason or "the cell was skipped",
+            answer.reason or "the case was skipped",
             where=machine.environment.device_name,
-            remedy="wait until that has ended, or measure beside it with --allow-busy; then the same command goes on",
+            remedy="wait until that has finished, then run the same command to continue; to measure at the same time, "
+            "add --allow-busy",
         )
 
 
@@ -286,7 +288,7 @@ def _clock(record: Record, earlier: Sequence[Record]) -> Iterator[Complaint]:
         yield Complaint(
             "clock",
             f"the clock went back: it says {record.measured_at:%Y-%m-%d %H:%M}, and it was {last:%Y-%m-%d %H:%M}",
-            "let it be set from the network: sudo timedatectl set-ntp true",
+            "synchronise the clock with the network: sudo timedatectl set-ntp true",
         )
 
 

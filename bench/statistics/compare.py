@@ -67,7 +67,7 @@ def read_side(name: str, results: Path = RESULTS) -> Side:
     files = [file for path in _paths(name, results) for file in run_files(path)]
     records = [record for file in files for record in read(file)]
     if not records:
-        raise AtlasError("holds no records", where=name, remedy="measure first: python -m bench run")
+        raise AtlasError("contains no records", where=name, remedy="measure something first: python -m bench run")
     return make_side(name, records)
 
 
@@ -79,7 +79,7 @@ def _paths(name: str, results: Path) -> list[Path]:
         return [known[name]]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or sorted(known)[-3:]
     hint = f", or the name of a run, such as {' or '.join(near)}" if near else ""
-    remedy = f"give a path (one below bench/results may be short){hint}"
+    remedy = f"give a path (it may be relative to bench/results){hint}"
     raise AtlasError("there is no such run file, folder or run", where=name, remedy=remedy)
 
 
@@ -97,7 +97,7 @@ def make_side(name: str, records: Iterable[Record]) -> Side:
                 raise AtlasError(
                     f"a process of {group[0].cell.model} is recorded twice",
                     where=run,
-                    remedy="python -m bench check says where",
+                    remedy="run python -m bench check to see where",
                 )
     return Side(
         name=name,
@@ -129,7 +129,7 @@ def _sound(record: Record) -> None:
             raise AtlasError(
                 f"a latency of {record.cell.model} is not a positive number",
                 where=record.run,
-                remedy="python -m bench check says where",
+                remedy="run python -m bench check to see where",
             )
 
 
@@ -250,12 +250,12 @@ def _nothing_shared(before: Side, after: Side) -> AtlasError:
     if not {device for _, device in before.cells} & {device for _, device in after.cells}:
         return AtlasError(
             f"measured on different devices ({', '.join(before.devices)}; {', '.join(after.devices)}): "
-            "what changed cannot be told from what the device does",
+            "a change cannot be told apart from the effect of the device",
             where=where,
-            remedy="compare runs of one device; the pages show devices side by side",
+            remedy="compare runs of the same device; the pages show devices side by side",
         )
     return AtlasError(
-        f"no cell is in both: {_sample(before)} in the one, {_sample(after)} in the other",
+        f"no case is in both: {_sample(before)} in one, {_sample(after)} in the other",
         where=where,
         remedy="measure the same models, batch sizes, modes and data types again",
     )

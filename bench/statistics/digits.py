@@ -1,4 +1,4 @@
-"""How many digits of a figure mean something: as many as its interval supports.
+"""How many digits of a figure are meaningful: as many as its interval supports.
 
 The last digit stands where the half-width of the interval begins: 17.70 for 17.702 ± 0.04, 1,620 for 1,621.826 ± 30.
 Tables, charts, captions, the answers of the guide and the reports of a run all round by this rule.

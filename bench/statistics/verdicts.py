@@ -1,6 +1,6 @@
 """Verdicts: what the interval of a speedup, or of a change of a latency, says in a word.
 
-One rule for one word, wherever it stands: a difference is clear where the 95% interval that readers see lies wholly
+One rule for each word, wherever it appears: a difference is clear where the 95% interval that readers see lies entirely
 beyond 1%. Tables, charts, the answers of the guide and `bench compare` all take their words and colours from here.
 """
 

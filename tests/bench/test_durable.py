@@ -281,7 +281,7 @@ def test_a_site_that_does_not_fit_is_told_in_a_line(small_disk: Path, tmp_path: 
     assert done.returncode == 1
     said = done.stdout + done.stderr  # which of the two depends on the version of MkDocs
     assert f"{small_disk / 'site'}: cannot be read or written: No space left on device" in said
-    assert "remedy: make room" in said
+    assert "remedy: free up disk space" in said
     assert "Traceback" not in said
     survived("disk_full", "site", "refused")
 

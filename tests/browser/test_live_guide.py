@@ -170,4 +170,4 @@ def test_a_bad_budget_is_refused_before_anything_starts(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "generator", "guide", "--time-budget", "soon"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
-    assert "--time-budget: 'soon' is not a time" in done.stderr
+    assert "--time-budget: 'soon' is not a duration" in done.stderr

@@ -180,7 +180,7 @@ def test_a_pipe_and_a_device_are_not_imported(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ja.csv")
     for path in (tmp_path / "ja.csv", Path("/dev/zero")):
         result = run("import", str(path), "--language", "ja")
-        assert (result.exit_code, "is no plain file" in result.output) == (2, True)
+        assert (result.exit_code, "is not a regular file" in result.output) == (2, True)
 
 
 @pytest.mark.parametrize("command", [["stage"], ["export", "--language", "ja"], ["pseudo"]])

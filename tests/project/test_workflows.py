@@ -435,7 +435,7 @@ def test_half_an_imported_file_is_a_fault_in_its_place(clone: Path) -> None:
     commit(clone)
     done = check_change(clone)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"`{IMPORTED}:1` is no whole gzip file" in done.stdout
+    assert f"`{IMPORTED}:1` is not a complete gzip file" in done.stdout
     assert f"::error file={IMPORTED},line=1::" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -616,9 +616,11 @@ def test_what_timm_publishes_becomes_a_pull_request_of_records_alone(atlas: Path
     assert left_out == {
         name_of("amp-nchw-pt2100-cu130-3090"): "has no compiled figures yet",
         name_of("fp32-nchw-pt2100-cpu-i9_10940x-dynamo"): "is about a CPU",
-        name_of("int8-nchw-pt2100-cu130-5090"): "'int8' is no known type",
-        name_of("x?..?benchmark-infer-amp-nchw-pt2100-cu130-70-dynamo"): "is not named as timm names its results",
-        name_of("amp-nchw-pt2100-cu130-50?..?90???id??"): "is not named as timm names its results",
+        name_of("int8-nchw-pt2100-cu130-5090"): "'int8' is not a known data type",
+        name_of(
+            "x?..?benchmark-infer-amp-nchw-pt2100-cu130-70-dynamo"
+        ): "does not follow the file names of timm's results",
+        name_of("amp-nchw-pt2100-cu130-50?..?90???id??"): "does not follow the file names of timm's results",
     }
     downloads = [path for path in timm.asked if "/contents/results/" in path]
     assert len(downloads) == 2, "nothing else is taken"

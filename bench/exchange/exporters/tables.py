@@ -41,7 +41,7 @@ def write_parquet(records: Iterable[Record], path: Path) -> None:
         import pyarrow as pa  # noqa: PLC0415 - an extra
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError:
-        remedy = 'pip install -e ".[parquet]", or export csv'
+        remedy = 'pip install -e ".[parquet]", or use: export csv'
         raise AtlasError("Parquet needs pyarrow, which is not installed", where="parquet", remedy=remedy) from None
 
     def arrow(kind: Any) -> Any:

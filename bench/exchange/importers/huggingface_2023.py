@@ -40,7 +40,9 @@ UNBATCHED = "batch-size-worded-unbatched"
 def read(options: ImportOptions | None = None, table: Path = TABLE) -> Iterator[Record]:
     """Yield one record per row, in the order of the table. Raises `AtlasError` for a row that cannot be read."""
     if options and options.files:
-        raise AtlasError("huggingface-2023 has its table with it", where="FILE", remedy="name no file")
+        raise AtlasError(
+            "huggingface-2023 takes no files: its table is included", where="FILE", remedy="omit the files"
+        )
     with table.open(encoding="utf-8", newline="") as file:
         for number, row in enumerate(csv.DictReader(file), start=2):
             try:

@@ -38,7 +38,7 @@ from bench.records.record import (
 from bench.records.run_file import file_slug
 from bench.records.wording import ONE_VARIANT
 
-REMEDY = "take the file from its source again, or measure again with optimum-benchmark"
+REMEDY = "get the file from its source again, or measure again with optimum-benchmark"
 
 NO_DTYPE = "dtype-not-stated"
 NO_CALLS = "calls-not-kept"
@@ -81,7 +81,9 @@ def read(options: ImportOptions) -> Iterator[Record]:
         twin = next(iter(same or (twins if len(twins) == 1 else [])), None)
         if len(same) > 1:
             raise AtlasError(
-                f"measures what {same[0].path} measures", where=str(same[1].path), remedy="name one of the two"
+                f"measures the same as {same[0].path} measures",
+                where=str(same[1].path),
+                remedy="give only one of the two",
             )
         paired |= {twin.path} if twin else set()
         yield _record(twin, compiled, options)
@@ -96,19 +98,21 @@ def _report(path: Path, options: ImportOptions) -> Report:
     backend, scenario, about = (_part(path, config, name) for name in ("backend", "scenario", "environment"))
     if backend.get("name") != "pytorch":
         what = f"backend {backend.get('name')!r} is not PyTorch"
-        raise AtlasError(what, where=f"{path}: config.backend.name", remedy="leave it out")
+        raise AtlasError(what, where=f"{path}: config.backend.name", remedy="omit this file")
     task = TASKS.get(str(backend.get("task")))
     if task is None:
-        what = f"task {backend.get('task')!r} is not one of images"
+        what = f"task {backend.get('task')!r} is not an image task"
         raise AtlasError(what, where=f"{path}: config.backend.task", remedy=f"known are {', '.join(TASKS)}")
     device = str(backend.get("device", ""))
     if device not in DEVICES:
-        what = f"{device!r} is no known device"
+        what = f"{device!r} is not a known device"
         raise AtlasError(what, where=f"{path}: config.backend.device", remedy=f"known are {', '.join(DEVICES)}")
     torch = options.torch or backend.get("version")
     if not torch:
         raise AtlasError(
-            "does not say which torch", where=f"{path}: config.backend.version", remedy="add --torch 2.9.0"
+            "does not say which version of torch was measured",
+            where=f"{path}: config.backend.version",
+            remedy="add --torch 2.9.0",
         )
     dtype, autocast, flags = _dtype(path, backend)
     shapes = _part(path, scenario, "input_shapes")
@@ -163,7 +167,7 @@ def _dtype(path: Path, backend: Mapping[str, Any]) -> tuple[str, bool, tuple[str
     if dtype not in DTYPES:
         field = "config.backend.torch_dtype"
         raise AtlasError(
-            f"{stated!r} is no known type", where=f"{path}: {field}", remedy=f"known are {', '.join(DTYPES)}"
+            f"{stated!r} is not a known data type", where=f"{path}: {field}", remedy=f"known are {', '.join(DTYPES)}"
         )
     return dtype, autocast, () if stated not in (None, "auto") else (NO_DTYPE,)
 
@@ -172,7 +176,7 @@ def _mode(path: Path, backend: Mapping[str, Any]) -> str:
     config = _object(backend.get("torch_compile_config"))
     mode = str(config.get("mode") or "default")
     if mode not in COMPILE_MODES or config.get("backend", "inductor") != "inductor":
-        what = f"torch.compile with {config} is no known mode"
+        what = f"torch.compile with {config} is not a known mode"
         raise AtlasError(
             what, where=f"{path}: config.backend.torch_compile_config", remedy=f"known are {', '.join(COMPILE_MODES)}"
         )
@@ -182,7 +186,7 @@ def _mode(path: Path, backend: Mapping[str, Any]) -> str:
 def _batch_size(path: Path, shapes: Mapping[str, Any]) -> int:
     batch_size = shapes.get("batch_size")
     if not isinstance(batch_size, int) or batch_size < 1:
-        what = f"{batch_size!r} is no batch size"
+        what = f"{batch_size!r} is not a valid batch size"
         raise AtlasError(what, where=f"{path}: config.scenario.input_shapes.batch_size", remedy=REMEDY)
     return batch_size
 
@@ -210,13 +214,15 @@ def _variant(path: Path, report: Mapping[str, Any]) -> Variant:
     forward = next((part for name in ("forward", "call") if isinstance(part := report.get(name), dict)), None)
     latency = (forward or {}).get("latency")
     if not isinstance(latency, dict):
-        raise AtlasError("no latency of a forward pass", where=f"{path}: report.forward.latency", remedy=REMEDY)
+        raise AtlasError(
+            "contains no latency of a forward pass", where=f"{path}: report.forward.latency", remedy=REMEDY
+        )
     factor = {"s": 1e3, "ms": 1.0}.get(str(latency.get("unit", "s")))
     values = latency.get("values") or []
     values = values if isinstance(values, list) else [values]
     figures = [*values, *(latency[name] for name in ("mean", "p50") if latency.get(name) is not None)]
     if factor is None or not figures or not all(_is_latency(value) for value in figures):
-        raise AtlasError("are no latencies in s or ms", where=f"{path}: report.forward.latency", remedy=REMEDY)
+        raise AtlasError("are not latencies in s or ms", where=f"{path}: report.forward.latency", remedy=REMEDY)
     throughput = _object(_object(forward).get("throughput")).get("value")
     memory = _object(_object(forward).get("memory"))
     return Variant(

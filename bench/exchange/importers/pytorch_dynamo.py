@@ -132,12 +132,14 @@ def read(options: ImportOptions) -> Iterator[Record]:
             used.add(beside)
         yield from _records(path, beside if beside in accuracy else None, options)
     for path in sorted(accuracy - used):
-        raise AtlasError("has no performance table beside it", where=str(path), remedy="name that one too")
+        raise AtlasError(
+            "has no performance table to go with it", where=str(path), remedy="give the performance table as well"
+        )
 
 
 def _records(path: Path, beside: Path | None, options: ImportOptions) -> Iterator[Record]:
     setting = setting_of(path, options)
-    torch = options.needed("torch", "which torch was measured", "2.9.0", path)
+    torch = options.needed("torch", "which version of torch was measured", "2.9.0", path)
     device_name = options.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)
     date, dated = options.dated(torch)
     files = [each.name for each in (path, beside) if each]
@@ -150,14 +152,14 @@ def _records(path: Path, beside: Path | None, options: ImportOptions) -> Iterato
         name = row.text("name")
         key = (row.text("dev"), name)
         if key in seen:
-            raise row.wrong("name", f"{name} is in line {seen[key]} already", "remove one of the two")
+            raise row.wrong("name", f"{name} is already in line {seen[key]}", "remove one of the two")
         seen[key] = row.where.rpartition(":")[2]
         if setting.task(name) is None:
             left_out.append(name)
             continue
         yield record(row, setting, run, environment, source, dated, accuracy=statuses.get(key))
     if left_out:
-        models = counted(len(left_out), "model that takes no images", "models that take no images")
+        models = counted(len(left_out), "model that does not take images", "models that do not take images")
         options.log(f"{path.name}: left out {models}: {', '.join(left_out)}")
 
 
@@ -165,21 +167,23 @@ def setting_of(path: Path, options: ImportOptions) -> Setting:
     """Return the setting from the file name, or from the options if the name is unusual. Raises `AtlasError`."""
     match = NAME.fullmatch(path.name)
     if match and match["mode"] == "training":
-        raise AtlasError("holds training results; the atlas is about inference", where=str(path), remedy="leave it out")
+        raise AtlasError(
+            "contains training results, but the atlas covers inference only", where=str(path), remedy="omit this file"
+        )
     if not match and not (options.dtype and options.compile_mode):
         raise AtlasError(
-            "is not named as the Dynamo benchmarks name their tables: <backend>_<suite>_<type>_inference_<device>_"
+            "does not follow the file names of the Dynamo benchmarks: <backend>_<suite>_<type>_inference_<device>_"
             "performance.csv",
             where=str(path),
-            remedy="name it so, or add --dtype and --compile-mode",
+            remedy="rename it, or add --dtype and --compile-mode",
         )
     backend = match["backend"] if match else ""
     if not options.compile_mode and backend not in MODES:
         known = ", ".join(MODES)
         raise AtlasError(
-            f"backend {backend!r} is no mode of torch.compile",
+            f"backend {backend!r} is not a mode of torch.compile",
             where=str(path),
-            remedy=f"known are {known}; for another name of the same add --compile-mode",
+            remedy=f"known are {known}; if it is a different name for one of these, add --compile-mode",
         )
     mode, dynamic = (options.compile_mode, None) if options.compile_mode else MODES[backend]
     return setting(
@@ -218,7 +222,7 @@ def record(
     """Return the record of one row. A failed model has a speedup of 0. Raises `AtlasError`."""
     name, device = row.text("name"), row.text("dev")
     if device not in DEVICES:
-        raise row.wrong("dev", f"{device!r} is no device of torch that is known", f"known are {', '.join(DEVICES)}")
+        raise row.wrong("dev", f"{device!r} is not a known torch device", f"known are {', '.join(DEVICES)}")
     on_cpu, task = device == "cpu", setting.task(name)
     assert task is not None
     dtype = setting.dtype if not setting.autocast else "bfloat16" if on_cpu else "float16"  # torch's default

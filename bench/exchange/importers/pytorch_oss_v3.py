@@ -23,7 +23,7 @@ from bench.records.record import COMPILE_MODES, Environment, Record
 from bench.records.run_file import file_slug
 from bench.records.tabular import COLUMNS, from_text, unflatten
 
-REMEDY = "take the file from its source again"
+REMEDY = "get the file from its source again"
 
 METRICS = {"speedup", "abs_latency", "compilation_latency", "eager_peak_mem", "dynamo_peak_mem", "accuracy"}
 """The metrics of the Dynamo benchmarks that are read."""
@@ -52,7 +52,7 @@ def _entries(path: Path) -> Iterator[Entry]:
             place = f"{where}: entry {number}" if isinstance(document, list) else where
             for part in ("benchmark", "model", "metric"):
                 if not isinstance(entry, dict) or not isinstance(entry.get(part), dict):
-                    raise AtlasError("not of format v3: no object", where=f"{place}: {part}", remedy=REMEDY)
+                    raise AtlasError("not format v3: not an object", where=f"{place}: {part}", remedy=REMEDY)
                 if not isinstance(entry[part].get("name"), str):
                     raise AtlasError("has no name", where=f"{place}: {part}.name", remedy=REMEDY)
             yield place, entry
@@ -78,7 +78,7 @@ def _our_records(entries: list[Entry]) -> Iterator[Record]:
 def _extra(where: str, part: Mapping[str, Any]) -> Mapping[str, Any]:
     extra = part.get("extra_info", {})
     if not isinstance(extra, dict):
-        raise AtlasError("is no object", where=f"{where}: extra_info", remedy=REMEDY)
+        raise AtlasError("is not an object", where=f"{where}: extra_info", remedy=REMEDY)
     return extra
 
 
@@ -94,7 +94,7 @@ def _column(where: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     if column not in COLUMNS:
         column = f"measurement.{name}"
     if column not in COLUMNS:
-        raise AtlasError(f"{name!r} is no metric of a record", where=f"{where}: metric.name", remedy=REMEDY)
+        raise AtlasError(f"{name!r} is not a metric that records contain", where=f"{where}: metric.name", remedy=REMEDY)
     if name == LATENCY:
         return {column: _rounds(values, _extra(where, metric).get(ROUNDS), where)}
     is_list = str(COLUMNS[column]).startswith("tuple")
@@ -107,7 +107,7 @@ def _rounds(values: list[Any], lengths: Any, where: str) -> list[list[Any]]:
     except (TypeError, ValueError, OverflowError, RecursionError):
         counts = []
     if sum(counts) != len(values) or min(counts, default=1) < 0:
-        what = f"{counted(len(values), 'call is', 'calls are')} not as many as its rounds have"
+        what = f"{counted(len(values), 'call is', 'calls are')} but its rounds have a different number"
         raise AtlasError(what, where=f"{where}: metric.extra_info.{ROUNDS}", remedy=REMEDY)
     calls = iter(values)
     return [[next(calls) for _ in range(count)] for count in counts]
@@ -122,7 +122,7 @@ def _dynamo_records(path: Path, entries: list[Entry], options: ImportOptions) ->
         benchmark, model = entry["benchmark"], entry["model"]
         if benchmark.get("mode") not in (None, "", "inference"):
             what = f"{benchmark['mode']!r} is not inference"
-            raise AtlasError(what, where=f"{where}: benchmark.mode", remedy="leave those entries out")
+            raise AtlasError(what, where=f"{where}: benchmark.mode", remedy="remove those entries")
         extra = _extra(where, benchmark)
         origins = model.get("origins")
         origin = str(origins[0]) if isinstance(origins, list) and origins else ""
@@ -158,7 +158,7 @@ def _dynamo_records(path: Path, entries: list[Entry], options: ImportOptions) ->
         run = file_slug(f"dynamo-{backend}-{origin}-{dtype}-{environment.device_name}-torch-{environment.torch}")
         yield record(row, setup, run, environment, source, flags, accuracy=accuracy)
     if left_out:
-        models = counted(len(left_out), "model that takes no images", "models that take no images")
+        models = counted(len(left_out), "model that does not take images", "models that do not take images")
         options.log(f"{path.name}: left out {models}: {', '.join(left_out)}")
 
 
@@ -180,7 +180,9 @@ def _environment(path: Path, entry: Mapping[str, Any], options: ImportOptions) -
     name = options.device_name or about.get("gpu_info") or about.get("type")
     return Environment(
         device_name=str(name or options.needed("device_name", "on which device", '"NVIDIA A100-SXM4-40GB"', path)),
-        torch=str(options.torch or torch or options.needed("torch", "which torch was measured", "2.9.0", path)),
+        torch=str(
+            options.torch or torch or options.needed("torch", "which version of torch was measured", "2.9.0", path)
+        ),
     )
 
 

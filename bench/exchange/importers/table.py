@@ -40,15 +40,15 @@ def _from_parquet(path: Path) -> Iterator[Record]:
         import pyarrow as pa  # noqa: PLC0415 - an extra
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError:
-        remedy = 'pip install -e ".[parquet]", or export csv'
+        remedy = 'pip install -e ".[parquet]", or use: export csv'
         raise AtlasError("Parquet needs pyarrow, which is not installed", where=str(path), remedy=remedy) from None
     try:
         plain_file(path)
         file = pyarrow.parquet.ParquetFile(path)
         unpacked = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
         if file.metadata.num_rows > MAX_ROWS or unpacked > MAX_BYTES:
-            what = f"would unpack to {file.metadata.num_rows:,} rows of {unpacked:,} bytes together"
-            raise AtlasError(what, where=str(path), remedy="import it in parts")
+            what = f"would unpack to {file.metadata.num_rows:,} rows with {unpacked:,} bytes in total"
+            raise AtlasError(what, where=str(path), remedy="split it, and import the parts")
         rows = (row for batch in file.iter_batches(1000) for row in batch.to_pylist())
         yield from _from_rows(rows, path)
     except (OSError, pa.ArrowException, ValueError) as error:

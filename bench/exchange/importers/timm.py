@@ -100,13 +100,17 @@ def read(options: ImportOptions) -> Iterator[Record]:
         setup, variant = parse(path)
         if variant in variants.setdefault(setup, {}):
             raise AtlasError(
-                f"holds the same {variant} figures as {variants[setup][variant]}",
+                f"contains the same {variant} results as {variants[setup][variant]}",
                 where=str(path),
-                remedy="name one of them",
+                remedy="give only one of them",
             )
         variants[setup][variant] = path
     if options.device_name and len({setup.device for setup in variants}) > 1:
-        raise AtlasError("the files are from several devices", where="--device-name", remedy="import them one by one")
+        raise AtlasError(
+            "the files are from several devices",
+            where="--device-name",
+            remedy="import the files of each device separately",
+        )
     for setup, files in variants.items():
         yield from _records(setup, files, options)
 
@@ -115,12 +119,18 @@ def parse(path: Path) -> tuple[Setup, str]:
     """Return the setup and the variant of a file name. Raises `AtlasError` for any other name."""
     match = NAME.fullmatch(path.name)
     if match is None:
-        raise AtlasError("is not named as timm names its results", where=str(path), remedy=f"name it as {EXAMPLE}")
+        raise AtlasError(
+            "does not follow the file names of timm's results", where=str(path), remedy=f"rename it to match {EXAMPLE}"
+        )
     if match["bench"] == "train":
-        raise AtlasError("holds training results; the atlas is about inference", where=str(path), remedy="leave it out")
+        raise AtlasError(
+            "contains training results, but the atlas covers inference only", where=str(path), remedy="omit this file"
+        )
     if match["precision"] not in PRECISIONS:
         known = ", ".join(PRECISIONS)
-        raise AtlasError(f"{match['precision']!r} is no known type", where=str(path), remedy=f"known are {known}")
+        raise AtlasError(
+            f"{match['precision']!r} is not a known data type", where=str(path), remedy=f"known are {known}"
+        )
     digits = match["torch"]  # 240 is 2.4.0 and 2100 is 2.10.0, but 113 is 1.13
     torch = f"1.{digits[1:]}" if digits[0] == "1" else f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"
     setup = Setup(match["precision"], match["layout"], torch, match["accelerator"], match["device"])
@@ -161,7 +171,7 @@ def _figures(path: Path) -> Figures:
         key = (row.text("model"), row.count("infer_img_size"))
         if key in rows:
             first = rows[key].where.rpartition(":")[2]
-            raise row.wrong("model", f"{key[0]} at {key[1]} pixels is in line {first} already", "remove one of the two")
+            raise row.wrong("model", f"{key[0]} at {key[1]} pixels is already in line {first}", "remove one of the two")
         rows[key] = row
     return rows
 

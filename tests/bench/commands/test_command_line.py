@@ -83,45 +83,48 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--compile-mode", "reduce_overheads"], ["compile-mode", "reduce-overhead"]),
         (["run", "--dtype", "fp16"], ["dtype 'fp16'", "float16"]),
         (["run", "--dtype", "autocast", "float16"], ["dtype 'autocast'", "autocast-float16"]),
-        (["run", "--dtype", "float32", "tf32"], ["--dtype TF32: a cpu device has no TF32", "--device cuda"]),
+        (["run", "--dtype", "float32", "tf32"], ["--dtype TF32: a cpu device does not offer TF32", "--device cuda"]),
         (["run", "--weights", "trained"], ["weights 'trained'", "pretrained"]),
         (["run", "--batch-size", "0"], ["--batch-size", "from 1 to"]),
         (["run", "--batch-size", "four"], ["--batch-size", "'four'"]),
         (["run", "--processes", "-1"], ["--processes"]),
-        (["run", "--time-budget", "soon"], ["'soon' is not a time", "9m"]),
-        (["run", "--time-budget", "3 minutes"], ["'3 minutes' is not a time", "9m"]),
-        (["run", "--time-budget", "-5m"], ["'-5m' is not a time", "9m"]),
-        (["run", "--time-budget", ""], ["'' is not a time", "9m"]),
-        (["run", "--time-budget", "0m"], ["no time is left", "9m"]),
-        (["run", "--time-budget", "1e9h"], ["'1e9h' is not a time", "9m"]),
-        (["run", "--time-budget", "99999h"], ["more than a year", "9m"]),
-        (["run", "--time-budget", "9" * 5000 + "h"], ["is not a time", "9m"]),
+        (["run", "--time-budget", "soon"], ["'soon' is not a duration", "9m"]),
+        (["run", "--time-budget", "3 minutes"], ["'3 minutes' is not a duration", "9m"]),
+        (["run", "--time-budget", "-5m"], ["'-5m' is not a duration", "9m"]),
+        (["run", "--time-budget", ""], ["'' is not a duration", "9m"]),
+        (["run", "--time-budget", "0m"], ["leaves no time to measure", "9m"]),
+        (["run", "--time-budget", "1e9h"], ["'1e9h' is not a duration", "9m"]),
+        (["run", "--time-budget", "99999h"], ["longer than a year", "9m"]),
+        (["run", "--time-budget", "9" * 5000 + "h"], ["is not a duration", "9m"]),
         (["run", "--processes", "9" * 5000], ["--processes", "from 1 to"]),
-        (["run", "--out", "README.md"], ["README.md: is a file, and a folder is needed there", "name a folder"]),
-        (["run", "--out", "README.md/records"], ["is a file, and a folder is needed there"]),
-        (["estimate", "--out", "README.md"], ["README.md: is a file, and a folder is needed there"]),
-        (["export", "csv", "--out", "docs"], ["docs: is a folder, and a file is needed there"]),
-        (["run", "--checkpoint", "no such thing"], ["neither a directory nor a hub id"]),
+        (["run", "--out", "README.md"], ["README.md: is a file, but a folder is needed here", "choose a folder"]),
+        (["run", "--out", "README.md/records"], ["is a file, but a folder is needed here"]),
+        (["estimate", "--out", "README.md"], ["README.md: is a file, but a folder is needed here"]),
+        (["export", "csv", "--out", "docs"], ["docs: is a folder, but a file is needed here"]),
+        (["run", "--checkpoint", "no such thing"], ["neither a local folder nor a Hugging Face Hub ID"]),
         (["run", "--checkpoint", "a/b"], ["--task"]),
         (["run", "--checkpoint", "a/b", "--task", "object-detecting"], ["did you mean object-detection?"]),
         (
             ["run", "--checkpoint", "a/b", "--task", "depth-estimation"],
-            ["choose among image-classification, object-detection, image-segmentation"],
+            ["choose one of image-classification, object-detection, image-segmentation"],
         ),
-        (["run", "--checkpoint", "a/b", "--task", "video-classification"], ["choose among image-classification, "]),
-        (["run", "--task", "object-detection"], ["--task is for a checkpoint"]),
-        (["run", "--name", "x"], ["--name is for a checkpoint"]),
-        (["run", "--checkpoint", "a/b", "--task", "object-detection", "--name", "x"], ["--name", "goes by its id"]),
+        (["run", "--checkpoint", "a/b", "--task", "video-classification"], ["choose one of image-classification, "]),
+        (["run", "--task", "object-detection"], ["--task only applies to a checkpoint"]),
+        (["run", "--name", "x"], ["--name only applies to a checkpoint"]),
+        (
+            ["run", "--checkpoint", "a/b", "--task", "object-detection", "--name", "x"],
+            ["--name", "is identified by its ID"],
+        ),
         (["run", "--checkpoint", "docs", "--task", "object-detection"], ["there is no config.json", "save_pretrained"]),
-        (["describe", "--checkpoint", "a/b", "--digest"], ["'a/b' is no folder"]),
+        (["describe", "--checkpoint", "a/b", "--digest"], ["'a/b' is not a folder"]),
         (["run", "--bacth-size", "1"], ["--bacth-size", "did you mean --batch-size?", "bench run --help"]),
         (["run", "more"], ["unrecognized arguments: more", "bench run --help"]),
-        (["check", "README.md"], ["README.md: is no run file"]),
-        (["check", "docs"], ["docs: there is no record file in it"]),
+        (["check", "README.md"], ["README.md: is not a run file"]),
+        (["check", "docs"], ["docs: contains no record file"]),
         (["rnu"], ["rnu", "--help"]),
         ([], ["COMMAND"]),
         (["import", "huggingface-2024"], ["huggingface-2023"]),
-        (["run", "--by", "two\nlines"], ["--by", "no name in one line"]),
+        (["run", "--by", "two\nlines"], ["--by", "is not a valid name"]),
         (["check", "nowhere.jsonl"], ["nowhere.jsonl", "no such file"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -178,8 +181,8 @@ def test_a_record_names_its_contributor_only_where_they_want_to_be_named(tmp_pat
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("run", "--profile", "standard", "--dry-run", "--out", str(tmp_path / "out")) == 0
     text = capsys.readouterr().out
-    assert "72 processes of 12 cells, about" in text
-    assert "(a guess: none was measured here yet)" in text
+    assert "72 processes of 12 cases, about" in text
+    assert "(a guess: nothing was measured here yet)" in text
     assert re.search(r"^ViT +6 +\d+ min  python -m bench run --profile standard --model ViT ", text, re.MULTILINE)
     assert "--model Conditional-DETR --weights random --batch-size 1 --compile-mode default" in text
     assert not (tmp_path / "out").exists()
@@ -192,15 +195,15 @@ def test_a_cluster_on_paper_tells_makespan_and_gpu_hours(tmp_path: Path, capsys:
     *sites, whole = capsys.readouterr().out.splitlines()
     for line, words in zip(sites, ("T4", "A100", "H100"), strict=True):
         assert re.match(
-            rf"{words}: 972 processes of 324 cells on (8|16) GPUs of \d machines?, [\d.]+ GPU-hours \(", line
+            rf"{words}: 972 processes of 324 cases on (8|16) GPUs of \d machines?, [\d.]+ GPU-hours \(", line
         )
-    assert re.match(r"all of it takes about [\dh min]+, [\d.]+ hours of devices, \d+% of the time in use$", whole)
+    assert re.match(r"total time: about [\dh min]+, [\d.]+ device-hours, devices in use \d+% of the time$", whole)
     assert not (tmp_path / "out").exists()
 
     assert bench(*arguments, "H200", "--dry-run") == 2
     assert "2 × A100, 1 × H100, 8 × T4" in capsys.readouterr().err
     assert bench(*arguments, "T4") == 2
-    assert "a described cluster cannot measure" in capsys.readouterr().err
+    assert "a cluster that is only described cannot measure" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("stub")
@@ -245,8 +248,10 @@ def test_the_end_of_the_budget_says_how_to_go_on(tmp_path: Path, capsys: pytest.
     for budget in (["1s", "--dry-run"], ["1s"]):
         assert bench(*run, *budget) == (0 if "--dry-run" in budget else 1)
         text = capsys.readouterr().out
-        assert "; the time budget holds none of them" in text
-        found = re.search(r"is too short: of 2 processes to go the quickest takes about \d+ s. To go on: (.*)", text)
+        assert "; none of them fit into the time budget" in text
+        found = re.search(
+            r"is too short: of 2 processes to go, the quickest takes about \d+ s. To continue: (.*)", text
+        )
         assert found
         command = shlex.split(found[1])[3:]
         assert command == [*run, "4m"]
@@ -260,7 +265,9 @@ def test_the_most_informative_cells_need_a_budget_that_is_named(
 ) -> None:
     run = ["run", "--most-informative", "--profile", "quick", "--out", str(tmp_path), "--model", "ViT", "BeiT"]
     assert bench(*run, "--time-budget", "1s") == 2
-    found = re.search(r"no cell fits into the time\n +remedy: give --time-budget (\d+m)", capsys.readouterr().err)
+    found = re.search(
+        r"no case fits into the time budget\n +remedy: give --time-budget (\d+m)", capsys.readouterr().err
+    )
     assert found
     assert bench(*run, "--time-budget", found[1]) == 0
     assert all(list(read(path)) for path in tmp_path.glob("*.jsonl"))
@@ -275,7 +282,7 @@ def test_estimates_are_what_earlier_processes_took(tmp_path: Path, capsys: pytes
     assert bench("run", "--model", "ViT", "--out", str(tmp_path)) == 0
     capsys.readouterr()
     assert bench(*run, "--dry-run") == 0
-    assert re.search(r"2 processes, about [0-9] s \(by what earlier ones took here\)", capsys.readouterr().out)
+    assert re.search(r"2 processes, about [0-9] s \(based on earlier ones here\)", capsys.readouterr().out)
     assert bench(*run, "--time-budget", "90s") == 0
     assert "within the time budget" in capsys.readouterr().out
 

@@ -48,7 +48,7 @@ def test_nothing_is_asked_of_pip_where_all_is_there(pip: Pip, tmp_path: Path) ->
     said: list[str] = []
     install(requirements(tmp_path, f"msgspec=={HERE}", "torch>=2"), said.append)
     assert not pip.calls
-    assert said == ["What measuring needs is installed."]
+    assert said == ["The dependencies for measuring are installed."]
 
 
 def test_a_missing_or_other_version_is_installed_with_its_hash(pip: Pip, tmp_path: Path) -> None:

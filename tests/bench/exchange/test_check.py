@@ -173,7 +173,7 @@ def test_what_is_no_run_file_is_a_fault_that_says_what_it_is(content: bytes, wha
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "r.jsonl")
-    with pytest.raises(AtlasError, match="is no plain file"):
+    with pytest.raises(AtlasError, match="is not a regular file"):
         list(check([tmp_path / "r.jsonl"], tmp_path / "atlas"))
 
 
@@ -220,7 +220,7 @@ def test_what_the_atlas_has_already_is_refused(tmp_path: Path) -> None:
     assert f"{atlas / 'r.jsonl'}:1" in finding.what
     same_run = written(tmp_path / "other", good(process=3))
     (finding,) = check([same_run], atlas)
-    assert (finding.field, "is already the run of" in finding.what) == ("run", True)
+    assert (finding.field, "is already the name of the run in" in finding.what) == ("run", True)
 
 
 def test_published_figures_of_one_source_are_there_once(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_record_far_from_those_of_its_model_is_refused(tmp_path: Path) -> None
     path = written(tmp_path, good(run="mine", measurement=slow), name="mine")
     findings = list(check([path], tmp_path / "atlas"))
     assert [finding.field for finding in findings] == ["measurement.eager", "measurement.compiled"]
-    assert all("times what other records of ViT say" in finding.what for finding in findings)
+    assert all("times the latency in other records of ViT" in finding.what for finding in findings)
 
 
 @pytest.mark.parametrize(
@@ -364,5 +364,10 @@ def test_published_figures_are_as_they_were_imported(tmp_path: Path, change: str
         case "no seals":
             seal.unlink()
     said = {problem.what for problem in check([tmp_path], tmp_path)}
-    expected = {"gone": "is missing", "new": "has no seal", "no seals": "has no seal", "stranger": "is no record"}
-    assert any(expected.get(change, "not as it was imported") in what for what in said)
+    expected = {
+        "gone": "is missing",
+        "new": "has no seal",
+        "no seals": "has no seal",
+        "stranger": "is neither a run file",
+    }
+    assert any(expected.get(change, "has changed since it was imported") in what for what in said)

@@ -252,8 +252,8 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (("export", "csv", str(tmp_path / "nowhere"), "--out", str(out)), "no such file"),
         (("export", "csv", str(out), "--out", str(out)), "records.csv:1"),
         (("import", "timm"), "no file was given"),
-        (("import", "table", str(out), "--by", "a\nb"), "no name in one line"),
-        (("import", "huggingface-2023", str(out)), "name no file"),
+        (("import", "table", str(out), "--by", "a\nb"), "is not a valid name"),
+        (("import", "huggingface-2023", str(out)), "omit the files"),
     ):
         assert bench(*arguments) == 2
         assert says in capsys.readouterr().err

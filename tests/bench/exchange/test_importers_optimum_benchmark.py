@@ -128,7 +128,7 @@ def test_a_report_without_a_twin_has_one_variant_and_other_batches_are_flagged(t
     assert record.measurement
     assert record.measurement.compiled
     assert (record.cell.batch_size, record.measurement.compiled.batch_size) == (4, 8)
-    with pytest.raises(AtlasError, match="measures what"):
+    with pytest.raises(AtlasError, match="measures the same as"):
         records(eager, report(tmp_path, "again"), compiled)
 
 
@@ -137,15 +137,27 @@ def test_a_report_without_a_twin_has_one_variant_and_other_batches_are_flagged(t
     [
         ([], "config", "not a report"),
         (changed("config.backend", name="onnxruntime"), "config.backend.name", "is not PyTorch"),
-        (changed("config.backend", task="text-generation"), "config.backend.task", "is not one of images"),
-        (changed("config.backend", torch_dtype="int8"), "config.backend.torch_dtype", "'int8' is no known type"),
+        (changed("config.backend", task="text-generation"), "config.backend.task", "is not an image task"),
+        (
+            changed("config.backend", torch_dtype="int8"),
+            "config.backend.torch_dtype",
+            "'int8' is not a known data type",
+        ),
         (
             changed("config.backend", torch_compile_config={"backend": "onnxrt"}),
             "torch_compile_config",
-            "no known mode",
+            "not a known mode",
         ),
-        (changed("config.scenario", input_shapes={"batch_size": "4"}), "input_shapes.batch_size", "no batch size"),
-        (changed("report.forward", latency={"unit": "s", "values": [-1]}), "report.forward.latency", "no latencies"),
+        (
+            changed("config.scenario", input_shapes={"batch_size": "4"}),
+            "input_shapes.batch_size",
+            "not a valid batch size",
+        ),
+        (
+            changed("report.forward", latency={"unit": "s", "values": [-1]}),
+            "report.forward.latency",
+            "are not latencies",
+        ),
         (changed("report.forward", latency=None), "report.forward.latency", "no latency"),
     ],
 )

@@ -101,7 +101,7 @@ def test_models_that_take_no_images_are_left_out_and_named(tmp_path: Path) -> No
         ("resnet50", "image-classification"),
         ("yolov3", "object-detection"),
     ]
-    assert told == [f"{name}: left out 1 model that takes no images: BERT_pytorch"]
+    assert told == [f"{name}: left out 1 model that does not take images: BERT_pytorch"]
 
 
 @pytest.mark.parametrize(("backend", "mode"), MODES.items())
@@ -119,15 +119,15 @@ def test_a_backend_is_a_mode_and_on_a_cpu_there_are_no_cuda_graphs(
 @pytest.mark.parametrize(
     ("rows", "told", "where", "says"),
     [
-        ([GOOD], {"torch": None}, "", "which torch"),
+        ([GOOD], {"torch": None}, "", "which version of torch"),
         ([GOOD], {"device_name": None}, "", "on which device"),
         ([GOOD], {"licence": None}, "", "under which licence"),
         ([GOOD], {"torch": "9.0.0"}, "--date", "no date"),
-        ([GOOD], {"date": "yesterday"}, "--date", "'yesterday' is no date"),
-        ([GOOD.replace("1.412003", "fast")], {}, ":2: speedup", "'fast' is no positive number"),
-        ([GOOD.replace("21.345678", "0")], {}, ":2: abs_latency", "'0' is no positive number"),
-        ([GOOD, GOOD], {}, ":3: name", "is in line 2 already"),
-        ([GOOD.replace("cuda,", "tpu,")], {}, ":2: dev", "'tpu' is no device"),
+        ([GOOD], {"date": "yesterday"}, "--date", "'yesterday' is not a date"),
+        ([GOOD.replace("1.412003", "fast")], {}, ":2: speedup", "'fast' is not a positive number"),
+        ([GOOD.replace("21.345678", "0")], {}, ":2: abs_latency", "'0' is not a positive number"),
+        ([GOOD, GOOD], {}, ":3: name", "is already in line 2"),
+        ([GOOD.replace("cuda,", "tpu,")], {}, ":2: dev", "'tpu' is not a known torch device"),
     ],
 )
 def test_what_is_missing_or_broken_is_told_with_place_and_remedy(
@@ -143,13 +143,13 @@ def test_what_is_missing_or_broken_is_told_with_place_and_remedy(
 
 def test_a_name_that_says_nothing_needs_type_and_mode(tmp_path: Path) -> None:
     path = table(tmp_path, GOOD.replace("beit_base_patch16_224", "resnet50"), name="mine.csv")
-    with pytest.raises(AtlasError, match="is not named"):
+    with pytest.raises(AtlasError, match="does not follow the file names"):
         records(path)
     (record,) = records(path, dtype="float16", compile_mode="max-autotune")
     assert (record.cell.dtype, record.cell.compile_mode) == ("float16", "max-autotune")
     for name, says in (
-        (NAME.replace("inference", "training"), "holds training results"),
-        ("aot_eager" + NAME[22:], "no mode"),
+        (NAME.replace("inference", "training"), "contains training results"),
+        ("aot_eager" + NAME[22:], "is not a mode"),
     ):
         with pytest.raises(AtlasError, match=says):
             records(table(tmp_path, GOOD, name=name))

@@ -80,12 +80,12 @@ def test_metrics_of_one_model_are_one_record(tmp_path: Path, *, lines: bool) -> 
 @pytest.mark.parametrize(
     ("entries", "where", "says"),
     [
-        ([["pr_time_benchmarks", "", "", {}]], "", "not of format v3"),
-        ([{}], ": benchmark", "not of format v3: no object"),
+        ([["pr_time_benchmarks", "", "", {}]], "", "not format v3"),
+        ([{}], ": benchmark", "not format v3: not an object"),
         ([entry("tokens_per_second", 9.0)], "", "compares nothing: vit_base has tokens_per_second"),
         ([entry("speedup", 1.0)], "", "no speedup and abs_latency"),
         ([entry("speedup", 1.0, benchmark={"name": "x", "mode": "training"})], ": benchmark.mode", "not inference"),
-        ([entry("speedup", 1.5), entry("abs_latency", -1.0)], ": abs_latency", "no positive number"),
+        ([entry("speedup", 1.5), entry("abs_latency", -1.0)], ": abs_latency", "not a positive number"),
         ([entry("speedup", 1.5, runners=[]), entry("abs_latency", 1.0)], "", "on which device"),
     ],
 )

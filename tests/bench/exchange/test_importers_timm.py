@@ -169,11 +169,11 @@ GOOD = "resnet50,224,3200.0,80.0,256,25.56,4.11,11.11"
     ("rows", "where", "says"),
     [
         ([GOOD, GOOD.replace("224", "288").replace("80.0", "")], ":3: infer_step_time", "is empty"),
-        ([GOOD.replace("80.0", "nan")], ":2: infer_step_time", "'nan' is no positive number"),
-        ([GOOD.replace("3200.0", "-1")], ":2: infer_samples_per_sec", "no positive number"),
-        ([GOOD.replace(",256,", ",2.5,")], ":2: infer_batch_size", "no whole number"),
-        ([GOOD, "cut,224"], ":3", "has 2 fields where the header has 8"),
-        ([GOOD, GOOD.replace("80.0", "81.0")], ":3: model", "resnet50 at 224 pixels is in line 2 already"),
+        ([GOOD.replace("80.0", "nan")], ":2: infer_step_time", "'nan' is not a positive number"),
+        ([GOOD.replace("3200.0", "-1")], ":2: infer_samples_per_sec", "not a positive number"),
+        ([GOOD.replace(",256,", ",2.5,")], ":2: infer_batch_size", "not a whole number"),
+        ([GOOD, "cut,224"], ":3", "has 2 fields, but the header has 8"),
+        ([GOOD, GOOD.replace("80.0", "81.0")], ":3: model", "resnet50 at 224 pixels is already in line 2"),
         (['a,"b'], ":2", "not CSV"),
     ],
 )
@@ -191,8 +191,8 @@ def test_a_broken_row_refuses_the_file_with_its_place_and_writes_nothing(
 def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     for name, header, says in (
         ("results.csv", HEADER, "not named"),
-        (EAGER.replace("infer", "train"), HEADER, "holds training results"),
-        (EAGER.replace("-amp-", "-int8-"), HEADER, "'int8' is no known type"),
+        (EAGER.replace("infer", "train"), HEADER, "contains training results"),
+        (EAGER.replace("-amp-", "-int8-"), HEADER, "'int8' is not a known data type"),
         (EAGER, "model,top1", "no column infer_img_size"),
         (EAGER, "", "the file is empty"),
     ):
@@ -202,7 +202,7 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / EAGER).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(AtlasError, match="not UTF-8"):
         records(tmp_path / EAGER)
-    with pytest.raises(AtlasError, match="holds the same eager figures as"):
+    with pytest.raises(AtlasError, match="contains the same eager results as"):
         list(read(ImportOptions(files=(tmp_path / EAGER, tmp_path / "copy" / EAGER))))
 
 

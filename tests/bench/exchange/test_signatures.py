@@ -111,16 +111,16 @@ def endless(run: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "what", "remedy"),
     [
-        (tamper, "does not fit r.jsonl as it is", "restore the file, or sign it again: ssh-keygen -Y sign"),
-        (grow, "covers the whole file, and the file changed or grew", "sign it again"),
-        (of_something_else, "does not fit r.jsonl", "-n compile-atlas"),
-        (by_nobody_known, "is by a key that signers does not list", "add a line to"),
-        (by_another, "is by bob, and records of r.jsonl name 'ann' as contributor", "--by"),
-        (claimed_by_another, "is by bob, and records of r.jsonl name 'ann' as contributor", "--by"),
-        (of_no_contributor, "is by ann, and records of r.jsonl name nobody as contributor", "--by"),
+        (tamper, "does not match r.jsonl: ", "restore the file, or sign it again: ssh-keygen -Y sign"),
+        (grow, "covers the whole file, and the file has changed or grown", "sign it again"),
+        (of_something_else, "does not match r.jsonl", "-n compile-atlas"),
+        (by_nobody_known, "was made with a key that signers does not list", "add a line to"),
+        (by_another, "was made by bob, but records of r.jsonl name 'ann' as contributor", "--by"),
+        (claimed_by_another, "was made by bob, but records of r.jsonl name 'ann' as contributor", "--by"),
+        (of_no_contributor, "was made by ann, but records of r.jsonl name nobody as contributor", "--by"),
         (without_file, "signs r.jsonl, which is missing", "remove its signature"),
-        (torn, "is no signature of ssh-keygen", "sign the file again"),
-        (endless, "has more than 1,048,576 bytes", "remove it"),
+        (torn, "is not a signature made by ssh-keygen", "sign the file again"),
+        (endless, "is larger than 1,048,576 bytes", "remove it"),
     ],
 )
 def test_any_other_signature_is_refused(run: Path, change: Callable[[Path], None], what: str, remedy: str) -> None:
@@ -139,7 +139,7 @@ def test_without_openssh_a_note_says_so_and_what_can_be_read_is_still_refused(
     monkeypatch.setattr("shutil.which", lambda _: None)
     (note,) = problems(run)
     assert note.is_note
-    assert (note.where, note.what) == (f"{run}.sig", "is not verified: ssh-keygen is missing")
+    assert (note.where, note.what) == (f"{run}.sig", "cannot be verified: ssh-keygen is missing")
     claimed_by_another(run)
     (problem,) = problems(run)
     assert not problem.is_note

@@ -87,7 +87,7 @@ def test_what_a_lost_node_was_at_is_measured_elsewhere() -> None:
     assert counts(records) == ALL_OF_TWO
     assert [each.node for each in records if each.cell.model == "ViT"] == ["node-a", "node-b"]
     assert {each.status for each in records} == {Status.PASS}
-    assert "node-a is gone; nodes of CPU that are left: 1" in told
+    assert "node-a is gone; remaining nodes of CPU: 1" in told
 
 
 def test_a_process_that_dies_twice_is_an_outcome_once() -> None:
@@ -128,7 +128,7 @@ def test_what_is_an_outcome_on_one_machine_is_one_at_once(ended: WorkerExit, sta
 def test_when_all_nodes_are_lost_the_fleet_waits_for_a_while_and_ends() -> None:
     records, told = measured(plan("ViT", "BeiT", "DETR"), A, losses=((7.0, A),))
     assert counts(records) == {("ViT", 0): 1}
-    assert "node-a is gone; nodes of CPU that are left: 0" in told
+    assert "node-a is gone; remaining nodes of CPU: 0" in told
 
 
 class Grows(SimulatedEngine):
@@ -147,7 +147,7 @@ def test_a_node_that_comes_later_joins_if_it_is_of_the_same_kind() -> None:
         [site_of(plan("ViT", "BeiT", "DETR", "ResNet"), A)], engine, told, lambda _, each: records.append(each)
     ).run()
     assert {each.node for each in records} == {"node-a", "node-b"}
-    assert sorted(told.words) == ["node-b () joins", "node-c () is left out: it is another kind of machine"]
+    assert sorted(told.words) == ["node-b () joins", "node-c () is left out: it is a different kind of machine"]
 
 
 class Deaf(SimulatedEngine):

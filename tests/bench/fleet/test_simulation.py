@@ -49,11 +49,11 @@ def test_a_described_cluster_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[[nodes]]\ncount = 'many'\n", "no description"),
+        ("[[nodes]]\ncount = 'many'\n", "not a description"),
         ("[[nodes]]\ncount = 1\ngpu = 1\n", "gpu"),
-        ("[[nodes]]\ncount = -1\n", "counted from 1"),
-        ("nodes = []\n", "counted from 1"),
-        ("nodes", "no description"),
+        ("[[nodes]]\ncount = -1\n", "must be from 1"),
+        ("nodes = []\n", "must be from 1"),
+        ("nodes", "not a description"),
     ],
 )
 def test_what_is_no_description_is_said_so(tmp_path: Path, text: str, words: str) -> None:

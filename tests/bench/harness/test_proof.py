@@ -388,7 +388,7 @@ def test_the_command_writes_the_document_and_tells_what_failed(
     [path] = (tmp_path / "proofs").iterdir()
     assert documents.read(path).command == "python -m bench prove --device cpu", "without a folder"
     out = capsys.readouterr().out
-    assert "energy: 50% apart\n  remedy: do not quote energies" in out
+    assert "energy: 50% apart\n  remedy: do not quote energy figures" in out
     monkeypatch.setattr(harness, "prove", lambda *_, command, **__: proof(command=command))
     with pytest.raises(SystemExit) as ended:
         command_line.main(["prove", "--out", str(tmp_path / "proofs")])

@@ -171,7 +171,7 @@ def test_what_only_some_gpus_have_is_no_complaint_while_nobody_knows_which_is_me
     which, concerns = doctor.unknowns(machine)
     assert "A, B" in which
     assert "CUDA_VISIBLE_DEVICES" in which
-    assert concerns == "whether this concerns what will be measured: other processes compute on A: 2"
+    assert concerns == "whether this affects the GPU that will be measured: other processes are computing on A: 2"
     assert checks(replace(WELL, gpus=(busy, busy))) == ["gpu-processes"] * 2
     assert doctor.unknowns(WELL) == []
 

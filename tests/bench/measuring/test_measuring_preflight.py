@@ -92,7 +92,7 @@ def test_a_driver_that_is_new_enough_is_not_blamed(
     build(monkeypatch)
     error = refused()
     assert error is not None
-    assert "built for CPUs alone" in error.what
+    assert "built for CPUs only" in error.what
     assert "build of torch for CUDA" in error.remedy
 
 

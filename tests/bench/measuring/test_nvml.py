@@ -89,11 +89,11 @@ def sensors(library: Path, transcript: str, uuid: str, *, sees_all: bool = True)
 
 FAST = "NVIDIA RTX 6000 Ada Generation"
 ABOUT_THE_FAST_ONE = [
-    f"gpu-processes: other processes compute on {FAST}: 1",
-    "  remedy: end them: nvidia-smi shows which",
-    f"gpu-power: {FAST} is limited to 250 W, and 300 W are usual",
-    "  remedy: sudo nvidia-smi -i 1 --power-limit=300, unless the limit is what is to be measured",
-    f"gpu-persistence: the driver of {FAST} is unloaded between processes, so that each starts with a cold device",
+    f"gpu-processes: other processes are computing on {FAST}: 1",
+    "  remedy: stop them: nvidia-smi lists them",
+    f"gpu-power: {FAST} is limited to 250 W instead of the usual 300 W",
+    "  remedy: sudo nvidia-smi -i 1 --power-limit=300, unless you want to measure with this limit",
+    f"gpu-persistence: the driver of {FAST} is unloaded between processes, so each starts with a cold device",
     "  remedy: sudo nvidia-smi -i 1 --persistence-mode=1",
 ]
 
@@ -109,18 +109,18 @@ def test_a_gpu_that_is_named_is_the_one_that_is_examined(library: Path, variable
 def test_an_index_alone_does_not_say_which_gpu_cuda_takes(library: Path) -> None:
     lines = doctor(library, "bare_metal", CUDA_VISIBLE_DEVICES="0")
     assert [line for line in lines if not line.startswith("unknown: ")] == [
-        "gpu-processes: other processes compute on NVIDIA T1000 (GPU 0): 1",
-        "  remedy: end them: nvidia-smi shows which",
-        f"gpu-processes: other processes compute on {FAST} (GPU 1): 1",
-        "  remedy: end them: nvidia-smi shows which",
+        "gpu-processes: other processes are computing on NVIDIA T1000 (GPU 0): 1",
+        "  remedy: stop them: nvidia-smi lists them",
+        f"gpu-processes: other processes are computing on {FAST} (GPU 1): 1",
+        "  remedy: stop them: nvidia-smi lists them",
     ]
     which, limited, unloaded = (line for line in lines if line.startswith("unknown: "))
     assert which == (
         f"unknown: which of these 2 will be measured: NVIDIA T1000 (GPU 0), {FAST} (GPU 1); "
         "put the UUID of one (nvidia-smi -L) into CUDA_VISIBLE_DEVICES"
     )
-    doubt = f"unknown: whether this concerns what will be measured: {{}}{FAST} (GPU 1) is "
-    assert limited == doubt.format("") + "limited to 250 W, and 300 W are usual"
+    doubt = f"unknown: whether this affects the GPU that will be measured: {{}}{FAST} (GPU 1) is "
+    assert limited == doubt.format("") + "limited to 250 W instead of the usual 300 W"
     assert unloaded.startswith(doubt.format("the driver of ") + "unloaded between processes")
 
 
@@ -145,7 +145,7 @@ def test_what_a_gpu_needs_and_what_slows_it_down_is_told(library: Path, tmp_path
     assert done.returncode == 1, done.stderr
     for line in (
         "c-compiler: there is no C compiler, and Triton needs one for a GPU",
-        "  remedy: apt install gcc; if CC is set, it must name one, or: unset CC",
+        "  remedy: apt install gcc; if CC is set, it must name a C compiler; otherwise: unset CC",
         "headers: Python.h is missing, and compiled kernels include it",
         f"variables: {' and '.join(variables)} are set for debugging, and slow down the GPU",
         f"  remedy: unset {' '.join(variables)}",
@@ -161,7 +161,7 @@ def test_what_a_gpu_needs_and_what_slows_it_down_is_told(library: Path, tmp_path
 
 def test_a_container_says_what_it_hides(library: Path) -> None:
     assert doctor(library, "container", sees_all=False) == [
-        "unknown: whether other processes compute on NVIDIA L4: this container hides those outside of it"
+        "unknown: whether other processes are computing on NVIDIA L4: this container hides processes outside it"
     ]
     found = sensors(library, "container", "33333333-aaaa-bbbb-cccc-000000000000", sees_all=False)
     assert found["told"]["unreadable"] == ["energy", "processes"]
@@ -172,8 +172,8 @@ def test_a_container_says_what_it_hides(library: Path) -> None:
 def test_windows_below_linux_says_what_its_driver_leaves_out(library: Path) -> None:
     name = "NVIDIA GeForce RTX 4070 Laptop GPU"
     assert doctor(library, "wsl") == [
-        f"unknown: whether other processes compute on {name}: the driver does not tell",
-        f"unknown: whether {name} is slowed down: the driver does not tell",
+        f"unknown: whether other processes are computing on {name}: the driver does not say",
+        f"unknown: whether {name} is slowed down: the driver does not say",
     ]
     found = sensors(library, "wsl", "44444444-aaaa-bbbb-cccc-000000000000")
     assert found["told"]["unreadable"] == ["slowdown", "energy", "processes"]
@@ -188,16 +188,16 @@ PART = "NVIDIA A100-SXM4-80GB MIG 3g.40gb"
 def test_an_instance_of_a_gpu_has_its_own_processes_and_the_heat_of_the_whole(library: Path) -> None:
     slow = [
         f"gpu-slowdown: {PART} is slowed down: software thermal slowdown",
-        "  remedy: let it cool down, and look after its fans and power supply",
+        "  remedy: let it cool down, and check its fans and power supply",
     ]
     hidden = (
-        f"unknown: whether other processes compute on {PART}: it is a part of a GPU, and those on other parts are not "
-        "listed"
+        f"unknown: whether other processes are computing on {PART}: it is part of a GPU, and processes on the "
+        "other parts are not listed"
     )
     assert doctor(library, "mig", CUDA_VISIBLE_DEVICES="MIG-7777") == [*slow, hidden]
     busy = [
-        f"gpu-processes: other processes compute on {PART}: 1",
-        "  remedy: end them: nvidia-smi shows which",
+        f"gpu-processes: other processes are computing on {PART}: 1",
+        "  remedy: stop them: nvidia-smi lists them",
     ]
     assert doctor(library, "mig", CUDA_VISIBLE_DEVICES="MIG-6666") == [*busy, *slow, hidden]
 

@@ -79,7 +79,7 @@ def test_slower_than_its_family_by_a_unit_is_refused() -> None:
     slow = measured(figures=measurement(9000.0, 9000.0))
     ((field, what),) = found(slow, others)
     assert field == "measurement.eager"
-    assert "times what other records of ViT say of cuda devices (5 ms)" in what
+    assert "times the latency in other records of ViT on cuda devices (5 ms)" in what
     assert found(slow, {}) == []
     assert found(measured(figures=measurement(4000.0, 4000.0)), others) == []
     alone: KnownLatencies = {

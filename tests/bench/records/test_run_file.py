@@ -74,12 +74,12 @@ WHOLE = gzip.compress(LINES)
 def test_what_is_no_whole_gzip_file_is_refused_with_a_remedy(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "run.jsonl.gz"
     path.write_bytes(content)
-    with pytest.raises(AtlasError, match="is no whole gzip file") as error:
+    with pytest.raises(AtlasError, match="is not a complete gzip file") as error:
         list(read(path))
     assert error.value.where == str(path)
     assert error.value.remedy == "import it from its source again"
     (fault,) = [problem for problem in check([path], tmp_path) if not problem.field]
-    assert "is no whole gzip file" in fault.what
+    assert "is not a complete gzip file" in fault.what
 
 
 @pytest.mark.parametrize("end", [b'{"schema":', b"\0" * 50, b"\0" * 50 + b"\n"])
@@ -95,7 +95,7 @@ def test_what_unpacks_to_one_endless_line_is_refused_before_it_is_held(tmp_path:
     path = packed(tmp_path, LINES + bytes(3 * MAX_LINE_BYTES))
     assert path.stat().st_size < MAX_LINE_BYTES / 100
     found: list[bytes] = []
-    with pytest.raises(AtlasError, match="the line has more than") as error:
+    with pytest.raises(AtlasError, match="the line is longer than") as error:
         found.extend(line for _, line in lines(path))
     assert error.value.where == f"{path}:4"
     assert b"".join(found) == LINES
@@ -107,7 +107,7 @@ def test_what_unpacks_to_endless_lines_is_refused(tmp_path: Path, monkeypatch: p
     for content in (LINES * 11, LINES + b"\n" * 10 * len(LINES)):
         with pytest.raises(AtlasError, match="unpacks to more than") as error:
             list(read(packed(tmp_path, content)))
-        assert error.value.remedy == "import it in parts"
+        assert error.value.remedy == "import the parts"
     plain = tmp_path / "plain.jsonl"
     plain.write_bytes(LINES * 11)
     assert len(list(read(plain))) == 33

@@ -344,7 +344,7 @@ def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) 
     found = find_run(made, MACHINE, tmp_path / "b", is_ordinary=True)
     deadline = time.monotonic() + 10
     assert run(made, MACHINE, found, Scripted(stopped), told, pace=pace, deadline=deadline, grace_s=5.0) == []
-    assert "ViT had not ended after 15 s" in told.complaints[0].what
+    assert "ViT had not finished after 15 s" in told.complaints[0].what
     assert pace.of(made.planned[0].cell, is_first=True) == 20.0, "twice as long, but never longer than its time limit"
     (kept,) = earlier(MACHINE, [sweep.stopped_runs()])
     assert (kept.status, kept.seconds) == (Status.TIMEOUT, 15.0)
@@ -631,7 +631,7 @@ def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(
     answer = CellOutcome(status=Status.PASS, measurement=impossible)
     (record,) = sweep_with(Scripted(WorkerExit(1.0, answer)), plan("ViT"), tmp_path)
     assert record.status is Status.UNSTABLE
-    assert (record.reason or "").startswith("implausible: 1 ms means")
+    assert (record.reason or "").startswith("implausible: 1 ms implies")
     assert not [problem for problem in check([tmp_path]) if problem.field.startswith("measurement")]
     claimed = msgspec.structs.replace(record, status=Status.PASS, reason=None)
     assert list(plausibility.faults(claimed, {}, "", 1)), "without the mark it would be refused"
@@ -651,7 +651,7 @@ def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Pat
 
 def test_a_file_in_place_of_the_folder_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(AtlasError, match="is a file, and a folder is needed there"):
+    with pytest.raises(AtlasError, match="is a file, but a folder is needed here"):
         sweep_with(Scripted(), plan("ViT"), tmp_path / "file" / "out")
 
 
@@ -798,4 +798,4 @@ def test_a_full_disk_is_told_before_a_cell_is_measured(tmp_path: Path, monkeypat
         sweep_with(executor, plan("ViT"), tmp_path)
     assert not executor.jobs
     assert error.value.where == str(tmp_path)
-    assert "make room" in error.value.remedy
+    assert "free up disk space" in error.value.remedy

@@ -92,7 +92,7 @@ def test_float32_is_not_compared_with_another_precision() -> None:
 
     every = compared(among(*PRECISIONS), among(*PRECISIONS))
     assert sorted(each.cell.precision.replace(" ", "-") for each in every.cells) == sorted(PRECISIONS)
-    with pytest.raises(AtlasError, match=r"no cell is in both: .* TF32\) in the one, .* autocast float16\) in the"):
+    with pytest.raises(AtlasError, match=r"no case is in both: .* TF32\) in one, .* autocast float16\) in the"):
         compared(among("TF32"), among("autocast-float16"))
 
 
@@ -105,7 +105,7 @@ def test_the_other_variant_can_be_asked_for() -> None:
 def test_a_change_of_eager_is_not_put_down_to_the_compiler() -> None:
     slow = [2 * each for each in STEADY]
     found = compared([measured("ViT", STEADY)], [measured("ViT", slow, eager_ms=(40.0, 40.1, 40.2))])
-    assert any("Eager changed as well" in line for line in summary(found, 0.05))
+    assert any("Eager changed too" in line for line in summary(found, 0.05))
     found = compared([measured("ViT", STEADY)], [measured("ViT", slow)])
     assert not any("Eager changed" in line for line in summary(found, 0.05))
 
@@ -141,8 +141,8 @@ def test_cells_of_one_run_and_changed_statuses_are_named() -> None:
     text = "\n".join(summary(comparison, 0.05))
     assert "Only in B: ResNet" in text
     assert "Status changed: BeiT: pass → oom (so it was)." in text
-    assert "Pass: 2 of 3 cells in A, 3 of 4 cells in B." in text
-    assert "failing now: BeiT (oom)" in text
+    assert "Pass: 2 of 3 cases in A, 3 of 4 cases in B." in text
+    assert "now failing: BeiT (oom)" in text
 
 
 def on(**changes: Any) -> Environment:
@@ -165,7 +165,7 @@ def test_other_conditions_are_said_loudly(environment: Environment, says: str) -
 def test_other_versions_are_what_a_comparison_is_for() -> None:
     comparison = compared([measured("ViT", STEADY)], [measured("ViT", STEADY, environment=on(torch="2.14.0"))])
     assert warnings(comparison) == []
-    assert "What else changed: torch 2.13.0+cpu → 2.14.0." in summary(comparison, 0.05)
+    assert "Other changes: torch 2.13.0+cpu → 2.14.0." in summary(comparison, 0.05)
 
 
 @pytest.mark.parametrize("environment", [on(device_name="Another CPU"), on(cores=8)])
@@ -175,7 +175,7 @@ def test_other_devices_are_refused(environment: Environment) -> None:
 
 
 def test_nothing_in_common_is_refused() -> None:
-    with pytest.raises(AtlasError, match="no cell is in both"):
+    with pytest.raises(AtlasError, match="no case is in both"):
         compared([measured("ViT", STEADY)], [measured("BeiT", STEADY)])
 
 
@@ -272,7 +272,7 @@ def test_the_status_tells_a_regression(runs: tuple[str, str], capsys: pytest.Cap
     text = capsys.readouterr().out
     assert "Regressions: slower by more than 5%: ViT (+10.0%)." in text
     assert bench("compare", *runs, "--threshold", "15%") == 0
-    assert "No regression: of 2 cells with a verdict none is slower by more than 15%" in capsys.readouterr().out
+    assert "No regression: of 2 cases with a verdict, none is slower by more than 15%" in capsys.readouterr().out
     assert bench("compare", *reversed(runs)) == 0
     assert bench("compare", *runs, "--variant", "eager") == 0
 
@@ -298,7 +298,7 @@ def test_a_broken_file_is_bad_input(runs: tuple[str, str], capsys: pytest.Captur
     assert f"{runs[1]}:1: not valid JSON" in capsys.readouterr().err
     Path(runs[1]).write_bytes(b"")
     assert bench("compare", *runs) == 2
-    assert "holds no records" in capsys.readouterr().err
+    assert "contains no records" in capsys.readouterr().err
 
 
 def test_markdown_is_a_table_of_all_cells(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

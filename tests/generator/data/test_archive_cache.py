@@ -226,7 +226,7 @@ def test_half_a_compressed_file_is_told_and_not_kept(tmp_path: Path, left: int) 
     path = packed(records)
     path.write_bytes(path.read_bytes()[:left])
     for cache in (tmp_path / "cache", tmp_path / "cache", tmp_path / "other"):
-        with pytest.raises(AtlasError, match="is no whole gzip file") as error:
+        with pytest.raises(AtlasError, match="is not a complete gzip file") as error:
             load(records, cache)
         assert error.value.where == str(path)
 
