@@ -1,8 +1,8 @@
 """A cache on disk for bytes that are expensive to make, such as charts and web fonts.
 
 Takes a key, a text that names everything that the bytes depend on, and a function that makes them. The cache may be
-deleted at any time and shared by threads and builds: two that make the same bytes write the same file, and a file that
-is incomplete or replaced, according to its digest, is made again.
+deleted at any time and shared by threads and builds: two that make the same bytes write the same file. A file
+whose digest shows that it is incomplete or replaced is made again.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _translated(_context: click.Context, _option: click.Parameter, given: Codes)
 
     if given and SOURCE in ((given,) if isinstance(given, str) else given):
         raise AtlasError(
-            "pages are written in English", where="--language", remedy="name a language that they are translated into"
+            "pages are written in English", where="--language", remedy="choose a language that they are translated into"
         )
     return given
 
@@ -73,7 +73,7 @@ _LANGUAGES = click.option(
     multiple=True,
     metavar="CODE",
     callback=_translated,
-    help="Only this language; may be given again.",
+    help="Only this language. May be repeated.",
 )
 
 
@@ -98,10 +98,14 @@ def messages(codes: tuple[str, ...]) -> None:
     "--site", type=click.Path(path_type=Path, file_okay=False), help="Also compare the pages of a built site."
 )
 @click.option(
-    "--format", "layout", type=click.Choice(["text", "github", "sarif"]), default="text", help="How to write findings."
+    "--format",
+    "layout",
+    type=click.Choice(["text", "github", "sarif"]),
+    default="text",
+    help="Output format of the findings.",
 )
 def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
-    """Check pages and catalogs; exit with 1 where something is wrong. Doubtful records are noted."""
+    """Check pages and catalogs; exit with status 1 if something is wrong. Notes point out doubtful records."""
     from datetime import UTC, datetime
 
     from generator.checks.checks import check as findings_of, font_notes
@@ -126,9 +130,11 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
 
 @main.command()
 @click.option("--dev-addr", "address", metavar="HOST:PORT", default="127.0.0.1:8000", show_default=True)
-@click.option("--time-budget", metavar="TIME", default="6m", show_default=True, help="Time to measure: 90s, 9m, 1h30m.")
+@click.option(
+    "--time-budget", metavar="TIME", default="6m", show_default=True, help="How long to measure: 90s, 9m, 1h30m."
+)
 def guide(address: str, time_budget: str) -> None:
-    """Serve the guide, install what measuring needs, and measure this machine meanwhile."""
+    """Serve the guide, install the dependencies for measuring, and measure this machine meanwhile."""
     import os
 
     from mkdocs.__main__ import cli
@@ -143,7 +149,7 @@ def guide(address: str, time_budget: str) -> None:
 
 @main.command()
 def committed() -> None:
-    """Check that nothing differs from the commit, which is all that is published."""
+    """Check that no file differs from the commit: only what is committed is published."""
     from generator.languages.catalogs import ROOT
     from generator.site.publishing import refuse_uncommitted
 
@@ -152,11 +158,11 @@ def committed() -> None:
 
 @main.command()
 @_LANGUAGES
-@click.option("--format", "layout", type=click.Choice(["text", "json", "badge"]), default="text", help="What to write.")
+@click.option("--format", "layout", type=click.Choice(["text", "json", "badge"]), default="text", help="Output format.")
 @click.option(
     "--views",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="CSV file with columns page and views.",
+    help="CSV file with the columns page and views.",
 )
 def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
     """Show what is translated, by page and language, and what to translate next."""
@@ -207,7 +213,7 @@ def _print_coverage(rows: list[Coverage], following: list[tuple[Coverage, int]])
 
 
 NEXT = 10
-"""The number of pages in the list of what to translate next."""
+"""Number of pages to list under what to translate next."""
 
 
 def _words(row: Coverage) -> str:
@@ -220,12 +226,12 @@ def _words(row: Coverage) -> str:
 @click.option(
     "--font",
     type=click.Path(path_type=Path),
-    help="A font with its script, or a folder with Noto's; by default those installed on this machine.",
+    help="A font file for the script, or a folder with Noto fonts. Default: the fonts installed on this machine.",
 )
 def add_language(code: str, font: Path | None) -> None:
     """Add a language by its code, such as ko or pt-BR, with a font for its script, and list what is left to do.
 
-    Run it again to add the font later.
+    To add the font later, run the command again.
     """
     from generator.commands.new_language import add_language as add
 
@@ -234,7 +240,7 @@ def add_language(code: str, font: Path | None) -> None:
 
 
 _FORMAT = click.option(
-    "--format", "layout", type=click.Choice(["xliff", "csv"]), help="By default the format of the file."
+    "--format", "layout", type=click.Choice(["xliff", "csv"]), help="Default: the format of the file."
 )
 _LANGUAGE = click.option(
     "--language", "code", required=True, metavar="CODE", callback=_translated, help="The language of the catalog."
@@ -244,7 +250,7 @@ _LANGUAGE = click.option(
 @main.command()
 @_LANGUAGE
 @_FORMAT
-@click.option("--out", type=_Out(path_type=Path, dir_okay=False), help="By default CODE.xlf or CODE.csv.")
+@click.option("--out", type=_Out(path_type=Path, dir_okay=False), help="Default: CODE.xlf or CODE.csv.")
 def export(code: str, layout: Format | None, out: Path | None) -> None:
     """Write a catalog as XLIFF or CSV, for translators without gettext."""
     from generator.languages.interchange import SUFFIXES, export as exported
@@ -272,7 +278,7 @@ def import_(file: Path, code: str, layout: Format | None) -> None:
     click.echo(f"{counted(result.changed, 'message')} changed in {_shown(path)}")
     if result.unknown:
         unknown = counted(result.unknown, "text is", "texts are")
-        click.echo(f"{unknown} no longer in the catalog, and left out", err=True)
+        click.echo(f"{unknown} no longer in the catalog; left out", err=True)
     click.echo("now run `python -m generator check`", err=True)
 
 
@@ -290,15 +296,17 @@ def _catalog(code: str) -> tuple[Path, POFile]:
     "--read",
     "filled_in",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Keep the scores of this file.",
+    help="Record the scores from this file.",
 )
-@click.option("--by", default="", help="With --read: the name that the reviewer wants to be kept; none by default.")
-@click.option("--out", type=_Out(path_type=Path, dir_okay=False), help="By default review-CODE.html.")
+@click.option("--by", default="", help="With --read: the name to record for the reviewer. Default: none.")
+@click.option("--out", type=_Out(path_type=Path, dir_okay=False), help="Default: review-CODE.html.")
 @click.option(
-    "--page", "pages", multiple=True, metavar="FILE", help="Only this page, such as docs/index.md; may be given again."
+    "--page", "pages", multiple=True, metavar="FILE", help="Only this page, such as docs/index.md. May be repeated."
 )
-@click.option("--all", "everything", is_flag=True, help="Also texts that somebody has read as they are.")
-@click.option("--site", help="Where the guide is, for links to the place of each text; by default that of mkdocs.yml.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also include texts that somebody has already read in their present form."
+)
+@click.option("--site", help="Address of the guide, for links to each text. Default: the address in mkdocs.yml.")
 def review(
     code: str,
     filled_in: Path | None,
@@ -308,8 +316,8 @@ def review(
     everything: bool,
     site: str | None,
 ) -> None:
-    """Write what changed since the last review for a native reader, as a page for any browser and as CSV; with --read,
-    keep the scores and findings of the file that came back."""
+    """Write what has changed since the last review for a native reader, as a page for any browser and as CSV; with
+    --read, record the scores and findings from the completed file."""
     from datetime import UTC, datetime
 
     from generator.commands.review_sheet import sheet, table
@@ -326,13 +334,13 @@ def review(
         click.echo(f"{counted(len(answers.review.scores), 'text')} read, {found}; kept in {_shown(path)}")
         if answers.outdated:
             outdated = counted(answers.outdated, "text has", "texts have")
-            click.echo(f"{outdated} changed since the sheet was written, and left out", err=True)
+            click.echo(f"{outdated} changed since the sheet was written; left out", err=True)
         return
     wanted = present if everything else reviews.unread(present, known)
     if pages:
         wanted = [text for text in wanted if {*pages} & {*text.pages}]
     if not wanted:
-        click.echo("nothing to read: nothing has changed since the last review; --all writes every text")
+        click.echo("nothing to review: no text has changed since the last review; to write every text, add --all")
         return
     path = out or Path(f"review-{code}.html")
     address = (site or str(mkdocs_yml()["site_url"])).rstrip("/") + "/"
@@ -340,14 +348,14 @@ def review(
     path.with_suffix(".csv").write_bytes(table(wanted))
     size = f"{counted(len(wanted), 'text')}, {counted(sum(text.words for text in wanted), 'word')}"
     click.echo(f"wrote {path} for a browser and {path.with_suffix('.csv')} for a spreadsheet: {size}")
-    click.echo(f"to keep what comes back: python -m generator review --language {code} --read FILE")
+    click.echo(f"to record the completed review: python -m generator review --language {code} --read FILE")
 
 
 _FOLDER = _Out(path_type=Path, file_okay=False)
 
 
 @main.command()
-@click.option("--out", type=_FOLDER, default=Path("staged"), help="Folder to write into; by default staged.")
+@click.option("--out", type=_FOLDER, default=Path("staged"), help="Folder to write into. Default: staged.")
 def stage(out: Path) -> None:
     """Write every page, chart and download of every language as plain files, for another site builder."""
     from generator.languages.language import published_languages
@@ -360,7 +368,7 @@ def stage(out: Path) -> None:
 @main.command()
 @click.option("--out", type=_FOLDER, required=True, help="Folder to write into.")
 def pseudo(out: Path) -> None:
-    """Build the finished site in two invented languages, to look at; never published."""
+    """Build the site in two invented languages, for testing only: it is never published."""
     from generator.commands.pseudo_site import build
 
     build(out)

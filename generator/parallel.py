@@ -1,7 +1,7 @@
 """Calls in other processes: `ForkedCall` for one, `start` for several beside other work, `mapped` for a list of items.
 
 The process is a fork of this one, so that only results and log records are pickled; they come back through a pipe. No
-more calls run at a time than there are cores. Whoever ends this process ends its calls. Where processes cannot be
+more calls run at a time than there are cores. When this process ends, its calls end too. Where processes cannot be
 forked, or there is only one core, a call runs in this process when its result is asked for.
 """
 

@@ -1,7 +1,7 @@
 """Check authored pages and catalogs for mistakes that a reader would notice.
 
 `check` takes the project folder and returns `Finding`s with place and remedy. It renders nothing and reads no records,
-so it takes about a second.
+so it takes only about a second.
 
     python -m generator check
 """
@@ -89,11 +89,11 @@ def check_pages(sources: Iterable[PageSource]) -> Iterator[Finding]:
         yield from _check_blocks(source)
         for line, html in source.document.html:
             if blocks.has_words(_COMMENT.sub("", html)):
-                what = "text within HTML is never translated"
+                what = "text inside HTML is never translated"
                 yield Finding(source.where, line, short(html), what, "write it in Markdown", "html-text")
         for line in source.document.untitled:
-            what = "the admonition has no title, and would show the English name of its kind"
-            remedy = 'give it one: !!! note "Title"; "" for none'
+            what = "the admonition has no title, so it would show the English name of its kind"
+            remedy = 'give it a title: !!! note "Title", or "" for none'
             yield Finding(source.where, line, "", what, remedy, "admonition")
 
 
@@ -115,7 +115,9 @@ def _check_headings(source: PageSource) -> Iterator[Finding]:
             yield Finding(source.where, heading.line, short(heading.text), "the heading has no id", remedy, "heading")
         elif seen[heading.id] > 1:
             what = f"the id {heading.id} stands at {counted(seen[heading.id], 'heading')}"
-            yield Finding(source.where, heading.line, short(heading.text), what, "give each its own", "heading")
+            yield Finding(
+                source.where, heading.line, short(heading.text), what, "give each heading its own id", "heading"
+            )
     titles = [heading for heading in source.document.headings if heading.level == 1]
     if len(titles) != 1:
         line = titles[1].line if titles else 1
@@ -130,15 +132,19 @@ def _check_blocks(source: PageSource) -> Iterator[Finding]:
 
 def _check_text(source: PageSource, line: int, message: str) -> Iterator[Finding]:
     if STATEMENT.search(blocks.ATTRIBUTES_WITH_ID.sub("", message)):
-        what = "a Jinja statement stands within a sentence, which other languages build in another order"
-        remedy = "write two whole sentences, with {% … %} on lines of its own"
+        what = "a Jinja statement is inside a sentence, but other languages order their sentences differently"
+        remedy = "write two whole sentences, with {% … %} on a line of its own"
         yield Finding(source.where, line, short(message), what, remedy, "statement")
     text = VERBATIM.sub(" ", message)
     for constant in source.front.constants:
         text = text.replace(constant, " ")
     for match in _MEASUREMENT.finditer(text):
-        remedy = "compute it: {{ … | ms }}; where it defines something, list it under `constants:` in the front matter"
-        yield Finding(source.where, line, short(message), f"the measurement {match[0]} is typed", remedy, "measurement")
+        remedy = (
+            "compute it: {{ … | ms }}; if it is part of a definition, list it under `constants:` in the front matter"
+        )
+        yield Finding(
+            source.where, line, short(message), f"the measurement {match[0]} is typed by hand", remedy, "measurement"
+        )
     for control in message_checks.BIDI_CONTROLS.findall(message):
         yield Finding(source.where, line, short(message), f"the bidi control U+{ord(control):04X}", "remove it", "bidi")
 
@@ -149,14 +155,14 @@ def _slug(text: str) -> str:
 
 # --- Catalogs ---------------------------------------------------------------------------------------------------------
 
-_REFRESH = "run `python -m generator messages`, and commit what it changes"
+_REFRESH = "run `python -m generator messages`, and commit the changes"
 
 
 def _check_template(messages: Iterable[Message], path: Path, root: Path) -> Iterator[Finding]:
     expected = f"{catalogs.template(messages)}".rstrip()
     if not path.is_file() or path.read_text(encoding="utf-8").rstrip() != expected:
         file = path.relative_to(root).as_posix()
-        yield Finding(file, 1, "", "the template differs from the sources", _REFRESH, "sources")
+        yield Finding(file, 1, "", "the message template does not match the sources", _REFRESH, "sources")
 
 
 def _check_glossary(glossary: Glossary, code: str, path: Path, root: Path) -> Iterator[Finding]:
@@ -177,7 +183,7 @@ def check_catalog(
     wanted, present = {message.key for message in messages}, {key(entry) for entry in live}
     if wanted != present:
         missing = counted(len(wanted - present), "message is", "messages are")
-        what = f"{missing} missing and {counted(len(present - wanted), 'is', 'are')} not used any more"
+        what = f"{missing} missing and {counted(len(present - wanted), 'is', 'are')} no longer used"
         yield Finding(file, 1, "", what, _REFRESH, "sources")
     for entry in live:
         for violation in _check_entry(entry, code, glossary, complete=is_complete(catalog)):
@@ -210,14 +216,14 @@ def _check_header(catalog: polib.POFile, code: str, file: str) -> Iterator[Findi
         different = [0]
     if int(match[1]) != len(rule) or different:
         example = f", as for n = {different[0]}" if different else ""
-        yield Finding(file, 1, "", f"Plural-Forms differs from the rule of CLDR{example}", remedy, "plural-rule")
+        yield Finding(file, 1, "", f"Plural-Forms differs from the CLDR rule{example}", remedy, "plural-rule")
 
 
 def _check_entry(entry: polib.POEntry, code: str, glossary: Glossary, *, complete: bool) -> Iterator[Violation]:
     translations = forms(entry)
     if not all(translations):
         if complete or any(translations):
-            remedy = "translate it, or declare `X-Complete: no` in the header"
+            remedy = "translate it, or write `X-Complete: no` in the header"
             yield Violation("untranslated", "the translation is missing", remedy)
         return
     if entry.fuzzy:
@@ -232,7 +238,7 @@ def _check_entry(entry: polib.POEntry, code: str, glossary: Glossary, *, complet
     if missing := lacking("".join(translation.split()) for translation in translations) if own_face(code) else []:
         names = ", ".join(f"{character} (U+{ord(character):04X})" for character in missing)
         what = f"no font of the guide has {names}, so charts and cards with this text are in English"
-        yield Violation("glyph", what, "write it in other characters")
+        yield Violation("glyph", what, "use different characters")
     for translation in translations:
         yield from _check_measurements(f"{entry.msgid} {entry.msgid_plural}", translation)
 
@@ -241,8 +247,8 @@ def _check_measurements(message: str, translation: str) -> Iterator[Violation]:
     """Check that a translation contains no typed measurement: a figure of the English is an expression."""
     for match in _MEASUREMENT.finditer(VERBATIM.sub(" ", translation)):
         if match[1] not in message:
-            remedy = "put the expression of the English in its place"
-            yield Violation("measurement", f"the measurement {match[0]} is typed", remedy)
+            remedy = "use the expression from the English instead"
+            yield Violation("measurement", f"the measurement {match[0]} is typed by hand", remedy)
 
 
 def _check_plural(
@@ -252,7 +258,7 @@ def _check_plural(
     served = plural_examples(load_locale(code))
     if len(translations) != len(served):
         what = f"{len(translations)} plural forms instead of {len(served)}"
-        yield Violation("plural-forms", what, "write one msgstr[…] for each form of Plural-Forms")
+        yield Violation("plural-forms", what, "write one msgstr[…] for each form in Plural-Forms")
     for index, (translation, numbers) in enumerate(zip(translations, served, strict=False)):
         message = entry.msgid if numbers[:1] == (1,) else entry.msgid_plural
         single = len(numbers) == 1

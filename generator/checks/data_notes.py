@@ -1,6 +1,6 @@
 """Notes of `python -m generator check` on the records: what the data lint doubts, and runs that are out of date.
 
-Takes `Results` and a day, and yields lines of English. Notes are no errors: pages show a doubtful figure with its
+Takes `Results` and a day, and yields lines of English. Notes are not errors: pages show a doubtful figure with its
 doubt. `python -m bench check` refuses record files that are wrong.
 """
 
@@ -38,11 +38,11 @@ def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str
         yield f"{words.fault(group[0].kind)}: {words.told(group, results.by_label)}{named}"
     for finding in stale(results.newest, today, pinned_torch(root)):
         run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
-        yield f"Old run: {run}, {counted(figures['days'], 'day')} old, with torch {figures['torch']}. Measure again."
+        yield f"Old run: {run}, {counted(figures['days'], 'day')} old, with torch {figures['torch']}. Measure it again."
     if results.estimates:
         fitted, now = results.estimates.comparisons, int(compared(results)["speedup"].notna().sum())
         if fitted != now:
-            yield f"Old estimates: fitted to {counted(fitted, 'comparison')}, and there are {now:,}. Run {ESTIMATE}."
+            yield f"Old estimates: fitted to {counted(fitted, 'comparison')}, now there are {now:,}. Run {ESTIMATE}."
 
 
 def _named(group: Sequence[Anomaly], rows: Rows) -> str:

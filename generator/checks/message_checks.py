@@ -73,7 +73,7 @@ def _structure(message: str, translation: str, *, plural: bool) -> Check:
         yield Violation(
             "emphasis",
             f"{actual.count('**')} ** instead of {expected.count('**')}",
-            "stress the same words as the English",
+            "emphasise the same words as the English",
         )
 
 
@@ -83,9 +83,9 @@ def _same(what: str, expected: list[str], actual: list[str]) -> Check:
     rule = what.replace(" ", "-")
     missing, extra = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     for text in missing.elements():
-        yield Violation(rule, f"the {what} {text} is missing", f"keep {text} as it is in the English")
+        yield Violation(rule, f"the {what} {text} is missing", f"keep {text} exactly as in the English")
     for text in extra.elements():
-        yield Violation(rule, f"the {what} {text} is not in the English", "take it out, or correct it")
+        yield Violation(rule, f"the {what} {text} is not in the English", "remove it, or correct it")
 
 
 def _bare(text: str) -> str:
@@ -111,22 +111,22 @@ _LIST = re.compile(r"(?:[-*+]|\d+[.)])\s")
 def _shape(message: str, translation: str) -> Check:
     """Check that the translation is one block of the same kind with the same number of lines."""
     if translation != translation.strip() or re.search(r"(?<=\S) {2,}(?=\S)", VERBATIM.sub("x", translation)):
-        yield Violation("spaces", "spaces before, after or in a row within the text", "remove them")
+        yield Violation("spaces", "leading, trailing or repeated spaces", "remove them")
     if translation.count("\n") != message.count("\n"):
-        what = "another number of lines than the English"
-        yield Violation("block", what, "break the line where the English does, nowhere else")
+        what = "a different number of lines from the English"
+        yield Violation("block", what, "break lines where the English does, and nowhere else")
     if "{#" in _bare(translation):
-        yield Violation("heading-id", "a heading id stands in the text", "remove it: the page keeps it")
+        yield Violation("heading-id", "the text contains a heading id", "remove it: the page adds it")
     is_plain = translation[:1].isalpha() and "\n" not in translation  # cannot start another kind of block
     parts = [] if is_plain else list(blocks.split(translation).blocks)
     if not is_plain and blocks.has_words(translation) and (len(parts) != 1 or parts[0].message != translation):
         originals = list(blocks.split(message).blocks)
-        remedy = "put a backslash before its first sign"
+        remedy = "put a backslash before its first character"
         if _LIST.match(translation) and not _LIST.match(message):
             what = "it starts a list, one level deeper than the English"
             yield Violation("list-depth", what, remedy)
         elif len(originals) == 1 and originals[0].message == message:
-            yield Violation("block", "Markdown reads the text as another kind of block", remedy)
+            yield Violation("block", "Markdown reads the text as a different kind of block", remedy)
     if re.search(r"(?<!\\)\|", _bare(translation)) and not re.search(r"(?<!\\)\|", _bare(message)):
         yield Violation("block", "a bar ends a table cell", r"write \| instead")
 
@@ -148,7 +148,7 @@ def _characters(translation: str, code: str) -> Check:
         for mark in sorted({*_MARKS.findall(translation)}):
             yield Violation("bidi", f"the direction mark U+{ord(mark):04X} in left-to-right text", "remove it")
     if unicodedata.normalize("NFC", translation) != translation:
-        yield Violation("character", "letters in parts (not in NFC)", "type composed letters")
+        yield Violation("character", "decomposed letters (not in NFC)", "type composed letters")
 
 
 # --- Content ----------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
             yield Violation("number", f"the number {number} is missing", f"write {number}")
     for number in extra:
         if not number.isdigit() or int(number) > _SPELLED_OUT:
-            yield Violation("number", f"the number {number} is not in the English", "take it out, or correct it")
+            yield Violation("number", f"the number {number} is not in the English", "remove it, or correct it")
     script = _script(code)
     if script and not script.search(text) and english_words(_without(english, glossary.keep)):
         yield Violation("untranslated", "the text is not translated", "translate it")
@@ -274,7 +274,7 @@ _CJK_CHECKS = (
     _pattern_check(rf"[{CJK}] ?[()]|[()] ?[{CJK}]", "half-width parenthesis", "use （ ）"),
     _pattern_check(r"[“”\"][^“”\"]*\"|\"[^“”\"]*[“”\"]", "straight quotes", "use “ ” in Chinese, 「 」 in Japanese"),
     _pattern_check(
-        rf"[{CJK}][A-Za-z0-9{_CODE_SIGN}]|[A-Za-z0-9%×{_CODE_SIGN}][{CJK}]", "no space", "put one space there"
+        rf"[{CJK}][A-Za-z0-9{_CODE_SIGN}]|[A-Za-z0-9%×{_CODE_SIGN}][{CJK}]", "no space", "put one space here"
     ),
     _pattern_check(rf"[{CJK}] +[{CJK}]", "a space between two CJK letters", "remove it"),
     _pattern_check(
@@ -305,12 +305,16 @@ _TYPOGRAPHY: dict[str, tuple[Callable[[str, str], Check], ...]] = {
         _pattern_check(r",(?!\d)", "a Latin comma", "use ،"),
         _pattern_check(r";", "a Latin semicolon", "use ؛"),
         _pattern_check(r"\?", "a Latin question mark", "use ؟"),
-        _pattern_check(r"[٠-٩۰-۹٪٫٬]", "a digit or sign of another system", "use 0–9, %, a point and a comma"),
+        _pattern_check(
+            r"[٠-٩۰-۹٪٫٬]", "a digit or sign of a different number system", "use 0–9, %, a point and a comma"
+        ),
         _pattern_check(r"[یکہە]", "a Persian letter", "use ي, ك or ه"),
         _pattern_check(
-            r"\s[،؛؟.:!](?=\s|$)|،(?=[^\s])", "wrong space beside punctuation", "a space after it, none before"
+            r"\s[،؛؟.:!](?=\s|$)|،(?=[^\s])",
+            "wrong space beside punctuation",
+            "put a space after it and none before it",
         ),
-        _pattern_check(r"(?:^|\s)و\s", "a detached و", "write it onto the next word"),
+        _pattern_check(r"(?:^|\s)و\s", "a detached و", "attach it to the next word"),
         _pattern_check(r"\"", "straight quotes", "use « »"),
         _end_check({".": ".", ":": ":.", "?": "؟", "!": "!"}),
     ),

@@ -1,8 +1,8 @@
 """Compare the languages of a built site: headings, tables, rows, figures, code, links and ids must be the same.
 
 `check_site` takes the folder of a site and returns `Finding`s, such as a table that one language lost. It reads only
-the article of each page, because the theme makes the rest. Links and inline code may come in another order, because
-languages order their sentences differently.
+the article of each page, because the theme makes the rest. Links and inline code may come in a different order,
+because languages order their sentences differently.
 
     mkdocs build --strict && python -m generator check --site site
 """
@@ -103,7 +103,7 @@ def _check_pages(expected: set[str], actual: set[str], code: str) -> Iterator[Fi
     for name in sorted(expected - actual):
         yield Finding(f"{code}/{name}", 1, "", "the page is missing", "build the site again", "page")
     for name in sorted(actual - expected):
-        yield Finding(f"{code}/{name}", 1, "", "the page is not there in English", "build the site again", "page")
+        yield Finding(f"{code}/{name}", 1, "", "the page does not exist in English", "build the site again", "page")
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def _text(markup: str) -> str:
 
 # --- Comparing --------------------------------------------------------------------------------------------------------
 
-_REMEDY = "compare the page with the English one; a translation or a message may hold other markup"
+_REMEDY = "compare the page with the English one; a translation or a message may contain different markup"
 
 
 def compare(source: Structure, other: Structure, file: str) -> Iterator[Finding]:
@@ -252,9 +252,9 @@ def _compare_lists(
     for element in missing:
         yield finding(f"the {kind} {name(element)} is missing")
     for element in extra:
-        yield finding(f"the {kind} {name(element)} is not there in English")
+        yield finding(f"the {kind} {name(element)} does not exist in English")
     if not missing and not extra and list(expected) != list(actual):
-        yield finding(f"the {kind}s stand in another order")
+        yield finding(f"the {kind}s are in a different order")
 
 
 def _compare_tables(
@@ -276,12 +276,12 @@ def _compare_tables(
             theirs.remove(match)
             yield finding(_difference(table, match))
         for table in theirs:
-            yield finding(f"the {table.name} is not there in English")
+            yield finding(f"the {table.name} does not exist in English")
 
 
 def _difference(table: TableOutline, other: TableOutline) -> str:
     if len(table.rows) != len(other.rows):
         return f"the {table.name} has {counted(len(other.rows), 'row')} instead of {len(table.rows)}"
     if table.rows != other.rows:
-        return f"the {table.name} has another number of cells in a row"
-    return f"the {table.name} has other values"
+        return f"the {table.name} has a different number of cells in a row"
+    return f"the {table.name} has different values"

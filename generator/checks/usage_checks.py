@@ -87,7 +87,9 @@ def _japanese(translation: str) -> Iterator[Violation]:
         each for each in polite if _PLAIN_CLAUSE.search(each)
     ]
     if polite and plain:
-        yield Violation("register", f"です・ます and the plain form in one text: …{plain[0][-12:]}", "end both alike")
+        yield Violation(
+            "register", f"です・ます and the plain form in one text: …{plain[0][-12:]}", "give both the same ending"
+        )
     elif mixed:
         what = f"です・ます and the plain form in one sentence: …{mixed[0][-12:]}"
         yield Violation("register", what, "give both clauses the same form")
@@ -96,7 +98,7 @@ def _japanese(translation: str) -> Iterator[Violation]:
 
 def _touching(translation: str) -> Iterator[Violation]:
     if match := _COUNT_TOUCHES.search(translation):
-        yield Violation("typography", f"no space beside the number {match[0]}", "put one space there")
+        yield Violation("typography", f"no space beside the number {match[0]}", "put one space here")
 
 
 _BY_LANGUAGE: Mapping[str, Callable[[str], Iterator[Violation]]] = {"ja": _japanese, "zh": _touching}
@@ -114,7 +116,7 @@ def _two_senses(entries: Sequence[polib.POEntry], sense: Sense) -> Usage:
     pages = {file for entry in right for file, _ in entry.occurrences}
     for entry in others:
         if has_english(sense.never, _english(entry)):
-            yield entry, Violation("sense", f"{sense.word} is not said about this", f"write {sense.instead}")
+            yield entry, Violation("sense", f"{sense.word} is the wrong word here", f"write {sense.instead}")
         elif not sense.never and (page := next((file for file, _ in entry.occurrences if file in pages), None)):
             what = f"{sense.word} means “{sense.means[0]}” on {page}, and something else here"
             yield entry, Violation("sense", what, f"write {sense.instead}")
@@ -133,4 +135,4 @@ def _not_distinct(entries: Sequence[polib.POEntry], glossary: Glossary) -> Usage
             for other in by_text[second]:
                 if shared := {*forms(one)} & {*forms(other)}:
                     what = f"“{first}” and “{second}” are both called {min(shared)}"
-                    yield other, Violation("sense", what, "give each its own word")
+                    yield other, Violation("sense", what, "use a different word for each")

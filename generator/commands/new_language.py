@@ -1,7 +1,7 @@
-"""A new language of the guide: its entry in the list, an empty catalog, the font of its script, and what is left to do.
+"""Add a language to the guide: its entry in the list, an empty catalog, the font of its script, and what is left to do.
 
-Takes the code of a language; writes `languages.toml`, a catalog, and a face where the script has none; returns lines of
-text about its support in CLDR, Material and fonts, and about what is left to do by hand.
+Takes the code of a language; writes `languages.toml`, a catalog, and a font face if the script has none; returns lines
+of text about its support in CLDR, Material and fonts, and about what is left to do by hand.
 
     python -m generator add-language ko
 """
@@ -45,13 +45,15 @@ def add_language(code: str, root: Path = catalogs.ROOT, font: Path | None = None
     is_listed = code in (*listed(locales), *PSEUDO)
     if is_listed and faces.own_face(code, folder):
         raise AtlasError(
-            f"{code} is a language of the guide already", where=f"{locales.name}/{LIST}", remedy="name another one"
+            f"{code} is already a language of the guide",
+            where=f"{locales.name}/{LIST}",
+            remedy="choose a different language",
         )
     about_font, made = _add_font(code, font, folder)
     if not is_listed:
         catalogs.refresh(root, locales, [code])
         _list(code, locales / LIST)
-    left = [f"  name {FONTS.as_posix()}/{made}-*.ttf and its owner in {LICENCES}"] if made else []
+    left = [f"  add {FONTS.as_posix()}/{made}-*.ttf and its owner to {LICENCES}"] if made else []
     return [*_report(load_language(code, locales), root, locales, about_font), *left]
 
 
@@ -65,7 +67,7 @@ def _add_font(code: str, font: Path | None, folder: Path) -> tuple[str, str]:
     script = script_of(code)
     name = faces.script_name(script)
     if faces.own_face(code, folder):
-        return f"one for its script ({name}) ships with the guide", ""
+        return f"the guide includes one for its script ({name})", ""
     face = faces.new_face(script)
     try:
         made = make_face(face, font, folder)
@@ -73,7 +75,7 @@ def _add_font(code: str, font: Path | None, folder: Path) -> tuple[str, str]:
         if font:
             raise
         return (
-            f"none yet: {error.what}. Until there is one, pages use those of the reader, and charts and cards are in "
+            f"none yet: {error.what}. Until there is one, pages use the reader's fonts, and charts and cards are in "
             f"English.\n  {error.remedy}: python -m generator add-language {code} --font FILE"
         ), ""
     faces.add(face, folder)
@@ -98,7 +100,7 @@ def _report(language: Language, root: Path, locales: Path, about_font: str) -> I
     yield f"search: {search}"
     yield f"font: {about_font}"
     yield "next:"
-    yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; what is missing appears in English"
+    yield f"  translate {catalog_path(code, locales).relative_to(root).as_posix()}; untranslated text is in English"
     terms = sum(not term.translation(code) for term in load_glossary(locales).term)
     yield f'  add `{code} = "…"` to the {terms} terms of {locales.name}/glossary.toml'
     yield "  run `python -m generator check`, and write `X-Complete: yes` into the catalog when nothing is missing"

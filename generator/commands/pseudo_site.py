@@ -1,4 +1,4 @@
-"""The finished site in English and both pseudo-locales, to look at and for the tests in a browser.
+"""Build the site in English and both pseudo-locales, to look at and for the browser tests.
 
 Takes a folder, into which MkDocs writes the site as ``/``, ``/en-XA/`` and ``/ar-XB/``. It is never published: the real
 site does not have these languages, and its folder is refused.
@@ -23,9 +23,9 @@ def build(out: Path, root: Path = ROOT) -> None:
     """Build the site. Raises `AtlasError` for a folder that holds something else."""
     if out.resolve() == (root / "site").resolve() or (out.is_dir() and any(out.iterdir()) and not _is_ours(out)):
         raise AtlasError(
-            "pseudo-locales go into a folder of their own, since they are never published",
+            "pseudo-locales need a separate folder, because they are never published",
             where=str(out),
-            remedy="name an empty or a new folder",
+            remedy="choose an empty or a new folder",
         )
     config = load_separate_config(str(root / "mkdocs.yml"), site_dir=str(out.resolve()), strict=True)
     config.plugins[PLUGIN].config.languages = [SOURCE, *PSEUDO]

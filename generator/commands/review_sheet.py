@@ -1,7 +1,7 @@
-"""The sheet that a native reader fills in: a page for any browser, and the same as a table for spreadsheets.
+"""The sheet that a native reader fills in: a page for any browser, and the same texts as a table for spreadsheets.
 
 Takes the texts of `generator.languages.reviews`; returns HTML and CSV. Each text has a link to its place in the guide,
-which browsers scroll to and mark: a picture would need a browser here, and show yesterday's figures.
+which browsers scroll to and highlight. A picture would need a browser here, and would show outdated figures.
 
     python -m generator review --language ja
 """

@@ -1,4 +1,4 @@
-"""What names each record, in a DuckDB database below ``.cache``: only run files that have changed are read.
+"""What identifies each record, in a DuckDB database below ``.cache``: only run files that have changed are read again.
 
 Takes the folder of the records; brings the tables `files`, `lines` (one row per record) and `names` (what the numbers
 in `lines` mean) up to date, and lets the caller ask them. What was measured stays in the run files: `measurements`
@@ -140,7 +140,7 @@ def _update(database: Database, stamps: Mapping[str, Stamp]) -> None:
 
 def _refuse_change(path: str, stamp: Stamp) -> None:
     if _stamp(path) != stamp:
-        raise AtlasError("has changed while it was read", where=path, remedy="read it again")
+        raise AtlasError("changed while it was being read", where=path, remedy="read it again")
 
 
 def _insert(database: Database, batch: Mapping[str, Stamp]) -> None:

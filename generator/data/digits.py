@@ -1,4 +1,4 @@
-"""The digits with which a figure of a row is shown: those that its interval supports, or those that its source printed.
+"""The number of digits to show for a figure: those that its interval supports, or those that its source printed.
 
 Takes a row and the name of a column; `bench.statistics.digits` has the rule.
 """

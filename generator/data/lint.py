@@ -1,4 +1,4 @@
-"""The data lint: finds by rule what does not fit together in the results.
+"""The data lint: rules that find results which do not fit together.
 
 Takes a DataFrame of cells and returns `Anomaly`s, which hold figures and labels of rows, never text: each language has
 its own words. Nothing is corrected or dropped. An anomaly is a doubt, not a proof.

@@ -1,9 +1,9 @@
 """The rows of the results: one per cell and run, as pages show them.
 
 Takes the database of `generator.data.archive`; returns `ResultsRows`. SQL finds the newest run of each cell, and
-`bench.statistics` computes the figures of the rows that are shown, in arrays. But for what it shares with others, such
-as the name of its device, a row follows from one file: while a preview runs, rows of files that stay are kept, and a
-`Part` in which nothing has changed is the same object as before.
+`bench.statistics` computes the figures of the rows that are shown, in arrays. Except for what it shares with other
+rows, such as the name of its device, a row follows from one file. So while a preview runs, the rows of unchanged files
+are kept, and a `Part` in which nothing has changed is the same object as before.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _refuse_shared_runs(files: Sequence[tuple[Any, ...]]) -> None:
             raise AtlasError(
                 f"the run {run!r} is already in {owner}",
                 where=f"{path}: $.run",
-                remedy="remove one of the two files, or give its records another run",
+                remedy="remove one of the two files, or give its records a different run name",
             )
 
 

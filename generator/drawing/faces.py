@@ -1,4 +1,4 @@
-"""The faces of the scripts: which fonts the guide has, and what belongs to each.
+"""The font faces of the scripts: which fonts the guide has, and which scripts each one covers.
 
 Takes ``faces.toml`` beside the font files; returns a `Face` for each script. A new script is an entry there and two
 files, so it needs no code.

@@ -1,7 +1,7 @@
 """Makes the shipped fonts: subsets of the full Noto fonts with the everyday characters of each script.
 
 Takes a `Face` and the full fonts, which it finds where systems install them; writes two files below
-``generator/fonts``. Faces that are not named stay as they are.
+``generator/fonts``. Faces that are not given stay as they are.
 
     python -m generator.drawing.make_fonts japanese
 """
@@ -63,7 +63,9 @@ def sources(face: Face, given: Path | None = None) -> Sources:
     """Return the full fonts of a face, in two weights or variable. Raises `AtlasError` where none is found."""
     if given and not given.is_dir():
         if not given.is_file():
-            raise AtlasError("there is no such file", where=str(given), remedy="name a font, or a folder with fonts")
+            raise AtlasError(
+                "there is no such file", where=str(given), remedy="give a font file, or a folder with fonts"
+            )
         bold = given.with_name(given.name.replace("-Regular", "-Bold"))
         return {"regular": given, "bold": bold if bold.is_file() else given}
     places = sorted(given.rglob("*")) if given else _installed()
@@ -79,7 +81,7 @@ def sources(face: Face, given: Path | None = None) -> Sources:
         f"no font for the script {script} is {'there' if given else 'installed'}",
         where=str(given or "the folders of fonts of this system"),
         remedy=f"install Noto's (Debian: apt install {package}; others: https://fonts.google.com/noto), "
-        "or name a file or folder with --font",
+        "or give a file or folder with --font",
     )
 
 
@@ -106,7 +108,9 @@ def _opened(face: Face, weight: Weight, source: Path) -> TTFont:
             axes = {axis.axisTag: axis.defaultValue for axis in font["fvar"].axes} | {"wght": CSS_WEIGHTS[weight]}
             font = instantiateVariableFont(font, axes, downgradeCFF2=True)
     except (TTLibError, ValueError, KeyError, EOFError) as error:
-        raise AtlasError(f"is not a usable font: {error}", where=str(source), remedy="name another file") from None
+        raise AtlasError(
+            f"is not a usable font: {error}", where=str(source), remedy="choose a different file"
+        ) from None
     return font
 
 
@@ -122,7 +126,7 @@ def _refuse_other_script(face: Face, font: TTFont, source: Path) -> None:
         raise AtlasError(
             f"this font has no letters of the script {script_name(face.scripts[0])}",
             where=str(source),
-            remedy="name another file with --font",
+            remedy="choose a different file with --font",
         )
 
 
@@ -239,7 +243,7 @@ def _graft(font: TTFont, donor: TTFont, symbols: str) -> None:
         raise AtlasError(
             "the fonts have different design grids",
             where="generator/drawing/make_fonts.py",
-            remedy="graft from another",
+            remedy="use a different source font",
         )
     glyphs, names = donor.getGlyphSet(), donor.getBestCmap()
     for symbol in symbols:
@@ -268,7 +272,7 @@ def main(names: Iterable[str]) -> None:
     known = {face.name: face for face in faces()}
     for name in names:
         if name not in known:
-            raise AtlasError("there is no such face", where=name, remedy=f"name some of {', '.join(known)}")
+            raise AtlasError("there is no such face", where=name, remedy=f"use one or more of {', '.join(known)}")
         for path in make_face(known[name]):
             print(f"{path.name}: {path.stat().st_size:,} bytes")  # noqa: T201  # a command line
 

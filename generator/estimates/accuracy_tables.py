@@ -1,6 +1,6 @@
 """Tables of how far off estimates are, for the page about them.
 
-Take `Estimates` and the words of a language; return HTML.
+The functions take `Estimates` and the words of a language, and return HTML.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def unreadable(text: str) -> Violation | None:
     if match := UNPRINTABLE.search(text):
         return Violation("character", f"the unprintable character U+{ord(match[0]):04X}", "remove it")
     if _TOO_DEEP.search(text):
-        return Violation("nesting", f"more than {DEEPEST} lists or quotes within each other", "take some out")
+        return Violation("nesting", f"more than {DEEPEST} nested lists or quotes", "flatten some of them")
     return None
 
 
@@ -119,8 +119,8 @@ def endless(text: str) -> Violation | None:
     """Return what Markdown would not read in time, or None: many brackets in long paragraphs."""
     if sum(len(SIGNS.findall(part)) * len(part) for part in text.split("\n\n")) <= MOST_WORK:
         return None
-    remedy = "write code between fences, and split long paragraphs"
-    return Violation("brackets", "more brackets in its paragraphs than Markdown reads in time", remedy)
+    remedy = "put code between fences, and split long paragraphs"
+    return Violation("brackets", "more brackets in its paragraphs than Markdown can parse in reasonable time", remedy)
 
 
 # --- Jinja ------------------------------------------------------------------------------------------------------------

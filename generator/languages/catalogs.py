@@ -94,7 +94,7 @@ def _extract_file(path: Path, method: str, file: str) -> list[Any]:
     except (SyntaxError, ValueError, LookupError, TemplateSyntaxError) as error:  # in Python or Jinja
         line = getattr(error, "lineno", None)
         raise AtlasError(
-            f"cannot be read for messages: {error}",
+            f"cannot be parsed for messages: {error}",
             where=f"{file}:{line}" if line else file,
             remedy="correct the source",
         ) from None

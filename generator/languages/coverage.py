@@ -140,24 +140,27 @@ def read_views(path: Path) -> dict[str, int]:
     try:
         return _views(path)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise _no_views(str(path), f"is no CSV file in UTF-8: {error}") from None
+        raise _no_views(str(path), f"is not a CSV file in UTF-8: {error}") from None
 
 
 def _views(path: Path) -> dict[str, int]:
     with plain_file(path).open(encoding="utf-8-sig", newline="") as file:  # spreadsheets write a byte order mark
         reader = csv.DictReader(file)
         if not {"page", "views"} <= set(reader.fieldnames or ()):
-            raise _no_views(f"{path}:1", "the columns `page` and `views` are not both there")
+            raise _no_views(f"{path}:1", "the columns `page` and `views` must both be present")
         views: dict[str, int] = {}
         for row in reader:
             if not (row["views"] or "").isdecimal() or not (row["page"] or "").startswith("/"):
-                raise _no_views(f"{path}:{reader.line_num}", f"{row['page']!r}, {row['views']!r} is no page with views")
+                raise _no_views(
+                    f"{path}:{reader.line_num}",
+                    f"{row['page']!r}, {row['views']!r} is not a page with a number of views",
+                )
             views[row["page"]] = views.get(row["page"], 0) + int(row["views"])
     return views
 
 
 def _no_views(where: str, what: str) -> AtlasError:
-    return AtlasError(what, where=where, remedy="write the header page,views and lines such as /compile/,120")
+    return AtlasError(what, where=where, remedy="start with the header page,views and add lines such as /compile/,120")
 
 
 def views_of(page: str, views: Mapping[str, int], codes: Collection[str] | None = None) -> int:

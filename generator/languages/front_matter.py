@@ -94,13 +94,15 @@ def _refuse_references(source: str, where: str) -> None:
     """Refuse aliases, which can expand to gigabytes, and too many brackets, which take minutes to parse."""
     if source.count("[") + source.count("{") > MOST_BRACKETS:
         raise AtlasError(
-            f"the front matter opens more than {MOST_BRACKETS} brackets", where=f"{where}:2", remedy="take some out"
+            f"the front matter has more than {MOST_BRACKETS} opening brackets",
+            where=f"{where}:2",
+            remedy="remove some of them",
         )
     for event in yaml.parse(source, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent):
             line = event.start_mark.line if event.start_mark else 0
             raise AtlasError(
-                f"the front matter refers to {event.anchor!r:.40} of its own",
+                f"the front matter uses the YAML alias {event.anchor!r:.40}",
                 where=f"{where}:{line + 2}",
                 remedy="write the value itself; one with an asterisk needs quotes around it",
             )
@@ -125,7 +127,7 @@ def _validate(values: dict[str, Any], lines: dict[str, int], where: str) -> None
         raise AtlasError(
             "`constants` is not a list of texts",
             where=f"{where}:{lines['constants']}",
-            remedy='write such as `constants: ["95 %"]`',
+            remedy='write it like this: `constants: ["95 %"]`',
         )
 
 

@@ -80,7 +80,7 @@ def load_glossary(locales: Path = LOCALES) -> Glossary:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content["term"], list) or not all(isinstance(term, dict) for term in content["term"]):
-            raise TypeError("a term is no table")  # noqa: TRY301  # reported like all other mistakes
+            raise TypeError("a term is not a table")  # noqa: TRY301  # reported like all other mistakes
         return msgspec.convert({**content, "term": [_nested(term) for term in content["term"]]}, Glossary)
     except (OSError, ValueError, msgspec.ValidationError, LookupError, TypeError, RecursionError) as error:
         raise AtlasError(
@@ -102,7 +102,7 @@ def glossary_violations(glossary: Glossary, code: str, message: str, translation
     text = _normal(VERBATIM.sub(" ", translation))
     for name in sorted({*_names(glossary.keep).findall(english)}):
         if name not in translation:
-            yield Violation("name", f"the name {name} is missing", f"keep {name} as it is")
+            yield Violation("name", f"the name {name} is missing", f"keep {name} unchanged")
     english = _names(glossary.keep).sub(" ", english)
     terms = _terms(glossary, english)
     allowed = [variant for term in terms for variant in term.variants(code)]
@@ -113,9 +113,9 @@ def glossary_violations(glossary: Glossary, code: str, message: str, translation
         for word in wrong:
             if any(word != longer and word in longer for longer in wrong):
                 continue
-            yield Violation("term", f"“{term.en}” is called {word}", f"use {(*variants, 'another word')[0]}")
+            yield Violation("term", f"“{term.en}” is translated as {word}", f"use {(*variants, 'another word')[0]}")
         if missing and not wrong:
-            yield Violation("term", f"“{term.en}” is not called {variants[0]}", f"use {' or '.join(variants)}")
+            yield Violation("term", f"“{term.en}” is not translated as {variants[0]}", f"use {' or '.join(variants)}")
 
 
 @lru_cache(maxsize=8192)

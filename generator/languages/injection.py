@@ -1,4 +1,4 @@
-"""Detect markup injection: a translation may contain text and the markup of its English source, nothing else.
+"""Detect markup injection: a translation may contain only text and the markup of its English source.
 
 Takes an English message and its translation, and yields `Violation`s. Catalogs are untrusted input, so
 `generator.languages.language` refuses to load one that injects a tag, link or expression, even if no check has run.
@@ -89,14 +89,14 @@ def excesses(english: Iterable[str], translation: str) -> Iterator[Violation]:
         what = f"the translation has {len(translation):,} characters, more than {longest:,}"
         yield Violation("character", what, "shorten it")
     if len(SIGNS.findall(translation)) > MORE_SIGNS + max(len(SIGNS.findall(text)) for text in texts):
-        yield Violation("brackets", f"more than {MORE_SIGNS} signs [ {{ < ` that the English has not", "take them out")
+        yield Violation("brackets", f"more than {MORE_SIGNS} signs [ {{ < ` that are not in the English", "remove them")
     if found := unreadable(translation):
         yield found
 
 
 def _not_in_english(what: str, shown: str, remedy: str = "") -> Violation:
     rule = what.replace(" ", "-")
-    return Violation(rule, f"the {what} {shown} is not in the English", remedy or "take it out, or correct it")
+    return Violation(rule, f"the {what} {shown} is not in the English", remedy or "remove it, or correct it")
 
 
 def _markup_of(texts: Iterable[str]) -> list[str]:

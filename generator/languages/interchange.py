@@ -154,7 +154,7 @@ def _delivered(content: bytes, layout: Format, where: str) -> dict[str, tuple[st
         raise AtlasError(
             f"the file cannot be read as {layout}: {error}",
             where=where,
-            remedy="export it again, and save it in the format it had",
+            remedy="export it again, and save it in its original format",
         ) from None
 
 
@@ -166,7 +166,7 @@ def _storage(layout: Format) -> Any:
             from translate.storage import xliff as storage  # noqa: PLC0415
     except ImportError:
         raise AtlasError(
-            "translate-toolkit is not installed, which reads and writes XLIFF and CSV",
+            "translate-toolkit, which reads and writes XLIFF and CSV, is not installed",
             where="python -m generator export, import",
             remedy="run `pip install 'compile-atlas[translate]'`, or `pip install translate-toolkit`",
         ) from None

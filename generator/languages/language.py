@@ -71,12 +71,12 @@ def listed(locales: Path = LOCALES) -> tuple[str, ...]:
         if _locale(code) is None:
             raise _no_list(path, f"{code!r} is not the code of a language")
     if codes[0] != SOURCE or len({*codes}) < len(codes):
-        raise _no_list(path, f"the list of languages does not begin with {SOURCE}, or names one twice")
+        raise _no_list(path, f"the list of languages does not begin with {SOURCE}, or lists one twice")
     return codes
 
 
 def _no_list(path: Path, what: str) -> AtlasError:
-    return AtlasError(what, where=str(path), remedy=f'correct it, such as: languages = ["{SOURCE}", "zh"]')
+    return AtlasError(what, where=str(path), remedy=f'correct it, for example: languages = ["{SOURCE}", "zh"]')
 
 
 @cache

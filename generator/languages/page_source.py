@@ -46,7 +46,9 @@ def read_pages(docs: Path = DOCS) -> Iterator[PageSource]:
 
 def _text(path: Path, where: str) -> str:
     if path.stat().st_size > LONGEST:
-        raise AtlasError(f"the page is longer than {LONGEST:,} bytes", where=where, remedy="make several pages of it")
+        raise AtlasError(
+            f"the page is larger than {LONGEST:,} bytes", where=where, remedy="split it into several pages"
+        )
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -64,7 +66,7 @@ def parse_page(uri: str, text: str, where: str) -> PageSource:
     source = PageSource(uri, where, document, front_matter.parse(document.front, where))
     if source.front.for_each and not uri.endswith(EACH_PAGE):
         raise AtlasError(
-            "a page with `for_each` becomes many pages, and needs a name that says so",
+            "a page with `for_each` becomes many pages, so its file needs a special name",
             where=where,
             remedy=f"rename it to {EACH_PAGE}",
         )

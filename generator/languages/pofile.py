@@ -49,7 +49,7 @@ def is_complete(catalog: polib.POFile) -> bool:
 def parse(content: bytes, where: str) -> polib.POFile:
     """Parse a catalog. Raises `AtlasError` with the line of the first mistake."""
     if len(content) > MAX_BYTES:
-        raise _broken(where, f"it has more than {MAX_BYTES:,} bytes")
+        raise _broken(where, f"it is larger than {MAX_BYTES:,} bytes")
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -75,7 +75,7 @@ def _refuse_duplicates(catalog: polib.POFile, where: str) -> None:
         if entry.obsolete:
             continue
         if key(entry) in seen:
-            raise _broken(f"{where}:{entry.linenum}", f"the message of line {seen[key(entry)]} stands here again")
+            raise _broken(f"{where}:{entry.linenum}", f"this message repeats the one in line {seen[key(entry)]}")
         seen[key(entry)] = entry.linenum
 
 
@@ -83,5 +83,5 @@ def _broken(where: str, why: str) -> AtlasError:
     return AtlasError(
         f"not a valid catalog: {why}",
         where=where,
-        remedy="correct the line; `msgfmt --check` tells more, and gettext editors write valid files",
+        remedy="correct the line; `msgfmt --check` shows more, and gettext editors write valid files",
     )

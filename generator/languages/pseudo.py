@@ -2,7 +2,7 @@
 
 `pseudo` returns a function that replaces the letters of a message: with accented ones, 40% longer (``en-XA``), or with
 Arabic ones (``ar-XB``). Code, placeholders, tags and link targets stay. An English word that remains readable on a page
-never was a message. For tests only.
+was never a message. For tests only.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `texts` gives what can be read, `unread` what nobody has read as it is now. `read_answers` takes the table that a
 reviewer filled in and returns a `Review`, which `record` keeps as ``locales/<code>/reviews/<date>.json``. `standing`
-tells for each page when it was last read, and its score.
+returns for each page when it was last read, and its score.
 
     python -m generator review --language ja
 """
@@ -214,19 +214,19 @@ def read_answers(
         if not score:
             continue
         if score not in POINTS:
-            raise _wrong(f"{where}:{line}", f"{score[:40]!r} is no score", f"write {', '.join(POINTS)}, or nothing")
+            raise _wrong(f"{where}:{line}", f"{score[:40]!r} is not a score", f"write {', '.join(POINTS)}, or nothing")
         if id_ not in known:
             outdated += 1
             continue
         if id_ in sound or id_ in faults:
-            raise _wrong(f"{where}:{line}", "the text stands here again", "leave one row of each text")
+            raise _wrong(f"{where}:{line}", "this text appears more than once", "keep only one row for each text")
         if score == SOUND:
             sound[id_] = None
         else:
             faults[id_] = _fault(known[id_], score, row, f"{where}:{line}")
     if not sound and not faults:
-        what = f"no score is about a present text of the language {code}"
-        raise _wrong(where, what, f"fill in the column `score`, with {', '.join(POINTS)}")
+        what = f"no score belongs to a current text of the language {code}"
+        raise _wrong(where, what, f"fill in the column `score` with {', '.join(POINTS)}")
     review = Review(language=code, date=day, by=_line(by)[:100], sound=tuple(sound), faults=tuple(faults.values()))
     return Answers(review, outdated)
 
@@ -234,7 +234,7 @@ def read_answers(
 def _fault(text: TranslatedText, severity: str, row: Mapping[str, str], where: str) -> Fault:
     better, why = _line(row.get("better", "")), _line(row.get("why", ""))
     if not better and not why:
-        what = f"a {severity} mistake without a better wording or a reason"
+        what = f"a {severity} mistake has neither a better wording nor a reason"
         raise _wrong(where, what, "write one into the column `better` or `why`")
     if max(len(better), len(why)) > LONGEST:
         raise _wrong(where, f"more than {counted(LONGEST, 'character')} in a cell", "say it in fewer words")
@@ -249,20 +249,22 @@ def _line(text: str) -> str:
 
 def _rows(content: bytes, where: str) -> list[tuple[int, dict[str, str]]]:
     if len(content) > MAX_BYTES:
-        raise _wrong(where, f"it has more than {MAX_BYTES:,} bytes", "give the table of one language")
+        raise _wrong(where, f"it is larger than {MAX_BYTES:,} bytes", "give the table of a single language")
     try:
         lines = io.StringIO(content.decode("utf-8-sig"), newline="")
         delimiter = next((sign for sign in "\t;" if re.match(rf"\W?id\W?{sign}", lines.getvalue())), ",")
         reader = csv.DictReader(lines, delimiter=delimiter, restkey="", restval="")
         if not {"id", "score"} <= {*(reader.fieldnames or ())}:
             raise _wrong(
-                f"{where}:1", "the columns `id` and `score` are not both there", "keep the first row as it was"
+                f"{where}:1",
+                "the columns `id` and `score` must both be present",
+                "keep the header row as it was written",
             )
         return [(reader.line_num, {name: cell for name, cell in row.items() if name}) for row in reader]
     except UnicodeDecodeError:
         raise _wrong(where, "the text is not UTF-8", "save it as CSV in UTF-8") from None
     except csv.Error as error:
-        raise _wrong(where, f"is no CSV file: {error}", "save it as CSV in UTF-8") from None
+        raise _wrong(where, f"is not a CSV file: {error}", "save it as CSV in UTF-8") from None
 
 
 def _wrong(where: str, what: str, remedy: str) -> AtlasError:

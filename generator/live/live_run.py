@@ -1,6 +1,6 @@
-"""Measure this machine beside the server of the guide: install what that needs, then run the quick profile.
+"""Measure this machine beside the server of the guide: install the dependencies, then run the quick profile.
 
-Takes the folder of the project and a time budget; each step is a process of its own. `LiveRun.situation` tells what
+Takes the folder of the project and a time budget; each step is a process of its own. `LiveRun.situation` says what
 is being done, and `LiveRun.wait` waits until that changes. The server counts its requests in `LiveRun.served`,
 so that rounds that were timed meanwhile are repeated, and makes no page beforehand unless `LiveRun.is_idle`.
 
@@ -176,7 +176,7 @@ def conduct(live_run: LiveRun, server: LiveReloadServer) -> None:
     def wait_for_server() -> None:
         while not server.serve_thread.is_alive():
             time.sleep(LOOK_EVERY_S / 10)
-        _say(f"The guide is at {server.url}; this machine is measured meanwhile. Ctrl-C ends measuring.")
+        _say(f"The guide is at {server.url}; this machine is being measured meanwhile. Press Ctrl-C to stop measuring.")
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if number != signal.SIGINT or not live_run.is_running:
@@ -193,8 +193,8 @@ def _say(line: str) -> None:
 
 
 _LAST_WORDS = {
-    Stage.DONE: "This machine is measured. The guide is served until you press Ctrl-C.",
-    Stage.STOPPED: "Measuring was stopped; finished records are kept. Press Ctrl-C again to end the server.",
+    Stage.DONE: "This machine has been measured. The guide is served until you press Ctrl-C.",
+    Stage.STOPPED: "Measuring has stopped; finished records are kept. Press Ctrl-C again to stop the server.",
     Stage.FAILED: "This machine could not be measured: see above. The guide is served until you press Ctrl-C.",
 }
 

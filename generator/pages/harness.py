@@ -1,4 +1,4 @@
-"""The tables of how well the harness measures: ways of timing, and proofs on devices. For the methodology page."""
+"""Tables for the methodology page that show how well the harness measures: ways of timing, and proofs on devices."""
 
 from __future__ import annotations
 

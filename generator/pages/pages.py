@@ -351,14 +351,16 @@ def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: s
     except _UnknownNameError as error:
         what, near = _unknown_name(error, {*environment.globals, *context})
         remedy = (
-            f"did you mean {near}?" if near else "docs/ shows what pages use; generator/pages/vocabulary.py defines it"
+            f"did you mean {near}?"
+            if near
+            else "see docs/ for examples, and generator/pages/vocabulary.py for every name"
         )
         raise AtlasError(what, where=_line(error, where, first_line), remedy=remedy) from None
     except _FAILURES as error:
         raise AtlasError(
             f"the expression cannot be evaluated: {error} ({_origin(error)})",
             where=_line(error, where, first_line),
-            remedy="correct its arguments; generator/pages/vocabulary.py says what they are",
+            remedy="correct its arguments; generator/pages/vocabulary.py documents them",
         ) from error
 
 
@@ -374,7 +376,7 @@ def _syntax_error(error: jinja2.TemplateSyntaxError, environment: jinja2.Environ
     if unknown is None:
         return (
             message,
-            "correct the expression; text that Jinja shall not read stands between {% raw %} and {% endraw %}",
+            "correct the expression; put text that Jinja must not read between {% raw %} and {% endraw %}",
         )
     known = environment.filters if unknown[1] == "filter" else environment.tests
     near = _near(unknown[2], known)

@@ -1,9 +1,9 @@
-"""A Jinja environment for expressions in pages, which are text and not trusted as code.
+"""A Jinja environment for the expressions in pages, which are not trusted as code.
 
 Jinja's own sandbox hides the internals of Python but allows every public method, among them those of NumPy arrays that
 write files (``tofile``, ``dump``). Here expressions may use the attributes of our own types and of plain values only.
-Nor does it end what is endless: here pages have few statements and filters, and all that they make and repeat is
-counted, so that every page ends, in little memory.
+Jinja's sandbox does not stop endless loops either. Here pages have few statements and filters, and everything that
+they make or repeat is counted, so every page finishes within a small amount of memory.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def shown(self, value: Any) -> Any:
         """Return a value that becomes text. Raises `SecurityError` for a container, whose text may have any length."""
         if isinstance(value, _CONTAINERS):
-            raise SecurityError("a list is no text; use join on it")
+            raise SecurityError("a list is not text; use join on it")
         return value
 
     @pass_context
@@ -293,7 +293,7 @@ def _formatted(value: Any, *args: Any, **kwargs: Any) -> int:
     widths = sum(int(number[-9:]) for number in _NUMBER.findall(pattern))
     named = (*args, *kwargs.values())
     if any(isinstance(each, _CONTAINERS) for each in named):
-        raise SecurityError("a list is no text; use join on it")
+        raise SecurityError("a list is not text; use join on it")
     values = sum(map(_length, named))
     return widths + len(pattern) + (pattern.count("{") + pattern.count("%")) * values
 
@@ -307,7 +307,7 @@ def _indented(text: Any, width: int | str = 4, *_: Any, **__: Any) -> int:
 def _join(context: Any, values: Iterable[Any], d: Any = "", attribute: str | int | None = None) -> str:
     values = list(values)
     if any(isinstance(value, _CONTAINERS) for value in values):
-        raise SecurityError("a list of lists is no text; join each of them")
+        raise SecurityError("a list of lists is not text; join each of them")
     _refuse_more(len(values) * len(str(d)))
     return str(do_join(context, values, d, attribute))
 

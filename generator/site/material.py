@@ -28,7 +28,7 @@ class Wording(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         raise AtlasError(
-            f"a template asks for the label {name!r}, which the guide has no words for",
+            f"a template asks for the label {name!r}, which the guide does not define",
             where="generator/site/material.py",
             remedy="add it to `wording`, and run `python -m generator messages`",
         )
@@ -195,9 +195,9 @@ def mended(bundle: str) -> str:
         bundle, count = re.subn(pattern, replacement, bundle)
         if count != 1:
             raise AtlasError(
-                f"Material's script has {count} places that fit {pattern}, instead of one",
+                f"Material's script has {count} places that match {pattern}, instead of one",
                 where="mkdocs-material",
-                remedy="see what this version does there, and correct generator/site/material.py",
+                remedy="see what this version does in those places, and correct generator/site/material.py",
             )
     return bundle
 

@@ -1,7 +1,7 @@
-"""The pages of one language while somebody writes: a file of the site is built when a browser asks for it.
+"""The pages of one language while somebody edits them: a file of the site is built when a browser asks for it.
 
-Takes the guide and the configuration of the language. The files are byte for byte those of a build, but for fonts,
-which hold all characters, and for social cards, which are left out.
+Takes the guide and the configuration of the language. The files are byte for byte those of a build, except
+for fonts, which have all characters, and social cards, which are left out.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class _Languages(config_options.ListOfItems):  # type: ignore[misc]  # mkdocs ha
     def run_validation(self, value: object) -> list[str]:
         codes: list[str] = super().run_validation(value)
         if codes and codes[0] != SOURCE:
-            raise ValidationError(f"The list of languages has to begin with {SOURCE}")
+            raise ValidationError(f"The list of languages must begin with {SOURCE}")
         return codes
 
 
@@ -157,7 +157,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         if self._preview:
             self._preview.close()
         if self._published_as and sys.exc_info()[0] is None and is_published(*self._published_as):
-            _log.info("Already published: %s holds this very site", self.guide.address)
+            _log.info("Already published: %s has this exact site", self.guide.address)
             raise click.exceptions.Exit(0)
 
     # ── Events of the build of one language ─────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""`mkdocs serve` that builds a page when a browser asks for it, never hangs, and shows what is wrong.
+"""Make `mkdocs serve` build a page when a browser asks for it, never hang, and show what is wrong.
 
 Takes MkDocs' development server and the `OnDemandPages` of each language. The server then notices changes at once,
 reloads browsers, and builds what they ask for. While the newest input cannot be used, pages show the last good input,
@@ -234,7 +234,9 @@ def _of_known_hosts(app: App, address: str) -> App:
         if host in known or _is_address(host):
             return app(environ, start_response)
         start_response("421 Misdirected Request", [("Content-Type", "text/plain; charset=utf-8")])
-        return [f"This server does not go by that name. To allow it, start with {HOSTS}=NAME.\n".encode()]
+        return [
+            f"This server does not answer to that name. To allow it, start the server with {HOSTS}=NAME.\n".encode()
+        ]
 
     return of_known_hosts
 
@@ -249,7 +251,7 @@ def _notice(problem: str, *, has_page: bool) -> bytes:
     shown = "The pages show the last good input." if has_page else "There is no page to show yet."
     return (
         '<aside class="atlas-problem" role="alert" lang="en" dir="ltr"><div class="md-grid md-typeset">'
-        f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads when it is mended.</p>"
+        f"<p><strong>The newest input cannot be built.</strong> {shown} This page reloads once it is fixed.</p>"
         f"<pre>{html.escape(problem)}</pre></div></aside>"
     ).encode()
 
@@ -305,9 +307,15 @@ def check_address(host: str, port: int) -> None:
     except (OSError, OverflowError) as error:
         number = getattr(error, "errno", None)
         is_of_host = isinstance(error, socket.gaierror) or number == errno.EADDRNOTAVAIL
-        what = "the port is taken" if number == errno.EADDRINUSE else getattr(error, "strerror", None) or str(error)
+        what = (
+            "the port is already in use"
+            if number == errno.EADDRINUSE
+            else getattr(error, "strerror", None) or str(error)
+        )
         again = _again(DEFAULT_HOST, port) if is_of_host else _again(host, _free_port(host, family, port))
-        raise AtlasError(f"cannot listen there: {what}", where=f"{host}:{port}", remedy=again) from None
+        raise AtlasError(
+            f"the server cannot listen at this address: {what}", where=f"{host}:{port}", remedy=again
+        ) from None
 
 
 def _free_port(host: str, family: socket.AddressFamily, taken: int) -> int:

@@ -1,4 +1,4 @@
-"""What `mkdocs gh-deploy` publishes: the site of a commit, at an address that its pages name.
+"""Prepare what `mkdocs gh-deploy` publishes: the site of a commit, at an address that its pages state.
 
 Takes the folder of the project, which git knows. Returns the address of the site, or refuses with a reason. MkDocs does
 the rest: it builds, commits to the branch gh-pages, and pushes.
@@ -61,7 +61,7 @@ def address(root: Path, remote: str) -> str:
     pages = pages_address(_git(root, "config", "--get", f"remote.{remote}.url"))
     if pages is None:
         raise AtlasError(
-            "nothing says at which address the site will be, and its pages name it",
+            "the address of the site is unknown, but its pages need it",
             where=f"git remote {remote}",
             remedy="make publish SITE_URL=https://example.org/atlas/",
         )
@@ -118,5 +118,5 @@ def _git(root: Path, *arguments: str) -> str:
     try:
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)  # noqa: S607
     except FileNotFoundError:
-        raise AtlasError("there is no git", remedy="install git, which brings the site to its host") from None
+        raise AtlasError("git is not installed", remedy="install git, which pushes the site to its host") from None
     return done.stdout.strip("\n")

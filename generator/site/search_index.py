@@ -3,7 +3,7 @@
 Takes the pages that MkDocs gives to Material's search plugin; returns its index, smaller: each word of a table appears
 once, words of adjacent cells stay apart, a row with an address of its own is an entry of its own, and only Chinese is
 cut into Chinese words. (Material cuts Han characters in every language by a Chinese dictionary, which breaks Japanese
-words.) The search's worker learns from it which plurals belong to which singular.
+words.) From the index, the search worker learns which plurals belong to which singular.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class SiteBuild:
             try:
                 outcomes.append(language.result())
             except CallError:
-                outcomes.append(f"{name}: its process has failed, or was ended; build again")
+                outcomes.append(f"{name}: its process failed or was stopped; build again")
         if faults := [outcome for outcome in outcomes if isinstance(outcome, str)]:
             raise Abort("\n".join((*faults, f"Aborted with errors in {len(faults)} of the languages; {self._kept}")))
         return [outcome for outcome in outcomes if not isinstance(outcome, str)]
@@ -136,8 +136,8 @@ def _only_build(unfinished: Path, site: Path) -> int:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(folder)
-        remedy = "wait until it has ended, or build into another folder: mkdocs build --site-dir FOLDER"
-        raise AtlasError("another build of the site is under way", where=str(site), remedy=remedy) from None
+        remedy = "wait until it has finished, or build into a different folder: mkdocs build --site-dir FOLDER"
+        raise AtlasError("another build of the site is running", where=str(site), remedy=remedy) from None
     return folder
 
 

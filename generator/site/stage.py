@@ -60,9 +60,9 @@ def stage(out: Path, root: Path = ROOT) -> int:
     foreign = next((path for path in files if path not in owned and (out / path).exists()), None)
     if foreign:
         raise AtlasError(
-            "the file is in the way, and was not written by an earlier run",
+            "this file is in the way: an earlier run did not write it",
             where=str(out / foreign),
-            remedy="name an empty or a new folder",
+            remedy="choose an empty or a new folder",
         )
     for path in owned - files.keys():
         (out / path).unlink(missing_ok=True)
@@ -90,7 +90,9 @@ def _owned(out: Path) -> set[str]:
     except (ValueError, TypeError, RecursionError):
         pass
     raise AtlasError(
-        "is no list of files that an earlier run wrote", where=str(manifest), remedy="name an empty or a new folder"
+        "is not a list of files written by an earlier run",
+        where=str(manifest),
+        remedy="choose an empty or a new folder",
     )
 
 

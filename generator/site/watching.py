@@ -1,4 +1,4 @@
-"""The files that the development server watches: changes are seen at once, and folders may vanish and come back.
+"""Watch files for the development server: see changes at once, and cope with folders that vanish and come back.
 
 Takes MkDocs' development server, which polls files and gives up on a folder that it does not find.
 """
@@ -36,7 +36,7 @@ class ChangeObserver(Observer):  # type: ignore[misc,valid-type]  # which class 
         except OSError as error:
             unwatchable = AtlasError(
                 f"files cannot be watched: {error.strerror or error}",
-                remedy="end programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches",
+                remedy="close programs that watch files, or raise fs.inotify.max_user_instances and max_user_watches",
             )
             raise PluginError(str(unwatchable)) from None
 

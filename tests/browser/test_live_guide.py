@@ -117,7 +117,7 @@ def test_the_guide_is_read_while_this_machine_is_measured(tmp_path: Path, page: 
         assert page.locator(STRIP).evaluate("each => getComputedStyle(each).direction") == "rtl"
         (server.project / "measured-2").touch()
         expect(page.locator(f"{STRIP}[data-stage=done]")).to_be_visible(timeout=REBUILD_MS)
-        said(server, "This machine is measured.")
+        said(server, "This machine has been measured.")
         page.locator(f"{STRIP} button").click()
         expect(page.locator(STRIP)).to_have_count(0)
         page.evaluate("address => { location.href = address }", f"{server.address}ja/devices/")  # also during a reload
@@ -148,7 +148,7 @@ def test_ctrl_c_ends_measuring_and_then_the_server(tmp_path: Path, page: Page) -
         (server.project / "installed").touch()
         expect(page.locator(STRIP)).to_contain_text("Measuring Segformer", timeout=REBUILD_MS)
         server.process.send_signal(signal.SIGINT)
-        said(server, "Press Ctrl-C again to end the server")
+        said(server, "Press Ctrl-C again to stop the server")
         expect(page.locator(STRIP)).to_contain_text("Measuring was stopped", timeout=REBUILD_MS)
         assert answers(server)
         server.process.send_signal(signal.SIGINT)

@@ -71,7 +71,7 @@ def test_an_address_that_is_taken_is_refused_with_the_same_command_at_a_free_por
         done = subprocess.run(guide, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
-    assert f"127.0.0.1:{port}: cannot listen there: the port is taken" in done.stderr
+    assert f"127.0.0.1:{port}: the server cannot listen at this address: the port is already in use" in done.stderr
     named = re.search(f"remedy: {command}$", done.stderr.strip())
     assert named
     socket.create_server(("127.0.0.1", int(named[1]))).close()
@@ -81,7 +81,7 @@ def test_an_address_that_is_taken_is_refused_with_the_same_command_at_a_free_por
 def test_an_address_that_cannot_be_is_refused_with_one_that_can(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ATLAS_GOALS", raising=False)
     host, _, port = address.rpartition(":")
-    with pytest.raises(AtlasError, match="cannot listen there") as refused:
+    with pytest.raises(AtlasError, match="cannot listen at this address") as refused:
         check_address(host, int(port))
     assert refused.value.where == address
     host, port = re.findall(r"^mkdocs serve --dev-addr (\S+):(\d+)$", refused.value.remedy)[0]

@@ -314,7 +314,7 @@ def test_a_signature_comes_with_the_key_of_whoever_proposes_it(clone: Path, tmp_
     commit(clone)
     done = check_change(clone, "ann")
     assert done.returncode == 1
-    assert "does not fit new.jsonl as it is" in done.stdout
+    assert "does not match new.jsonl" in done.stdout
     run.with_name("new.jsonl.sig").unlink()
     subprocess.run(sign, check=True, capture_output=True)
     commit(clone)

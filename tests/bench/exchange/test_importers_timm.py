@@ -190,7 +190,7 @@ def test_a_broken_row_refuses_the_file_with_its_place_and_writes_nothing(
 
 def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     for name, header, says in (
-        ("results.csv", HEADER, "not named"),
+        ("results.csv", HEADER, "does not follow the file names"),
         (EAGER.replace("infer", "train"), HEADER, "contains training results"),
         (EAGER.replace("-amp-", "-int8-"), HEADER, "'int8' is not a known data type"),
         (EAGER, "model,top1", "no column infer_img_size"),

@@ -122,7 +122,7 @@ def test_whatever_an_interrupted_write_leaves_is_passed_over_and_cut_off(tmp_pat
         (b'{"schema": 1}', "missing required field"),
         (encode(record(VIT)).replace(b'"eager"', b'"eagre"'), "eagre"),
         (encode(record(VIT)).replace(b'"status":"pass"', b'"status":"fine"'), "fine"),
-        (b" " * (MAX_LINE_BYTES + 1), "more than"),
+        (b" " * (MAX_LINE_BYTES + 1), "longer than"),
         (b'{"schema":' + b"[" * 100_000, "not valid JSON"),
     ],
 )

@@ -64,8 +64,8 @@ def test_nothing_is_wrong_with_the_small_guide() -> None:
         ("- Second:", "## Again {#is-it-faster}", "the id is-it-faster stands at 2 headings"),
         ("- Second:", "# Again {#again}", "the page has 2 first-level headings"),
         ('!!! note "On a CPU"', "!!! note", "the admonition has no title"),
-        ("- Second:", "<p>Unseen text</p>", "text within HTML is never translated"),
-        ("- Second:", "- It is {% if atlas %}fast{% endif %}.", "a Jinja statement stands within a sentence"),
+        ("- Second:", "<p>Unseen text</p>", "text inside HTML is never translated"),
+        ("- Second:", "- It is {% if atlas %}fast{% endif %}.", "a Jinja statement is inside a sentence"),
         ("- Second:", "- Sec\u202aond:", "the bidi control U+202A"),
         ("title: Is it faster?\n", "", "the page has no title"),
     ],
@@ -118,7 +118,7 @@ def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
         *((f"locales/{code}/LC_MESSAGES/messages.po", 1) for code in ("zh", "ja", "ar")),
     }
     assert all("python -m generator messages" in finding.remedy for finding in findings)
-    assert "1 message is missing and 1 is not used" in findings[0].what
+    assert "1 message is missing and 1 is no longer used" in findings[0].what
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,11 @@ def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
             "2 plural forms instead of 1",
         ),
         ('msgstr "收益较小。"', 'msgstr "收益较小：5 ms。"', "the measurement 5 ms is typed"),
-        ("{{ atlas.best.model | name }} 的延迟", "{{ atlas.best.model | name }} 的时延", "“latency” is called 时延"),
+        (
+            "{{ atlas.best.model | name }} 的延迟",
+            "{{ atlas.best.model | name }} 的时延",
+            "“latency” is translated as 时延",
+        ),
     ],
 )
 def test_a_mistake_in_a_translation_is_found(root: Path, old: str, new: str, what: str) -> None:
@@ -181,7 +185,7 @@ def test_a_language_that_is_not_complete_may_lack_translations(root: Path) -> No
             "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 5 : 4);",
             "n = 11",
         ),
-        ("nplurals=2; plural=(n != 1);", "differs from the rule of CLDR"),
+        ("nplurals=2; plural=(n != 1);", "differs from the CLDR rule"),
         ("nplurals=6; plural=(n +);", "cannot be evaluated"),
     ],
 )

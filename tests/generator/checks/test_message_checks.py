@@ -35,8 +35,8 @@ PAIRS = [
     ("zh", "One line", "一\n行", "一行", "number of lines", "block"),
     ("zh", "A heading", "标题 {#id}", "标题", "heading id", "heading-id"),
     ("zh", "Not a list", "- 列表", "列表", "starts a list", "list-depth"),
-    ("zh", "A note", "# 注", "注", "another kind of block", "block"),
-    ("zh", "The latency.", "时延。", "延迟。", "“latency” is called 时延", "term"),
+    ("zh", "A note", "# 注", "注", "a different kind of block", "block"),
+    ("zh", "The latency.", "时延。", "延迟。", "“latency” is translated as 时延", "term"),
     ("ko", "The figures of ViT", "The figures of ViT", "ViT의 수치", "not translated", "untranslated"),
     ("he", "Plain", "\u202bרגיל\u202c", "רגיל\u200f", "bidi control U+202B", "bidi"),
     ("zh", "A cell", "单|元", "单\\|元", "bar", "block"),
@@ -77,14 +77,14 @@ PAIRS = [
     ("ar", "Fast, small", "سريع, صغير", "سريع، صغير", "Latin comma", "typography"),
     ("ar", "Fast; small", "سريع; صغير", "سريع؛ صغير", "Latin semicolon", "typography"),
     ("ar", "Is it so?", "هل هو كذلك?", "هل هو كذلك؟", "Latin question mark", "typography"),
-    ("ar", "In 2023", "عام ٢٠٢٣ 2023", "عام 2023", "digit or sign of another system", "typography"),
+    ("ar", "In 2023", "عام ٢٠٢٣ 2023", "عام 2023", "digit or sign of a different number system", "typography"),
     ("ar", "On it", "علی ذلك", "على ذلك", "Persian letter", "typography"),
     ("ar", "Fast, small", "سريع ، صغير", "سريع، صغير", "wrong space", "typography"),
     ("ar", "Fast and small", "سريع و صغير", "سريع وصغير", "detached", "typography"),
     ("ar", 'Say "so"', 'قل "نعم"', "قل «نعم»", "straight quotes", "typography"),
     ("ar", "It is so.", "هو كذلك", "هو كذلك.", "ends with .", "typography"),
     ("zh", "A cell", "[" * 60, "单元", "more than 40 signs", "brackets"),
-    ("zh", "A cell", "- " * 60 + "单元", "单元", "within each other", "nesting"),
+    ("zh", "A cell", "- " * 60 + "单元", "单元", "nested lists or quotes", "nesting"),
 ]  # fmt: skip
 
 

@@ -53,8 +53,8 @@ def test_a_translated_page_has_the_same_structure(small: Path) -> None:
         (r"<table><caption>第二.*?</table>", "", "the table “Second” of the section #one is missing"),
         (r"<table><caption>第一.*?</table>", "", "the table “First” of the section #one is missing"),
         (r"<table><caption>Third.*?</table>", "", "the table “Third” of the section #two is missing"),
-        (r"<td>2</td>", "", "the table “First” of the section #one has another number of cells in a row"),
-        (r"data-sort=\"5\"", 'data-sort="6"', "the table “Second” of the section #one has other values"),
+        (r"<td>2</td>", "", "the table “First” of the section #one has a different number of cells in a row"),
+        (r"data-sort=\"5\"", 'data-sort="6"', "the table “Second” of the section #one has different values"),
         (r"<figure>.*?</figure>", "", "the figure a/assets/chart.svg is missing"),
         (r"<h2 id=\"two\">", '<h2 id="zwei">', "the heading h2 #two is missing"),
         (r"<h2 id=\"two\">", '<h3 id="two">', "the heading h2 #two is missing"),
@@ -90,7 +90,7 @@ def test_pages_that_one_language_lacks_or_has_besides_are_named(small: Path) -> 
     shutil.move(small / "zh" / "a", small / "zh" / "b")
     assert found(small) == [
         ("zh/a/index.html", "the page is missing"),
-        ("zh/b/index.html", "the page is not there in English"),
+        ("zh/b/index.html", "the page does not exist in English"),
     ]
 
 

@@ -90,7 +90,7 @@ def test_without_a_font_it_says_how_to_get_one_and_the_same_command_adds_it_late
     folder = collection(tmp_path / "fonts", "NotoSansCJK", {"Noto Sans CJK KR": PHRASES["ko"].values()})
     assert "korean-regular.ttf and korean-bold.ttf" in "\n".join(add_language("ko", guide, folder))
     assert (guide / "locales" / "languages.toml").read_bytes() == before
-    with pytest.raises(AtlasError, match="ko is a language of the guide already"):
+    with pytest.raises(AtlasError, match="ko is already a language of the guide"):
         add_language("ko", guide, folder)
 
 

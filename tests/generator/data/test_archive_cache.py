@@ -326,7 +326,7 @@ def test_a_file_that_changes_while_it_is_read_is_told_and_not_kept(
     with monkeypatch.context() as patch:
         patch.setattr(archive, "_read", meanwhile)
         patch.setattr(archive, "BATCH", 10**9)
-        with pytest.raises(AtlasError, match="has changed while it was read") as raised:
+        with pytest.raises(AtlasError, match="changed while it was being read") as raised:
             load(records, tmp_path / "cache")
     assert raised.value.where == str(last)
     last.write_bytes(sound)

@@ -153,7 +153,7 @@ def test_notes_tell_doubts_and_old_runs_in_words(tmp_path: Path) -> None:
     notes = list(data_notes(load(write(tmp_path, [record])), date(2026, 7, 30)))
     assert [note.split(":")[0] for note in notes] == ["Implausible speedup", "Old run"]
     assert "ViT on H200 at batch size 1" in notes[0]
-    assert notes[1] == "Old run: run-1, 10 days old, with torch 2.12.0. Measure again."
+    assert notes[1] == "Old run: run-1, 10 days old, with torch 2.12.0. Measure it again."
 
 
 @pytest.mark.parametrize(("sizes", "says"), [((1,), ""), ((1, 2, 4, 8, 16), "; and 2 other rows")])

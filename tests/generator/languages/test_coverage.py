@@ -106,7 +106,7 @@ def test_views_come_from_spreadsheets_too(tmp_path: Path) -> None:
     path.write_text("page,views\n/,3\n", encoding="utf-8-sig")
     assert read_views(path) == {"/": 3}
     path.write_text("page,views\n/,3\n", encoding="utf-16")
-    with pytest.raises(AtlasError, match="no CSV file in UTF-8"):
+    with pytest.raises(AtlasError, match="not a CSV file in UTF-8"):
         read_views(path)
 
 

@@ -43,18 +43,20 @@ def test_a_list_of_plurals_has_each_word_once_beside_another_form(glossary: Glos
 
 
 def test_a_term_must_be_used(glossary: Glossary) -> None:
-    assert said(glossary, "zh", "Latency falls.", "它降低。") == ["“latency” is not called 延迟"]
+    assert said(glossary, "zh", "Latency falls.", "它降低。") == ["“latency” is not translated as 延迟"]
     assert said(glossary, "zh", "Latencies fall.", "延迟降低。") == []
 
 
 def test_a_wrong_word_is_found(glossary: Glossary) -> None:
-    assert said(glossary, "ja", "Latency falls.", "遅延が短縮する。") == ["“latency” is called 遅延"]
-    assert said(glossary, "ja", "Latency falls.", "レイテンシーが短縮する。") == ["“latency” is called レイテンシー"]
+    assert said(glossary, "ja", "Latency falls.", "遅延が短縮する。") == ["“latency” is translated as 遅延"]
+    assert said(glossary, "ja", "Latency falls.", "レイテンシーが短縮する。") == [
+        "“latency” is translated as レイテンシー"
+    ]
 
 
 def test_a_word_that_is_right_for_another_term_is_not_wrong(glossary: Glossary) -> None:
     assert said(glossary, "zh", "The median is not the mean.", "中位数不是平均值。") == []
-    assert said(glossary, "zh", "The median.", "平均值。") == ["“median” is called 平均值"]
+    assert said(glossary, "zh", "The median.", "平均值。") == ["“median” is translated as 平均值"]
 
 
 def test_code_and_names_are_no_terms(glossary: Glossary) -> None:
@@ -82,8 +84,8 @@ def test_arabic_is_compared_without_what_is_written_onto_a_word(
 
 
 def test_arabic_words_are_whole(glossary: Glossary) -> None:
-    assert said(glossary, "ar", "the median", "المتوسطات") == ["“median” is called المتوسط"]
-    assert said(glossary, "ar", "the host", "ضيف") == ["“host” is not called المضيف"]
+    assert said(glossary, "ar", "the median", "المتوسطات") == ["“median” is translated as المتوسط"]
+    assert said(glossary, "ar", "the host", "ضيف") == ["“host” is not translated as المضيف"]
 
 
 def test_terms_of_a_language_that_is_not_published_are_read(tmp_path: Path) -> None:

@@ -375,7 +375,7 @@ def test_a_build_beside_another_one_is_refused_and_disturbs_nothing(tmp_path: Pa
     fcntl.flock(lock, fcntl.LOCK_EX)
     done = in_project(project, "mkdocs", "build")
     assert done.returncode == 1
-    assert "another build of the site is under way" in done.stdout + done.stderr
+    assert "another build of the site is running" in done.stdout + done.stderr
     assert "--site-dir" in done.stdout + done.stderr
     assert [path.name for path in other.iterdir()] == ["index.html"]
     os.close(lock)
@@ -431,5 +431,5 @@ def test_a_taken_port_is_reported_before_anything_is_built(project: Path) -> Non
     output = done.stdout + done.stderr
     assert done.returncode != 0
     assert f"127.0.0.1:{port}" in output
-    assert "the port is taken" in output
+    assert "the port is already in use" in output
     assert "Traceback" not in output

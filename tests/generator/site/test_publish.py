@@ -130,7 +130,7 @@ def test_what_is_published_already_is_not_published_again(published: Published) 
     before = git(published.remote, "rev-parse", "gh-pages")
     done = in_project(published.project, "mkdocs", "gh-deploy", "--strict", SITE_URL=published.address, **WHO)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"Already published: {published.address} holds this very site" in done.stderr
+    assert f"Already published: {published.address} has this exact site" in done.stderr
     assert git(published.remote, "rev-parse", "gh-pages") == before
 
 

@@ -161,7 +161,7 @@ def test_a_list_of_files_elsewhere_is_refused_and_removes_nothing(listed: str, t
     out.mkdir()
     (out / "link").symlink_to(tmp_path)
     (out / ".staged.json").write_text(listed)
-    with pytest.raises(AtlasError, match="no list of files"):
+    with pytest.raises(AtlasError, match="not a list of files"):
         owned(out)
     assert outside.exists()
 
