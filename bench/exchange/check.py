@@ -117,7 +117,7 @@ def files(path: Path) -> list[Path]:
     if path.is_file():
         if not path.name.removesuffix(COMPRESSED).endswith(SUFFIX) and path.parent.name not in READERS:
             remedy = f"give a run file, such as bench/results/measured/….{SUFFIX[1:]}, or a folder with run files"
-            raise AtlasError(f"is not a run file: their names end with {SUFFIX}", where=str(path), remedy=remedy)
+            raise AtlasError(f"is not a run file: run files end with {SUFFIX}", where=str(path), remedy=remedy)
         return [path]
     documents = (file for file in sorted(path.rglob("*")) if file.suffix in DOCUMENTS and file.is_file())
     return run_files(path) + [file for file in documents if file.parent.name in READERS]

@@ -1,7 +1,7 @@
 """Find names that people take for other names: Cyrillic letters in a Latin word, a known device in another spelling.
 
 `name_fault` takes one name; `KnownNames` those of the atlas, and says which of them a new name looks like. Two names
-look alike if their skeletons are equal, as Unicode's UTS 39 has them, also where they differ in case.
+look alike if their skeletons, as defined by Unicode's UTS 39, are equal, even if they differ in case.
 """
 
 from __future__ import annotations

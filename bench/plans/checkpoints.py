@@ -82,7 +82,7 @@ def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -
     if not (directory / CONFIG).is_file():
         inner = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))[:3]
         remedy = f"give {' or '.join(map(str, inner))}" if inner else "give a folder written by save_pretrained"
-        raise AtlasError(f"there is no {CONFIG} in it", where=where, remedy=remedy)
+        raise AtlasError(f"contains no {CONFIG}", where=where, remedy=remedy)
     try:
         refuse_unsafe(directory)
         config = _json(directory / CONFIG)
@@ -92,7 +92,7 @@ def identify(directory: Path, *, needs_weights: bool, name: str | None = None) -
         described = {each: _json(directory / each) for each in PROCESSORS if (directory / each).is_file()}
         if not described:
             remedy = "save the image processor in the same folder: processor.save_pretrained(folder)"
-            raise AtlasError(f"there is no {PROCESSORS[0]} in it", where=where, remedy=remedy)
+            raise AtlasError(f"contains no {PROCESSORS[0]}", where=where, remedy=remedy)
         content = {CONFIG: config, **described, "weights": [_digest(path) for path in weights]}
     except OSError as error:
         remedy = "check its files and your permission to read them"

@@ -4,8 +4,8 @@ Each function takes a DataFrame of cells and returns one with the lines of a tab
 the row that it describes, or of the first of them; its columns are those that a reader sees, in their order, under the
 names of `generator.data.registry`. A column such as ``best_model`` holds the label of another row.
 
-The conclusion follows the name of a line, so that a phone shows both: the `decisive` columns of the registry. What else
-tells lines apart comes next, then the figures behind the conclusion, and sources and counts at the end.
+The conclusion follows the name of a line, so that a phone shows both: the `decisive` columns of the registry. Whatever
+else distinguishes the lines comes next, then the figures behind the conclusion, and sources and counts at the end.
 """
 
 from __future__ import annotations

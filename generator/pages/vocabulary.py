@@ -665,7 +665,9 @@ class _Functions:
     def walkthrough_breaks_table(self, _page: str, *, of: str = "step") -> str:
         """The graph breaks of a step of training, or of the small function."""
         breaks = {"step": self._walkthrough.example.step.breaks, "function": self._walkthrough.function.breaks}
-        return walkthrough.breaks_table(self._walkthrough, self.words, breaks[_known("part of the tour", of, breaks)])
+        return walkthrough.breaks_table(
+            self._walkthrough, self.words, breaks[_known("part of the walkthrough", of, breaks)]
+        )
 
     def walkthrough_scores_table(self, _page: str) -> str:
         """What the trained networks score."""
@@ -686,7 +688,7 @@ class _Functions:
     def repeatability_table(self, _page: str) -> str:
         """How ways of timing repeat, what they cost, and what they find."""
         if self.atlas.results.repeatability is None:
-            raise AtlasError("there is no comparison of ways of timing yet", where=str(REPEATABILITY), remedy=COMMAND)
+            raise AtlasError("there is no comparison of timing methods yet", where=str(REPEATABILITY), remedy=COMMAND)
         return harness.repeatability(self.atlas.results.repeatability, self.words)
 
     def proofs_tables(self, _page: str) -> str:
@@ -704,7 +706,7 @@ class _Functions:
     @property
     def _build_times(self) -> BuildTimes:
         if self.atlas.results.build_times is None:
-            raise AtlasError("nobody has timed the guide yet", where=str(BUILD_TIMES), remedy=TIME_BUILDS)
+            raise AtlasError("there is no record of build times yet", where=str(BUILD_TIMES), remedy=TIME_BUILDS)
         return self.atlas.results.build_times
 
     # Contributors
@@ -720,7 +722,7 @@ class _Functions:
     def _walkthrough(self) -> Walkthrough:
         if self.atlas.results.walkthrough is None:
             raise AtlasError(
-                "there is no tour yet", where=str(WALKTHROUGHS), remedy="python -m bench dynamo-walkthrough"
+                "there is no walkthrough yet", where=str(WALKTHROUGHS), remedy="python -m bench dynamo-walkthrough"
             )
         return self.atlas.results.walkthrough
 

@@ -1,7 +1,7 @@
 """The fonts of the pages of one language: a stylesheet, and woff2 files with the characters that the pages use.
 
 Takes a language and its pages; returns `SiteFile`s below ``fonts/``. Fonts of thousands of characters, such as Chinese,
-are cut into slices, of which a page loads those that it needs. Bold fonts hold what headings, table headers and
+are cut into slices, and a page loads only the slices that it needs. Bold fonts hold what headings, table headers and
 emphasis use; other bold characters come from a font of the reader's device.
 """
 

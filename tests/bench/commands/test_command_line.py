@@ -115,7 +115,7 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
             ["run", "--checkpoint", "a/b", "--task", "object-detection", "--name", "x"],
             ["--name", "is identified by its ID"],
         ),
-        (["run", "--checkpoint", "docs", "--task", "object-detection"], ["there is no config.json", "save_pretrained"]),
+        (["run", "--checkpoint", "docs", "--task", "object-detection"], ["contains no config.json", "save_pretrained"]),
         (["describe", "--checkpoint", "a/b", "--digest"], ["'a/b' is not a folder"]),
         (["run", "--bacth-size", "1"], ["--bacth-size", "did you mean --batch-size?", "bench run --help"]),
         (["run", "more"], ["unrecognized arguments: more", "bench run --help"]),

@@ -170,8 +170,8 @@ def test_pickles_are_refused_with_the_command_that_converts_them(tmp_path: Path)
 @pytest.mark.parametrize(
     ("missing", "says"),
     [
-        ("config.json", "there is no config.json"),
-        ("preprocessor_config.json", "there is no preprocessor_config.json"),
+        ("config.json", "contains no config.json"),
+        ("preprocessor_config.json", "contains no preprocessor_config.json"),
         ("model.safetensors", "has no weights"),
     ],
 )
