@@ -450,7 +450,7 @@ def _with_notice(body: str, page: Translated) -> str:
     isolate, number = page.language.isolate, page.language.number
     text = _shown(text % {"missing": isolate(number(page.missing)), "total": isolate(number(page.total))})
     title = gettext("Translation in progress")
-    link = gettext("Help to translate them")
+    link = gettext("Help translate them")
     if page.language.source_url:
         text = f"{text} [{_shown(link)}]({page.language.source_url}#L{page.first_line}){{ .{HELP} }}"
     notice = f'\n!!! info "{_shown(title)}"\n    {text}\n'
