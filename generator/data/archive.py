@@ -180,6 +180,9 @@ def _is_complete(path: str) -> bool:
     return False
 
 
+_Name = tuple[str, str]
+"""The kind and the text of what a number in `lines` means."""
+
 # ── Lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _TEXTS = ("run", "origin", "profile", "status", "reason", "command", "contributor")
@@ -241,21 +244,23 @@ def _read(database: Database, paths: Sequence[str]) -> Sequence[tuple[str, int, 
     if not all(map(_is_complete, paths)) or set("*?[{") & set("".join(paths)):
         raise ValueError
     database.execute(_READ, [paths, paths])
-    numbers: dict[tuple[str, str], int] = {(kind, text): at for kind, at, text in database.table("names").fetchall()}
-    old = len(numbers)
+    named: dict[_Name, None] = {}
 
-    def number(kind: str, value: Any) -> int:
-        return numbers.setdefault((kind, msgspec.json.encode(value).decode()), len(numbers))
+    def number(kind: str, value: Any) -> _Name:
+        """Return what the number of a value will be found by."""
+        name = kind, msgspec.json.encode(value).decode()
+        named[name] = None
+        return name
 
     @cache
-    def of_cell(text: str) -> tuple[str, int, int, int]:
+    def of_cell(text: str) -> tuple[str, _Name, _Name, _Name]:
         cell = msgspec.json.decode(text, type=Cell)
         names = (cell.model, cell.checkpoint)
         model = (cell.digest,) if cell.digest else names
         return cell.device, number("cell", cell.by_content), number("model", model), number("named", names)
 
     @cache
-    def of_environment(text: str, device_type: str) -> Sequence[int]:
+    def of_environment(text: str, device_type: str) -> Sequence[_Name]:
         """The cores tell CPUs apart; beside an accelerator they are its host's, and it stays the same device."""
         on = msgspec.json.decode(text, type=Environment)
         device = (device_type, device_label(device_type, on.device_name))
@@ -271,15 +276,28 @@ def _read(database: Database, paths: Sequence[str]) -> Sequence[tuple[str, int, 
         )
 
     @cache
-    def of_source(text: str) -> tuple[int, str]:
+    def of_source(text: str) -> tuple[_Name, str]:
         source: Source | None = msgspec.json.decode(text, type=Source | None)
         return number("source", source), source.date if source else ""
 
-    rows = []
+    rows: list[tuple[str | _Name, ...]] = []
     for cell, environment, source, statuses, is_complete in database.execute(_DISTINCT).fetchall():
         if not is_complete or any(status not in _STATUSES for status in statuses):
             raise ValueError
         device_type, *of_it = of_cell(cell)
         rows.append((cell, environment, source, *of_it, *of_environment(environment, device_type), *of_source(source)))
-    _execute(database, "CREATE OR REPLACE TEMP TABLE numbered AS", _NUMBERED, rows)
-    return [(kind, at, text) for (kind, text), at in list(numbers.items())[old:]]
+    known, count = _known_numbers(database, [text for _, text in named])
+    new = {name: at for at, name in enumerate((name for name in named if name not in known), start=count)}
+    numbers: dict[Any, Any] = {**known, **new}
+    numbered = [[numbers[value] if isinstance(value, tuple) else value for value in row] for row in rows]
+    _execute(database, "CREATE OR REPLACE TEMP TABLE numbered AS", _NUMBERED, numbered)
+    return [(kind, at, text) for (kind, text), at in new.items()]
+
+
+def _known_numbers(database: Database, texts: Sequence[str]) -> tuple[Mapping[_Name, int], int]:
+    """Return the numbers of those names that have one and any of these texts, and how many names have a number."""
+    found = database.execute(
+        "SELECT kind, text, number FROM names WHERE text IN (SELECT unnest(?))", [texts]
+    ).fetchall()
+    ((count,),) = database.execute("SELECT count(*) FROM names").fetchall()
+    return {(kind, text): number for kind, text, number in found}, count
