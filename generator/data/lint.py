@@ -177,6 +177,8 @@ def unconfirmed(
     """
     names = (*_SAME_CELL, *_JUDGED, "run", "contributor")
     measured = cells.loc[is_comparison(cells) & (cells["origin"] == "measured"), [*names]]
+    if measured.empty:
+        return
     groups = numbered(measured, _SAME_CELL)
     by_cell = labels_by(groups)
     rows = dict(zip(measured.index.tolist(), records(measured), strict=True))
@@ -292,6 +294,8 @@ def _device_order(cells: pd.DataFrame) -> Iterator[Anomaly]:
         rows = pd.DataFrame({"cell": numbered(known, cell), "device": known["device"], "ms": known[variant]})
         rows = rows.assign(row=rows.index).drop_duplicates(["cell", "device"])
         rows = _shared(rows, "cell")
+        if rows.empty:
+            continue
         pairs = rows.merge(rows, on="cell", suffixes=("_fast", "_slow"))
         pairs = pairs[pairs["device_fast"] != pairs["device_slow"]]
         by_devices = (pairs["ms_slow"] > pairs["ms_fast"]).groupby([pairs["device_fast"], pairs["device_slow"]])
