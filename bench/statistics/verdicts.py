@@ -47,11 +47,16 @@ def judge(ratio: Estimate) -> Verdict:
     return cast(Verdict, str(verdicts(np.array([ratio.low]), np.array([ratio.high]))[0]))
 
 
-def judge_change(change: float) -> Verdict:
-    """Return the verdict of a change without an interval: −0.45 is 45% less latency or memory, and faster."""
+def judge_changes(changes: Array) -> NDArray[Any]:
+    """Return the `Verdict` of each change without an interval, shape (cells,): −0.45 is 45% less latency or memory, and
+    faster."""
     with np.errstate(divide="ignore"):
-        ratio = 1 / (1 + np.array([change]))
-    return cast(Verdict, str(verdicts_without_interval(ratio)[0]))
+        return verdicts_without_interval(1 / (1 + changes))
+
+
+def judge_change(change: float) -> Verdict:
+    """Return the verdict of one change without an interval."""
+    return cast(Verdict, str(judge_changes(np.array([change]))[0]))
 
 
 def time_change(rate_change: float) -> float:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 
+import numpy as np
 import pandas as pd
 
 from bench.statistics.processes import VARIANTS, VariantName
-from bench.statistics.verdicts import Verdict, judge_change, time_change
+from bench.statistics.verdicts import Verdict, judge_changes, time_change
 from generator.data.load import Results
 from generator.data.registry import COORDINATES
 from generator.data.selection import grouped, version_order, where
@@ -114,8 +115,8 @@ class Changes:
     @cached_property
     def losses(self) -> pd.DataFrame:
         """The rows that are clearly worse, the worst first."""
-        is_slower = self.ranked["change"].map(lambda change: judge_change(self.as_time(change)) == "slower")
-        return self.ranked[is_slower][::-1]
+        times = np.array([*map(self.as_time, self.ranked["change"])])
+        return where(self.ranked, pd.Series(judge_changes(times) == "slower", self.ranked.index))[::-1]
 
     @property
     def slower(self) -> int:

@@ -126,6 +126,7 @@ def gains_of(results: Results) -> Gains:
 def prepare(results: Results) -> None:
     """Compute these before there is a process for each language."""
     gains_of(results).prepare()
+    matrix.leading(results)
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -244,9 +244,9 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def _start_languages(self, site: SiteBuild, config: MkDocsConfig) -> None:
         """Start the builds of the other languages, with all that they share already made."""
-        from generator.pages import atlas, decision, explorer, vocabulary
+        from generator.pages import atlas, explorer, vocabulary
 
-        for made in (atlas.prepare, vocabulary.prepare, decision.by_device, explorer.details_as_json):
+        for made in (atlas.prepare, vocabulary.prepare, explorer.details_as_json):
             made(self.guide.results)
         self._theme.load(site.shared())
         self._progress.count(2 * len(self.languages) * len(self._edition.pages))  # rendering and writing each
