@@ -1,6 +1,6 @@
 """Charts of the results: cells become a `Chart`, a drawing with its caption and its text alternative.
 
-Takes a DataFrame with one row per cell and a `Language`. Bars need a zero, so latencies that differ by more than
+Takes the rows of some cells as plain values and a `Language`. Bars need a zero, so latencies that differ by more than
 `LOG_FROM` are dots on a logarithmic scale: the distance between two dots is then the speedup.
 """
 
@@ -10,19 +10,18 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from statistics import median
 from typing import Any
-
-import pandas as pd
 
 from bench.records.record import Status
 from bench.statistics.verdicts import Verdict, judge_change
 from generator.data.digits import digits
-from generator.data.selection import Row, is_compared, records, version_order
+from generator.data.selection import Row, Rows, is_compared, version_order
 from generator.drawing import plot
 from generator.drawing.canvas import DrawnOnce, Role
 from generator.drawing.plot import Box, Mark, Panel, Plot, PlotRow
-from generator.figures.tables import newest_version, version_changes, version_rows
+from generator.figures.tables import ACROSS_VERSIONS, is_newest
 from generator.figures.words import DOUBT, Words, row_coordinate, varying
 from generator.languages.language import Language
 
@@ -61,9 +60,9 @@ class Chart(DrawnOnce):
 # ── The charts ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def latency(cells: pd.DataFrame, language: Language, *, brief: bool = False) -> Chart:
+def latency(rows: Rows, language: Language, *, brief: bool = False) -> Chart:
     """Draw eager and compiled latency, one row per model (per batch size or device where there is only one model)."""
-    selection, gettext = _Selection(cells, language), language.gettext
+    selection, gettext = _Selection(rows, language), language.gettext
     latencies = _finite(selection.rows, "eager_ms", "compiled_ms") or [1.0]
     least, most = min(latencies), max(latencies)
     log = most / least > LOG_FROM
@@ -88,9 +87,9 @@ def latency(cells: pd.DataFrame, language: Language, *, brief: bool = False) -> 
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes(), brief=brief))
 
 
-def change(cells: pd.DataFrame, language: Language) -> Chart:
+def change(rows: Rows, language: Language) -> Chart:
     """Draw the change of the latency by compiling, from zero to both sides."""
-    selection, gettext = _Selection(cells, language), language.gettext
+    selection, gettext = _Selection(rows, language), language.gettext
 
     def marks(rows: Sequence[Row]) -> tuple[Mark | None]:
         (row,) = rows
@@ -109,9 +108,9 @@ def change(cells: pd.DataFrame, language: Language) -> Chart:
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
 
 
-def batches(cells: pd.DataFrame, language: Language, *, brief: bool = False) -> Chart:
+def batches(rows: Rows, language: Language, *, brief: bool = False) -> Chart:
     """Draw the change of the latency by compiling, with the batch sizes of a model on one line."""
-    selection, gettext = _Selection(cells, language, apart="batch_size"), language.gettext
+    selection, gettext = _Selection(rows, language, apart="batch_size"), language.gettext
     sizes = sorted({row["batch_size"] for row in selection.rows})[: len(plot.STEPS)]
 
     def marks(rows: Sequence[Row]) -> tuple[Mark | None, ...]:
@@ -147,22 +146,22 @@ def _batch_findings(selection: _Selection, sizes: Iterable[int]) -> Iterator[str
             yield words.say(message, size=str(size), median=middle, count=language.number(len(changes)))
 
 
-def devices(cells: pd.DataFrame, language: Language) -> Chart:
+def devices(rows: Rows, language: Language) -> Chart:
     """Draw the change by compiling for each model and size of its images, with the devices on one line."""
-    selection, gettext = _Selection(cells, language, apart="device"), language.gettext
+    selection, gettext = _Selection(rows, language, apart="device"), language.gettext
     in_order = sorted(selection.rows, key=lambda row: int(row["row"]))
     series = {row["device"]: selection.words.device(row) for row in in_order}
     lines = sorted(_split(selection.rows, ["model", "input_size"]), key=_first_change)
     named = [row["model"] for row, *_ in lines]
-    rows = []
+    drawn_rows = []
     for line in lines:
         by_device = {row["device"]: _change_mark(row) for row in line}
         columns = ("model", "input_size") if named.count(line[0]["model"]) > 1 else ("model",)
         label = selection.words.facts(selection.words.coordinate(column, line[0]) for column in columns)
-        rows.append(PlotRow(label, tuple(by_device.get(device) for device in series)))
+        drawn_rows.append(PlotRow(label, tuple(by_device.get(device) for device in series)))
     drawn = selection.plot(
         "dots",
-        panels=[Panel(tuple(rows))],
+        panels=[Panel(tuple(drawn_rows))],
         legend=tuple(zip(series.values(), plot.STEPS, strict=False)),
         axis=per_image(language),
         ticks=_change_ticks(selection.rows, selection.words),
@@ -172,11 +171,10 @@ def devices(cells: pd.DataFrame, language: Language) -> Chart:
     return Chart(drawn, selection.finding(headline), selection.caption(headline, selection.notes()))
 
 
-def versions(cells: pd.DataFrame, language: Language) -> Chart:
-    """Draw the compiled latency of the cells that several versions of torch share, with the versions on one line."""
-    shared = version_rows(cells)
-    names = sorted(set(shared["torch"]), key=version_order)[-len(plot.STEPS) :]
-    selection, gettext = _Selection(shared, language, apart="torch"), language.gettext
+def versions(rows: Rows, language: Language) -> Chart:
+    """Draw the compiled latency of the cells of `tables.version_rows`, with the versions of torch on one line."""
+    names = sorted({row["torch"] for row in rows}, key=version_order)[-len(plot.STEPS) :]
+    selection, gettext = _Selection(rows, language, apart="torch"), language.gettext
 
     def marks(rows: Sequence[Row]) -> tuple[Mark | None, ...]:
         known = {row["torch"]: selection.latency_mark(row, "compiled") for row in rows}
@@ -193,7 +191,8 @@ def versions(cells: pd.DataFrame, language: Language) -> Chart:
         shapes=True,
     )
     headline = gettext("Compiled latency by PyTorch version")
-    changes = version_changes(shared, "compiled").tolist()
+    cells = _split(rows, ACROSS_VERSIONS)
+    changes = [newest["compiled_ms"] / oldest["compiled_ms"] - 1 for oldest, *_, newest in cells]
     alt = selection.words.sentences([selection.described(headline), _version_finding(changes, selection)])
     counted = language.ngettext("%(count)s benchmark case", "%(count)s benchmark cases", len(changes)), len(changes)
     return Chart(drawn, alt, selection.caption(headline, selection.notes(), counted=counted))
@@ -212,11 +211,11 @@ def _version_finding(changes: Sequence[float], selection: _Selection) -> str:
     return selection.words.say(message, **_range(changes, selection))
 
 
-def overview(cells: pd.DataFrame, language: Language) -> Chart:
+def overview(rows: Rows, language: Language) -> Chart:
     """Draw how the change is distributed on each device: every comparison as a dot, with the median; many of them as a
     box, with their extremes. Of a throughput, only the newest version of PyTorch on each device counts."""
-    is_throughput = bool((cells["workload"] == "throughput").all())
-    selection = _Selection(newest_version(cells) if is_throughput else cells, language)
+    is_throughput = all(row["workload"] == "throughput" for row in rows)
+    selection = _Selection(newest_version(rows) if is_throughput else rows, language)
     words, gettext = selection.words, language.gettext
     groups = _split(selection.compared, _SOURCE)
     is_boxed = any(map(_are_many, groups))
@@ -240,6 +239,11 @@ def overview(cells: pd.DataFrame, language: Language) -> Chart:
     )
     notes = [boxes_explained(language) if is_boxed else "", *_hollow_dots(selection, groups)]
     return Chart(drawn, words.sentences(alt), selection.caption(headline, notes))
+
+
+def newest_version(rows: Rows) -> Rows:
+    """Return the rows with the newest version of PyTorch on each device."""
+    return [*compress(rows, is_newest([row["device"] for row in rows], [row["torch"] for row in rows]))]
 
 
 def _are_many(group: Sequence[Row]) -> bool:
@@ -334,8 +338,8 @@ def judged(lower: float, upper: float) -> Verdict:
 class _Selection:
     """The cells of a chart in one language. The values of the column `apart`, if any, share a line."""
 
-    def __init__(self, cells: pd.DataFrame, language: Language, *, apart: str = "") -> None:
-        self.rows = records(cells)  # each becomes a mark
+    def __init__(self, rows: Rows, language: Language, *, apart: str = "") -> None:
+        self.rows = rows  # each becomes a mark
         self.language = language
         self.apart = apart
         self.words = Words(language, html=False)

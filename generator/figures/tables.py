@@ -197,7 +197,7 @@ def _graph_lines(cells: pd.DataFrame, reasons: str, parts: dict[str, Callable[[A
 
 # ── Versions ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
+ACROSS_VERSIONS = ("device", "model", "compile_mode", "batch_size", "dtype")
 """What the versions of a cell have in common."""
 
 
@@ -208,7 +208,7 @@ def versions(cells: pd.DataFrame) -> pd.DataFrame:
     oldest.
     """
     known = version_rows(cells)
-    number = numbered(known, _ACROSS_VERSIONS)
+    number = numbered(known, ACROSS_VERSIONS)
     newest = known[~number.duplicated(keep="last")]
     by_version = _labels_of(known["torch"], number)
     by_variant = {variant: version_changes(known, variant).tolist() for variant in ("eager", "compiled")}
@@ -230,10 +230,10 @@ def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
     each version chose anew, is compared in `generator.gains`.
     """
     cells = where(cells, cells["workload"] == "latency")
-    keys = cells[[*_ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]
+    keys = cells[[*ACROSS_VERSIONS, "torch", "origin", "weights", "change", "status"]]
     keys = keys.assign(is_fixed=cells["dynamic"] != "auto")
     keys = keys.sort_values(["model", "origin", "is_fixed", "weights"], kind="stable")
-    keys = keys.assign(cell=numbered(keys, _ACROSS_VERSIONS))
+    keys = keys.assign(cell=numbered(keys, ACROSS_VERSIONS))
     keys = comparisons(keys).drop_duplicates(["cell", "torch"])
     keys = keys[keys["cell"].duplicated(keep=False)]
     order = zip(keys["cell"].tolist(), map(version_order, keys["torch"]), keys.index.tolist(), strict=True)
@@ -242,7 +242,7 @@ def version_rows(cells: pd.DataFrame) -> pd.DataFrame:
 
 def version_changes(known: pd.DataFrame, variant: str) -> pd.Series:
     """Return the change of a variant's latency from the oldest to the newest version of each cell of `version_rows`."""
-    latencies = known[f"{variant}_ms"].groupby(numbered(known, _ACROSS_VERSIONS))
+    latencies = known[f"{variant}_ms"].groupby(numbered(known, ACROSS_VERSIONS))
     return latencies.last() / latencies.first() - 1
 
 
@@ -343,12 +343,17 @@ def summary(cells: pd.DataFrame) -> pd.DataFrame:
 
 def newest_version(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the newest version of PyTorch on each device."""
-    known = [*zip(cells["device"].tolist(), map(version_order, cells["torch"].tolist()), strict=True)]
+    newest = is_newest(cells["device"].tolist(), cells["torch"].tolist())
+    return where(cells, pd.Series(newest, cells.index, dtype=bool))
+
+
+def is_newest(devices: Iterable[str], versions: Iterable[str]) -> list[bool]:
+    """Return for each row whether its version of PyTorch is the newest on its device."""
+    known = [*zip(devices, map(version_order, versions), strict=True)]
     newest: dict[str, Any] = {}
     for device, version in known:
         newest[device] = max(newest.get(device, version), version)
-    is_newest = [version == newest[device] for device, version in known]
-    return where(cells, pd.Series(is_newest, cells.index, dtype=bool))
+    return [version == newest[device] for device, version in known]
 
 
 def devices(cells: pd.DataFrame) -> pd.DataFrame:

@@ -40,7 +40,7 @@ from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import short_name
 from generator.data.registry import COORDINATES
-from generator.data.selection import MODES, Row, Rows, comparisons, is_comparison, labels_by, where
+from generator.data.selection import MODES, Row, Rows, is_compared, is_comparison, labels_by, where
 from generator.drawing import badge
 from generator.drawing.curves import CurvesChart
 from generator.estimates import accuracy_tables, own_model
@@ -96,7 +96,7 @@ _DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "build_times",
 """Those of `Results` that pages name."""
 
 Emit = Callable[[SiteFile], object]
-Draw = Callable[[pd.DataFrame, Language], Chart]
+Draw = Callable[[Rows, Language], Chart]
 
 
 def vocabulary(results: Results, language: Language, emit: Emit, address: str = "") -> dict[str, Any]:
@@ -285,13 +285,13 @@ class _Functions:
         headline = self.language.gettext(
             "Change in time per image, with images per second (eager → compiled) and the batch size below it"
         )
-        return self._tables(page).rows(tables.throughput(rows), self._rows(rows), headline)
+        return self._tables(page).rows(tables.throughput(rows), self._rows(rows.index), headline)
 
     def slower_table(self, page: str, **selection: Any) -> str:
         """The clearest cases in which compiling costs time."""
         lines = tables.slower(self._select(selection))
         headline = self.language.gettext("Where the compiled model is slower")
-        return self._tables(page).rows(lines, self._rows(lines), headline) if len(lines) else self._nothing()
+        return self._tables(page).rows(lines, self._rows(lines.index), headline) if len(lines) else self._nothing()
 
     def summary_table(self, page: str, *, workload: Workload = "latency") -> str:
         """One row per device and source, of one workload."""
@@ -406,7 +406,7 @@ class _Functions:
     def sources_list(self, _page: str) -> str:
         """What each source of figures measures, and what it leaves open."""
         rows = self.atlas.cells.drop_duplicates(["origin", "profile"])
-        found = (source_of(row, self.language) for row in self._rows(rows))
+        found = (source_of(row, self.language) for row in self._rows(rows.index))
         texts = {each.key: each for each in sorted(found, key=lambda each: each.key != OURS)}
         item = Markup("<dt>{}</dt>\n<dd>{}</dd>\n")
         items = (item.format(self.words.phrase(each.name), _measures(each, self.words)) for each in texts.values())
@@ -421,7 +421,7 @@ class _Functions:
 
     def status_legend(self, _page: str, **selection: Any) -> str:
         """What the statuses of the selected cells mean."""
-        notes = status_notes(self._rows(self._select(selection)), self.words)
+        notes = status_notes(self._rows(self._select(selection).index), self.words)
         return str(_list("status-legend", notes)) if notes else ""
 
     # Charts
@@ -441,9 +441,10 @@ class _Functions:
     def throughput_chart(self, page: str, *, family: str) -> str:
         """Change of the time per image with the newest PyTorch of each device: of each model, or how many spread; ""
         where the table shows as much."""
-        rows = tables.newest_version(comparisons(self._among(tables.throughput_rows, {"family": family})))
-        count = len(rows[["model", "input_size"]].drop_duplicates())
-        if count < FEWEST_LINES or tables.trusted(rows).empty:
+        known = self._rows(self._labels_among(tables.throughput_rows, {"family": family}))
+        rows = charts.newest_version([*filter(is_compared, known)])
+        count = len({(row["model"], row["input_size"]) for row in rows})
+        if count < FEWEST_LINES or all(row["verdict"] == "doubtful" for row in rows):
             return ""
         draw = charts.devices if count <= MOST_MODELS else charts.overview
         return self._figure(page, f"throughput-{family}", partial(draw, rows), self._in_explorer(page, {}))
@@ -454,16 +455,18 @@ class _Functions:
 
     def versions_chart(self, page: str, **selection: Any) -> str:
         """Compiled latency by version of PyTorch."""
-        if tables.version_rows(self._select(selection)).empty:
+        shared = tables.version_rows(self._select(selection))
+        if shared.empty:
             return self._nothing()
-        return self._chart(page, "versions", charts.versions, selection)
+        rows = self._rows(shared.index)
+        return self._chart(page, "versions", lambda _, language: charts.versions(rows, language), selection)
 
     # What decides the gain
 
     def gains_overview(self, page: str) -> str:
         """How the gain is distributed on each GPU, with its extremes."""
-        cells = self.atlas.cells.loc[self._gains.compared.index]
-        return self._gain_figure(page, "overview", partial(charts.overview, cells))
+        rows = self._rows(self._gains.compared.index)
+        return self._gain_figure(page, "overview", partial(charts.overview, rows))
 
     def gain_chart(self, page: str) -> str:
         """The gain by family, on each GPU."""
@@ -846,9 +849,9 @@ class _Functions:
         labels = {str(value): set(rows) for value, rows in labels_by(cells[coordinate]).items()}
         return {value: set() for value in FORESEEN.get(coordinate, ())} | labels
 
-    def _rows(self, cells: pd.DataFrame) -> Rows:
-        """Return cells or lines as the plain values of their rows."""
-        return [self.atlas.results.by_label[label] for label in cells.index]
+    def _rows(self, labels: Iterable[int]) -> Rows:
+        """Return the rows with these labels as plain values."""
+        return [self.atlas.results.by_label[label] for label in labels]
 
     def _tables(self, page: str) -> Tables:
         return Tables(self.words, self.atlas.results, partial(self._link, page))
@@ -882,9 +885,13 @@ class _Functions:
 
     def _among(self, choose: Choose, selection: Mapping[str, Any]) -> pd.DataFrame:
         """Return those of the selected rows that `choose` returns of all rows."""
-        selected = self._labels(tuple(_chosen(selection)))
-        labels = [label for label in chosen(self.atlas.results, choose) if label in selected]
+        labels = self._labels_among(choose, selection)
         return self.atlas.cells.loc[labels] if labels else self.atlas.cells.iloc[:0]
+
+    def _labels_among(self, choose: Choose, selection: Mapping[str, Any]) -> list[int]:
+        """Return the labels of these rows."""
+        selected = self._labels(tuple(_chosen(selection)))
+        return [label for label in chosen(self.atlas.results, choose) if label in selected]
 
     def _limited(
         self,
@@ -900,7 +907,7 @@ class _Functions:
         """Return a table of the first lines, which says so where there are more."""
         first = lines.iloc[:most]
         about = cells if len(first) == len(lines) else cells[cells.index.isin(first.index)]
-        table = self._tables(page).rows(first, self._rows(about), headline, brief=brief)
+        table = self._tables(page).rows(first, self._rows(about.index), headline, brief=brief)
         return table + self._rest(page, len(lines), selection, most)
 
     def _rest(self, page: str, count: int, selection: Mapping[str, Any], most: int = MOST_LINES) -> str:
@@ -927,7 +934,7 @@ class _Functions:
             is_shown = draw is charts.change and is_comparison(cells).any()
             return self._chart(page, "overview", charts.overview, selection) if is_shown else ""
         name = slugify(" ".join((kind, *(f"{coordinate} {value}" for coordinate, value in _chosen(selection)))))
-        return self._figure(page, name, partial(draw, cells), self._in_explorer(page, selection))
+        return self._figure(page, name, partial(draw, self._rows(cells.index)), self._in_explorer(page, selection))
 
     def _in_explorer(self, page: str, selection: Mapping[str, Any]) -> tuple[str, str]:
         """Return the address of these records in the explorer, which has no families, and its label."""

@@ -16,9 +16,10 @@ from throughput_records import family, throughput
 from bench.records.record import TOY, Measurement, Status, Variant
 from generator.cache import Cache
 from generator.data.load import load
+from generator.data.selection import Rows, records
 from generator.drawing import canvas, plot
 from generator.drawing.plot import Mark, PlotRow
-from generator.figures import charts
+from generator.figures import charts, tables
 from generator.figures.words import DOUBT
 from generator.languages.language import Language, load_language
 
@@ -30,11 +31,15 @@ def every() -> pd.DataFrame:
     return load(PUBLISHED).newest
 
 
-def published(**chosen: object) -> pd.DataFrame:
+def published(**chosen: object) -> Rows:
     cells = every()
     for name, value in chosen.items():
         cells = cells[cells[name] == value]
-    return cells
+    return records(cells)
+
+
+def newest(path: Path) -> Rows:
+    return records(load(path).newest)
 
 
 A100 = {"device": "a100", "torch": "2.0.1"}
@@ -93,7 +98,7 @@ def test_caption_states_selection_n_and_date() -> None:
 
 def test_caption_dates_published_and_measured_apart(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    caption = charts.overview(load(write(tmp_path, [measured()])).newest, EN).caption
+    caption = charts.overview(newest(write(tmp_path, [measured()])), EN).caption
     assert "Hugging Face guide (2023)" in caption
     assert "measured\u00a0on\u00a0July\u00a01,\u00a02026" in caption
 
@@ -105,13 +110,12 @@ def test_what_a_line_lacks_is_told_beside_its_dots() -> None:
 
 
 def test_doubtful_dots_are_hollow() -> None:
-    results = load(PUBLISHED)
-    marks = [mark for line in lines(charts.overview(results.newest, EN)) for mark in line.marks]
+    marks = [mark for line in lines(charts.overview(published(), EN)) for mark in line.marks]
     assert sum(mark.verdict == "doubtful" for mark in marks if mark) == 3
 
 
 def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
-    rows = load(write(tmp_path, [measured()])).newest
+    rows = newest(write(tmp_path, [measured()]))
     chart = charts.latency(rows, EN)
     mark = lines(chart)[0].marks[0]
     assert mark is not None
@@ -123,13 +127,13 @@ def test_intervals_and_their_weakness_are_told(tmp_path: Path) -> None:
 
 
 def test_a_loss_is_called_a_loss(tmp_path: Path) -> None:
-    rows = load(write(tmp_path, [measured(), measured(batch_size=4, figures=measurement(10.0, 14.0))])).newest
+    rows = newest(write(tmp_path, [measured(), measured(batch_size=4, figures=measurement(10.0, 14.0))]))
     assert "The largest loss: batch size 4 goes from" in charts.change(rows, EN).alt
 
 
 def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
     eager_only = Measurement(eager=Variant(rounds_ms=rounds(10.0)))
-    rows = load(write(tmp_path, [measured(status=Status.OOM, reason="x", figures=eager_only)])).newest
+    rows = newest(write(tmp_path, [measured(status=Status.OOM, reason="x", figures=eager_only)]))
     chart = charts.latency(rows, EN)
     (line,) = lines(chart)
     assert line.marks[0] is not None
@@ -140,44 +144,44 @@ def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
 
 
 def test_doubtful_statuses_stand_beside_the_figure(tmp_path: Path) -> None:
-    rows = load(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())])).newest
+    rows = newest(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())]))
     mark = lines(charts.change(rows, EN))[0].marks[0]
     assert mark is not None
     assert mark.text.endswith("(unstable)")
 
 
 def test_doubtful_rows_are_marked_and_told_below() -> None:
-    results = load(PUBLISHED)
-    rows = results.newest[results.newest["device"].eq("t4") & results.newest["torch"].eq("2.1.0.dev")]
+    rows = published(device="t4", torch="2.1.0.dev")
     marked = [line.label for line in lines(charts.change(rows, EN)) if DOUBT in line.label]
     assert marked == [f"BeiT {DOUBT}"]
     for draw in (charts.latency, charts.batches):
         assert f"{DOUBT} The data lint marks these figures as doubtful" in draw(rows, EN).caption
-        assert DOUBT not in draw(rows[rows["verdict"] != "doubtful"], EN).caption
-    assert "Hollow dots: 3 more" in charts.overview(results.newest, EN).caption
+        assert DOUBT not in draw([row for row in rows if row["verdict"] != "doubtful"], EN).caption
+    assert "Hollow dots: 3 more" in charts.overview(published(), EN).caption
 
 
 def test_the_finding_is_not_a_doubtful_one() -> None:
-    results = load(PUBLISHED)
-    rows = results.newest[results.newest["device"] == "a100"]
-    assert rows.sort_values("change")["model"].iloc[0] == "resnet"
+    rows = published(device="a100")
+    changes = {row["change"]: row["model"] for row in rows if row["change"] is not None}
+    assert changes[min(changes)] == "resnet"
     assert "largest gain: Conditional-DETR" in charts.change(rows, EN).alt
 
 
 @pytest.mark.parametrize(("code", "text"), [("en", "(unstable)"), ("zh", "（"), ("ja", "（")])
 def test_notes_stand_in_the_parentheses_of_the_language(tmp_path: Path, code: str, text: str) -> None:
-    rows = load(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())])).newest
+    rows = newest(write(tmp_path, [measured(status=Status.UNSTABLE, figures=measurement())]))
     mark = lines(charts.change(rows, load_language(code)))[0].marks[0]
     assert mark is not None
     assert text in mark.text
 
 
 def test_versions_stand_on_one_line_the_oldest_first(tmp_path: Path) -> None:
-    records = [
+    found = [
         measured(torch=torch, run=torch, figures=measurement(10.0, ms))
         for torch, ms in (("2.9.1", 9.0), ("2.13.0", 6.0))
     ]
-    chart = charts.versions(load(write(tmp_path, records)).newest, EN)
+    rows = tables.version_rows(load(write(tmp_path, found)).newest)
+    chart = charts.versions(records(rows), EN)
     assert [text for text, _ in chart.plot.legend] == ["PyTorch 2.9.1", "PyTorch 2.13.0"]
     (line,) = lines(chart)
     older, newer = (mark.value for mark in line.marks if mark)
@@ -209,7 +213,7 @@ def test_one_model_is_split_by_device_with_batch_sizes_side_by_side() -> None:
 def test_legend_names_only_what_occurs(tmp_path: Path) -> None:
     legend = charts.change(published(**A100, model="resnet"), EN).plot.legend
     assert legend == (("compiled is faster", "gain"),)
-    rows = load(write(tmp_path, [measured(figures=measurement(10.0, 10.01))])).newest
+    rows = newest(write(tmp_path, [measured(figures=measurement(10.0, 10.01))]))
     assert charts.change(rows, EN).plot.legend == (("same or inconclusive", "zero"),)
 
 
@@ -238,7 +242,7 @@ def test_overview_has_every_comparison_and_the_median() -> None:
 def test_many_comparisons_are_a_box_with_labelled_extremes(tmp_path: Path) -> None:
     changes = [-0.5 + number / 200 for number in range(100)]
     doubted = throughput("toy", 100.0, 400.0, flags=(TOY,))
-    rows = load(write(tmp_path, [*family("m", *changes), doubted])).newest
+    rows = newest(write(tmp_path, [*family("m", *changes), doubted]))
     chart = charts.overview(rows, EN)
     (line,) = lines(chart)
     assert line.box is not None
@@ -252,23 +256,23 @@ def test_many_comparisons_are_a_box_with_labelled_extremes(tmp_path: Path) -> No
 
 
 def test_a_few_comparisons_stay_dots(tmp_path: Path) -> None:
-    rows = load(write(tmp_path, family("m", *(-number / 100 for number in range(charts.MOST_DOTS))))).newest
+    rows = newest(write(tmp_path, family("m", *(-number / 100 for number in range(charts.MOST_DOTS)))))
     (line,) = lines(charts.overview(rows, EN))
     assert (line.box, len(line.marks)) == (None, charts.MOST_DOTS + 1)
 
 
 def test_overview_asks_one_question_at_a_time(tmp_path: Path) -> None:
     own = measured(device_name="NVIDIA GeForce RTX 5090")
-    rows = load(write(tmp_path, [own, *family("m", -0.5), throughput("m0", 100.0, 110.0, torch="2.4.0")])).newest
+    rows = newest(write(tmp_path, [own, *family("m", -0.5), throughput("m0", 100.0, 110.0, torch="2.4.0")]))
     labels = [line.label for line in lines(charts.overview(rows, EN))]
     assert labels == ["RTX 5090 · measured · one batch at a time", "RTX 5090 · published · as many as possible"]
-    (line,) = lines(charts.overview(rows[rows["workload"] == "throughput"], EN))
+    (line,) = lines(charts.overview([row for row in rows if row["workload"] == "throughput"], EN))
     assert [mark.value for mark in line.marks if mark] == [pytest.approx(-0.5)] * 2  # of the newest version
 
 
 def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
-    rows = load(write(tmp_path, [measured(device_name="NVIDIA A100")])).newest
+    rows = newest(write(tmp_path, [measured(device_name="NVIDIA A100")]))
     labels = [line.label for line in lines(charts.overview(rows, EN))]
     assert labels == ["A100 · measured", "A100 · published", "T4", "V100"]
 
@@ -279,7 +283,7 @@ def test_overview_keeps_published_and_measured_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [charts.latency, charts.change, charts.batches, charts.overview])
 def test_no_english_is_left_in_other_languages(make: object) -> None:
     rows = published(device="v100", torch="2.0.1")
-    names = {*rows["model_label"]} | {"V100", "PyTorch", "default", "ms", "OOM"}
+    names = {row["model_label"] for row in rows} | {"V100", "PyTorch", "default", "ms", "OOM"}
     chart = make(rows, load_language("ar-XB"))  # type: ignore[operator]
     words = {word.strip("()·.,:\u200e") for text in texts(chart) for word in text.replace("<", " <").split()}
     english = {word for word in words - names if word.isascii() and word.isalpha() and len(word) > 1}
@@ -307,7 +311,7 @@ def test_a_chart_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(canvas, "_SVG", Cache("charts", ".svg", tmp_path))
     assert charts.change(rows, EN).light == first
     assert len(drawn) == 1
-    assert charts.change(rows.assign(change=rows["change"] + 0.01), EN).light != first
+    assert charts.change([{**row, "change": row["change"] + 0.01} for row in rows], EN).light != first
 
 
 def test_other_languages_get_their_own_drawing() -> None:

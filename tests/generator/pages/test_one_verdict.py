@@ -150,7 +150,7 @@ def test_costs_say_never_only_where_nothing_is_gained() -> None:
 def test_charts_have_the_colours_of_the_tables() -> None:
     marks = defaultdict(set)
     for draw in (charts.change, charts.overview, charts.batches):
-        for panel in draw(results().newest, EN).plot.panels:
+        for panel in draw(records(results().newest), EN).plot.panels:
             for line in panel.rows:
                 for mark in line.marks:
                     if mark and not mark.text.startswith("median"):
