@@ -153,13 +153,18 @@ Choose = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 @lru_cache(maxsize=64)
-def chosen(results: Results, choose: Choose) -> Sequence[int]:
-    """Return the labels of what `choose` returns of the newest rows, in its order.
+def _places(results: Results, choose: Choose) -> Mapping[int, int]:
+    """Return the labels of what `choose` returns of the newest rows, each with its place."""
+    return {label: place for place, label in enumerate(choose(results.newest).index.tolist())}
+
+
+def chosen(results: Results, choose: Choose, labels: Iterable[int]) -> list[int]:
+    """Return those of some labels of newest rows that `choose` returns, in its order.
 
     Pages ask for the chosen rows of one device or model, thousands of times: those are the same rows as of all devices.
     """
-    labels: list[int] = choose(results.newest).index.tolist()
-    return labels
+    places = _places(results, choose)
+    return sorted((label for label in labels if label in places), key=places.__getitem__)
 
 
 @lru_cache(maxsize=2)
@@ -171,7 +176,7 @@ def prepare(results: Results) -> None:
     """Choose the rows of all tables at once: the processes that build a language each then have them already."""
     results.by_label, results.doubts  # noqa: B018  # cached
     for choose in (*_CHOICES, tables.trusted, tables.slower_rows):
-        chosen(results, choose)
+        _places(results, choose)
 
 
 def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
@@ -200,11 +205,7 @@ class _Known:
 
     def among(self, choose: Choose) -> list[int]:
         """Return the labels of the cells that `choose` returns."""
-        return [label for label in chosen(self.atlas.results, choose) if label in self._own]
-
-    @cached_property
-    def _own(self) -> frozenset[int]:
-        return frozenset(self.labels)
+        return chosen(self.atlas.results, choose, self.labels)
 
     def rows_of(self, labels: Iterable[int]) -> tuple[Row, ...]:
         """Return some cells as pages see them."""

@@ -890,8 +890,7 @@ class _Functions:
 
     def _labels_among(self, choose: Choose, selection: Mapping[str, Any]) -> list[int]:
         """Return the labels of these rows."""
-        selected = self._labels(tuple(_chosen(selection)))
-        return [label for label in chosen(self.atlas.results, choose) if label in selected]
+        return chosen(self.atlas.results, choose, self._labels(tuple(_chosen(selection))))
 
     def _limited(
         self,
