@@ -38,6 +38,13 @@ def translators(language: Language, locales: Path = LOCALES) -> dict[str, Callab
     return dict(zip(NAMES, offered, strict=True))
 
 
+def prepare(locales: Path = LOCALES) -> None:
+    """Read all catalogs and reviews before there is a process for each language, which shows them."""
+    _rows(locales)
+    for code in translated_languages():
+        _standing(locales, code)
+
+
 class _View:
     def __init__(self, language: Language, locales: Path) -> None:
         self.language = language
@@ -60,7 +67,7 @@ class _View:
         )
         lines = []
         for code in translated_languages():
-            rows = [row for row in self._rows() if row.language == code]
+            rows = [row for row in _rows(self.locales) if row.language == code]
             kinds = ([row.untranslated for row in rows], [row.outdated for row in rows], [row.fuzzy for row in rows])
             share = percent(rows)
             declared = gettext("yes") if rows[0].declared_complete else gettext("no")
@@ -69,7 +76,7 @@ class _View:
                 TableCell(self.words.value(self.language.percent(share / 100, 0)), str(share), "number"),
                 *(self._number(sum(tally.words for tally in kind)) for kind in kinds),
                 TableCell(escape(declared)),
-                self._read(self._standing(code).get("")),
+                self._read(_standing(self.locales, code).get("")),
             )
             lines.append(Line(cells))
         return self._table(gettext("What is translated into each language"), head, lines, numbers=range(1, 5))
@@ -78,7 +85,7 @@ class _View:
         """One row per page: its words, and how many of them each language still shows in English."""
         gettext = self.language.gettext
         by_page: dict[str, list[Coverage]] = {}
-        for row in self._rows():
+        for row in _rows(self.locales):
             by_page.setdefault(row.page, []).append(row)
         head = (gettext("Page"), gettext("Words"), *map(_name, translated_languages()))
         lines = [
@@ -91,10 +98,10 @@ class _View:
     def reviews(self) -> str:
         """One row per page that somebody has read: when, and its score, by language; a sentence where nobody has."""
         gettext = self.language.gettext
-        known = {code: self._standing(code) for code in translated_languages()}
+        known = {code: _standing(self.locales, code) for code in translated_languages()}
         pages = [
             page
-            for page in dict.fromkeys(row.page for row in self._rows())
+            for page in dict.fromkeys(row.page for row in _rows(self.locales))
             if any(page in each for each in known.values())
         ]
         if not pages:
@@ -122,16 +129,10 @@ class _View:
             parts.append(Markup("<small>{}</small>").format(share))
         return TableCell(self.words.lines(parts), f"{found.date}")
 
-    def _standing(self, code: str) -> Mapping[str, Standing]:
-        files = [catalog_path(code, self.locales), *sorted((self.locales / code / FOLDER).glob("*.json"))]
-        return _standings(
-            self.locales, code, tuple((path, path.stat().st_mtime_ns) for path in files if path.is_file())
-        )
-
     def next(self) -> str:
         """What to translate next: a list, the most read page first where a file counts page views."""
         path = self.locales / VIEWS
-        left = next_up(self._rows(), read_views(path) if path.is_file() else {})
+        left = next_up(_rows(self.locales), read_views(path) if path.is_file() else {})
         if not left:
             return str(Markup("<p>{}</p>").format(self.language.gettext("There is nothing left to translate.")))
         items = (self._item(row, views) for row, views in left[:TOP])
@@ -145,10 +146,6 @@ class _View:
             message = self.language.ngettext("%(count)s view", "%(count)s views", views)
             facts.append(self.words.say(message, count=self.language.number(views)))
         return Markup("<li>{}</li>").format(self.words.facts(facts))
-
-    def _rows(self) -> tuple[Coverage, ...]:
-        catalogs = sorted(self.locales.glob("*/LC_MESSAGES/*.po"))
-        return _coverage(self.locales, tuple((path, path.stat().st_mtime_ns) for path in catalogs))
 
     def _page(self, page: str) -> str:
         if page == INTERFACE:
@@ -209,6 +206,16 @@ class _View:
             for index, each in enumerate(head)
         )
         return Table(escape(caption), columns, tuple(lines)).html()
+
+
+def _rows(locales: Path) -> tuple[Coverage, ...]:
+    catalogs = sorted(locales.glob("*/LC_MESSAGES/*.po"))
+    return _coverage(locales, tuple((path, path.stat().st_mtime_ns) for path in catalogs))
+
+
+def _standing(locales: Path, code: str) -> Mapping[str, Standing]:
+    files = [catalog_path(code, locales), *sorted((locales / code / FOLDER).glob("*.json"))]
+    return _standings(locales, code, tuple((path, path.stat().st_mtime_ns) for path in files if path.is_file()))
 
 
 @lru_cache(maxsize=2)

@@ -244,10 +244,11 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def _start_languages(self, site: SiteBuild, config: MkDocsConfig) -> None:
         """Start the builds of the other languages, with all that they share already made."""
-        from generator.pages import atlas, explorer, vocabulary
+        from generator.pages import atlas, explorer, translators, vocabulary
 
         for made in (atlas.prepare, vocabulary.prepare, explorer.details_as_json):
             made(self.guide.results)
+        translators.prepare()
         self._theme.load(site.shared())
         self._progress.count(2 * len(self.languages) * len(self._edition.pages))  # rendering and writing each
         site.start({_named(code): partial(self._build_language, config, code) for code in self.languages[1:]})
