@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from generator.data.load import Results
 from generator.drawing.canvas import Role
@@ -72,7 +73,7 @@ class GainCharts:
     def caption(self, headline: str, changes: Changes, history: History | None = None) -> str:
         """Return the headline with the source of some changes, what their rows have in common, and their number."""
         words = Words(self.language, html=True)
-        return words.facts([_told(headline, history, words), *self._facts(changes, words)])
+        return words.facts([_told(headline, history, words), *_facts(self.results, changes, self.language, html=True)])
 
     # ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -144,15 +145,6 @@ class GainCharts:
         caption = words.lines([self.caption(headline, changes, history), explained])
         return Chart(plot, self._alt(_told(headline, history, self._words), changes, panels), caption)
 
-    def _facts(self, changes: Changes, words: Words) -> list[str]:
-        """Return what the rows behind some changes have in common, with their source, and their number."""
-        rows = [self.results.by_label[label] for label in changes.labels]
-        message = self.language.ngettext("%(count)s comparison", "%(count)s comparisons", changes.count)
-        return [
-            words.selection(rows, skip=("model", "batch_size")),
-            words.say(message, count=self.language.number(changes.count)),
-        ]
-
     def _legend(self, panels: Sequence[Panel]) -> tuple[tuple[str, Role], ...]:
         gettext = self.language.gettext
         found = {
@@ -168,7 +160,7 @@ class GainCharts:
     def _alt(self, headline: str, changes: Changes, panels: Sequence[Panel]) -> str:
         """Return the headline and, for each panel, the median of each row with its quartiles."""
         words, gettext = self._words, self.language.gettext
-        common = words.facts(self._facts(changes, words))
+        common = words.facts(_facts(self.results, changes, self.language, html=False))
         sentences = [words.say(gettext("%(headline)s (%(selection)s)."), headline=headline, selection=common)]
         message = gettext("%(name)s: median %(median)s, with half of the comparisons between %(lower)s and %(upper)s.")
         for panel in panels:
@@ -177,6 +169,17 @@ class GainCharts:
                     figures = {name: words.percent(getattr(row.box, name)) for name in ("median", "lower", "upper")}
                     sentences.append(words.say(message, name=words.facts([panel.title, row.label]), **figures))
         return words.sentences(sentences)
+
+
+@lru_cache(maxsize=32)  # several charts and tables are about the same changes
+def _facts(results: Results, changes: Changes, language: Language, *, html: bool) -> Sequence[str]:
+    """Return what the rows behind some changes have in common, with their source, and their number."""
+    rows, words = [results.by_label[label] for label in changes.labels], Words(language, html=html)
+    message = language.ngettext("%(count)s comparison", "%(count)s comparisons", changes.count)
+    return (
+        words.selection(rows, skip=("model", "batch_size")),
+        words.say(message, count=language.number(changes.count)),
+    )
 
 
 def _told(headline: str, history: History | None, words: Words) -> str:
