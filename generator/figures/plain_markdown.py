@@ -79,8 +79,8 @@ _WHITE_SPACE = re.compile(r"\s+")
 _NO_TEXT = frozenset({"hidden", "data-search-exclude"})
 """Attributes of elements that are left out."""
 
-_EMPTY = frozenset({"br", "img", "input", "wbr"})
-"""Elements without an end."""
+_EMPTY = frozenset({"img", "input"})
+"""Elements without an end, apart from line breaks, which are replaced before."""
 
 
 class _Cell(NamedTuple):
@@ -88,15 +88,15 @@ class _Cell(NamedTuple):
     is_number: bool
 
 
-_PLAIN_CELL = re.compile(
-    r'<td(?: class="([^"<>]*)")?(?: data-sort="[^"<>]*")?>([^<]*(?:<(?:br|/?small|/?bdi(?: dir="ltr")?)>[^<]*)*)</td>'
-)
-"""A cell without other markup than lines and sizes, as nearly all are."""
+_LINE_BREAK = re.compile(r"<br ?/?>")
+_LAYOUT = re.compile(r'</?(?:small|wbr|bdi(?: dir="ltr")?)>|<span class="doubt">([^<]*)</span>')
+"""Markup that plain text has nothing for, around what it keeps."""
+
+_PLAIN_CELL = re.compile(r'<td(?: class="([^"<>]*)")?(?: data-sort="[^"<>]*")?>([^<]*)</td>')
+"""A cell without other markup, as nearly all are."""
 
 _PLAIN_CELLS = re.compile(rf"(?:{_PLAIN_CELL.pattern}\s*)+")
 """Such cells beside each other."""
-
-_SIZE = re.compile('</?(?:small|bdi)(?: dir="ltr")?>')
 
 
 def _with_plain_cells(html: str) -> tuple[str, dict[str, list[_Cell]]]:
@@ -113,8 +113,7 @@ def _with_plain_cells(html: str) -> tuple[str, dict[str, list[_Cell]]]:
 
 
 def _plain_cell(classes: str, content: str) -> _Cell:
-    text = _SIZE.sub("", content.replace("<br>", " · "))
-    return _Cell(" ".join(escaped(unescape(text)).split()), "number" in classes)
+    return _Cell(" ".join(escaped(unescape(content)).split()), "number" in classes)
 
 
 class _Block(HTMLParser):
@@ -131,7 +130,7 @@ class _Block(HTMLParser):
         self._ends_line = False  # within a cell whose text is aligned at its end
         self._is_code = False
         self._left_out: list[str] = []  # the open elements that are left out
-        html, self._plain_cells = _with_plain_cells(html)
+        html, self._plain_cells = _with_plain_cells(_LAYOUT.sub(r"\1", _LINE_BREAK.sub(" · ", html)))
         self.feed(html)
         self.close()
 
@@ -162,8 +161,6 @@ class _Block(HTMLParser):
                 self._rows.append([])
             case "img":
                 self._picture(given.get("src", ""), given.get("alt", ""))
-            case "br":
-                self._texts[-1].append(" · ")
             case "li":
                 self._texts[-1].append("\n- ")
             case _:
