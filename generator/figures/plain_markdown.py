@@ -92,7 +92,7 @@ _LINE_BREAK = re.compile(r"<br ?/?>")
 _LAYOUT = re.compile(r'</?(?:small|wbr|bdi(?: dir="ltr")?)>|<span class="doubt">([^<]*)</span>')
 """Markup that plain text has nothing for, around what it keeps."""
 
-_PLAIN_CELL = re.compile(r'<td(?: class="([^"<>]*)")?(?: data-sort="[^"<>]*")?>([^<]*)</td>')
+_PLAIN_CELL = re.compile(r'<t[dh](?: scope="\w+")?(?: class="([^"<>]*)")?(?: data-sort="[^"<>]*")?>([^<]*)</t[dh]>')
 """A cell without other markup, as nearly all are."""
 
 _PLAIN_CELLS = re.compile(rf"(?:{_PLAIN_CELL.pattern}\s*)+")

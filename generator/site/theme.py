@@ -119,7 +119,7 @@ class SidebarCache:
 
     def __call__(self, page: Page | None, nav: Navigation, sections: str, caller: Callable[[], str]) -> str:
         """Return what `caller` renders, which contains the HTML `sections`."""
-        if page is None or page in nav.pages:
+        if page is None or any(page is each for each in nav.pages):  # MkDocs compares titles and texts
             return caller()
         place = posixpath.dirname(page.url.rstrip("/")), repr(page.meta.get("hide"))
         if place not in self._known:
