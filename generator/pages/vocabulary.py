@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
@@ -56,7 +56,7 @@ from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
 from generator.pages import build_times, decision, downloads, explorer, harness, injected_faults, walkthrough
-from generator.pages.atlas import Atlas, Choose, chosen
+from generator.pages.atlas import Atlas, Choose, chosen, page_cells
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
 from generator.pages.translators import translators
 
@@ -123,10 +123,27 @@ def gains_of(results: Results) -> Gains:
     return Gains(results)
 
 
+@lru_cache(maxsize=2)
+def _throughput_lines(_results: Results) -> dict[tuple[int, ...], pd.DataFrame]:
+    """Return the lines of tables of throughput that are known, by the labels of their rows."""
+    return {}
+
+
+def throughput_lines(results: Results, labels: Sequence[int]) -> pd.DataFrame:
+    """Return the lines of the table of these rows, once for all languages."""
+    known, rows = _throughput_lines(results), tuple(labels)
+    if rows not in known:
+        known[rows] = tables.throughput(page_cells(results).loc[[*labels]])
+    return known[rows]
+
+
 def prepare(results: Results) -> None:
     """Compute these before there is a process for each language."""
     gains_of(results).prepare()
     matrix.leading(results)
+    for family in labels_by(results.newest["family"]).values():
+        if labels := chosen(results, tables.throughput_rows, family):
+            throughput_lines(results, labels)
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -279,13 +296,13 @@ class _Functions:
 
     def throughput_table(self, page: str, **selection: Any) -> str:
         """Images per second of both variants, a column for each device: all rows, since links lead to each model."""
-        rows = self._among(tables.throughput_rows, selection)
-        if rows.empty:
+        labels = self._labels_among(tables.throughput_rows, selection)
+        if not labels:
             return self._nothing()
         headline = self.language.gettext(
             "Change in time per image, with images per second (eager → compiled) and the batch size below it"
         )
-        return self._tables(page).rows(tables.throughput(rows), self._rows(rows.index), headline)
+        return self._tables(page).rows(throughput_lines(self.atlas.results, labels), self._rows(labels), headline)
 
     def slower_table(self, page: str, **selection: Any) -> str:
         """The clearest cases in which compiling costs time."""
