@@ -56,7 +56,7 @@ from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
 from generator.pages import build_times, decision, downloads, explorer, harness, injected_faults, walkthrough
-from generator.pages.atlas import Atlas, Choose, chosen, page_cells
+from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
 from generator.pages.translators import translators
 
@@ -133,7 +133,7 @@ def throughput_lines(results: Results, labels: Sequence[int]) -> pd.DataFrame:
     """Return the lines of the table of these rows, once for all languages."""
     known, rows = _throughput_lines(results), tuple(labels)
     if rows not in known:
-        known[rows] = tables.throughput(page_cells(results).loc[[*labels]])
+        known[rows] = tables.throughput(results.newest.loc[[*labels]])
     return known[rows]
 
 
