@@ -42,9 +42,9 @@ def _message(cause: Cause, is_faster: bool, count: int, language: Language) -> s
     gettext, ngettext = language.gettext, language.ngettext
     match cause:
         case Cause.HOST_BOUND if is_faster:
-            return gettext("In eager mode, the device waits for the host for %(share)s of a call.")
+            return gettext("In eager mode, the device spends %(share)s of a call waiting for the host.")
         case Cause.HOST_BOUND:
-            return gettext("Even with the compiled model, the device waits for the host for %(share)s of a call.")
+            return gettext("Even with the compiled model, the device spends %(share)s of a call waiting for the host.")
         case Cause.MEMORY_BOUND:
             return gettext("Fused kernels move %(share)s fewer bytes than eager mode.")
         case Cause.PAGE_FAULTS:

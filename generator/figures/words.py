@@ -418,7 +418,7 @@ class Words:
             "version_jump": gettext("Jump between versions"),
             "implausible": gettext("Implausible speedup"),
             "unconfirmed": gettext("Unconfirmed"),
-            "impossible": gettext("Faster or slower than the device"),
+            "impossible": gettext("Implausible for the device"),
             "unstable": gettext("Unsteady measurement"),
             "disturbed": gettext("Contradictory speedups"),
             "no_interval": gettext("No interval"),

@@ -114,8 +114,8 @@ class GainCharts:
     def _chosen(self) -> str:
         """Say which families a chart shows."""
         message = self.language.gettext(
-            "The chart shows the %(count)s families with the best medians and the same number with the worst, among "
-            "those with at least %(fewest)s models."
+            "Of the families with at least %(fewest)s models, the chart shows the %(count)s with the best medians and "
+            "the %(count)s with the worst."
         )
         number = self.language.number
         return self._words.say(message, count=number(NAMED), fewest=number(FEWEST))

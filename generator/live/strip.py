@@ -127,8 +127,8 @@ def _text(situation: Situation, words: Words) -> str:
             Stage.CHECKING: gettext("Checking this machine before measuring."),
             Stage.DONE: gettext("This machine has been measured."),
             Stage.STOPPED: gettext(
-                "Measuring was stopped. Finished records are kept. Run <code>make guide</code> again to measure the "
-                "rest."
+                "The measurement was stopped. Finished records are kept. Run <code>make guide</code> again to measure "
+                "the rest."
             ),
             Stage.FAILED: gettext("This machine could not be measured. The terminal shows the reason."),
         }[situation.stage]

@@ -362,7 +362,7 @@ def texts(words: Words) -> dict[str, Any]:
             ],
             "compiled-failed": [no_mode, "%(status)s"],
             "wrong": [no_mode, "%(status)s"],
-            "eager-failed": [gettext("Neither eager nor compiled"), "%(status)s"],
+            "eager-failed": [gettext("Neither eager nor compiled fits in memory"), "%(status)s"],
             "doubtful": [
                 gettext("No recommendation: the record is doubtful"),
                 gettext("The data lint marks this record as doubtful, so no recommendation is based on it."),

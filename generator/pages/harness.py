@@ -123,7 +123,7 @@ def _questions(language: Language) -> dict[CheckName, str]:
     return {
         "eager_against_eager": gettext("A model compared with itself shows no difference"),
         "clocks": gettext("Waiting after each call, or once after many, gives the same time per call"),
-        "alone": gettext("A model is equally fast on its own in long blocks and alternating in short ones"),
+        "alone": gettext("A variant is as fast alone in a long block as it is in turn with the other variant"),
         "device_time": gettext("The device time is the time during which the profiler sees kernels run"),
         "energy": gettext("The energy is the power multiplied by the time"),
         "replays": gettext("CUDA graphs are replayed where the mode promises it, and only there"),

@@ -965,7 +965,7 @@ class _Functions:
         in_english = draw(load_language(SOURCE)) if self.language.code != SOURCE and chart.lacking else chart
         if not chart.lacking <= in_english.lacking:  # a name is the same in all languages
             note = self.language.gettext(
-                "The picture is in English because the guide has no font with all letters of this language."
+                "The picture is in English because the guide has no font with all the letters of this language."
             )
             caption = self.words.lines([chart.caption, self.words.phrase(note)])
             chart = replace(in_english, alt=chart.alt, caption=caption)

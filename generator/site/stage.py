@@ -166,7 +166,7 @@ def _settings(edition: Edition, languages: Iterable[Language], root: Path) -> di
         "site_name": str(language.gettext(settings["site_name"])),
         "site_description": str(language.gettext(settings["site_description"])),
         "site_url": urljoin(settings["site_url"], language.prefix),
-        "copyright": str(language.gettext("Code, text and measurements are under the Apache License 2.0.")),
+        "copyright": str(language.gettext("Code, text, and measurements are under the Apache License 2.0.")),
         "docs_dir": language.code,
         "site_dir": f"site/{language.prefix}".rstrip("/"),
         "theme": _theme(settings["theme"], language),

@@ -283,7 +283,7 @@ def test_a_task_shows_its_models_and_each_can_be_chosen(page: Page, hosted_site:
 
 def test_out_of_memory_and_missing_records_stand_in_words(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}{ADDRESS}#device=t4&model=detr&batch=16&calls=1000&cache=cold")
-    expect(page.locator(".decision-answer")).to_contain_text("Neither eager nor compiled")
+    expect(page.locator(".decision-answer")).to_contain_text("Neither eager nor compiled fits in memory")
     expect(page.locator(".decision-answer")).to_contain_text("Out of memory")
     expect(page.locator(".decision pre")).to_have_count(0)
     page.goto(f"{hosted_site}{ADDRESS}#device=a100&model=owlvit&batch=16&calls=1000&cache=cold")

@@ -284,7 +284,7 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
     visit(page, hosted_site, "#device=t4&model=vit")
     n = sum(row["device"] == "t4" and row["model"] == "vit" and bool(row["speedup"]) for row in rows())
     canvas = page.locator(".explorer canvas")
-    told = f"Speedup over Eager (ms). Points: {n}. The table has the same figures."
+    told = f"Speedup plotted against Eager (ms). Points: {n}. The table has the same figures."
     expect(canvas).to_have_attribute("aria-label", told)
     page.locator("[name=model]").fill("BeiT")
     expect(canvas).to_have_attribute(

@@ -149,7 +149,7 @@ def test_ctrl_c_ends_measuring_and_then_the_server(tmp_path: Path, page: Page) -
         expect(page.locator(STRIP)).to_contain_text("Measuring Segformer", timeout=REBUILD_MS)
         server.process.send_signal(signal.SIGINT)
         said(server, "Press Ctrl-C again to stop the server")
-        expect(page.locator(STRIP)).to_contain_text("Measuring was stopped", timeout=REBUILD_MS)
+        expect(page.locator(STRIP)).to_contain_text("The measurement was stopped", timeout=REBUILD_MS)
         assert answers(server)
         server.process.send_signal(signal.SIGINT)
         server.process.wait(60)

@@ -227,7 +227,7 @@ def test_with_a_font_pages_charts_and_cards_are_in_the_language(code: str, four:
     assert f'<html lang="{code}"' in page
     assert f'<body dir="{"rtl" if code == "he" else "ltr"}"' in page
     assert f">{PHRASES[code]['Small']}<" in page.replace('<a class="headerlink"', "<")
-    note = "The picture is in English because the guide has no font with all letters of this language."
+    note = "The picture is in English because the guide has no font with all the letters of this language."
     assert PHRASES[code][note] not in page
     for name in (*(each for each in four.before if re.match("assets/charts/.*svg", each)), "cards/index.png"):
         assert (four.site / code / name).read_bytes() != (four.site / name).read_bytes(), name

@@ -21,7 +21,7 @@ def told(cause: Cause, figure: float, verdict: str = "faster", language: str = "
 @pytest.mark.parametrize(
     ("cause", "figure", "sentence"),
     [
-        (Cause.HOST_BOUND, 0.62, "In eager mode, the device waits for the host for 62% of a call."),
+        (Cause.HOST_BOUND, 0.62, "In eager mode, the device spends 62% of a call waiting for the host."),
         (Cause.MEMORY_BOUND, 0.31, "Fused kernels move 31% fewer bytes than eager mode."),
         (Cause.PAGE_FAULTS, 1, "A compiled call causes 1 fewer page fault because it asks the system for less memory."),
         (Cause.CUDAGRAPH_SKIPS, 2, "CUDA graphs were skipped for 2 reasons."),

@@ -374,7 +374,7 @@ def test_sections_can_be_left_out(told: Results, published: Pages) -> None:
 
 def test_a_row_tells_why(told: Results) -> None:
     why = Pages(told).render("{{ atlas.model['vit'].cause_rows[0] | why }}")
-    assert why.startswith("In eager mode, the device waits for the host for 50% of a call. ")
+    assert why.startswith("In eager mode, the device spends 50% of a call waiting for the host. ")
 
 
 def test_versions_have_a_chart(told: Results) -> None:
