@@ -238,7 +238,7 @@ class _Known:
         names = KnownNames()
         owners: dict[str, Path] = {}
         first: dict[bytes, tuple[Path, int]] = {}
-        image_latencies: dict[plausibility.Family, list[plausibility.ImageLatency]] = {}
+        image_latencies: dict[plausibility.Family, list[float]] = {}
         samples, new = Samples(), dict.fromkeys(each.resolve() for each in checked)
         old = dict.fromkeys(each.resolve() for each in atlas)
         for path in (*(each for each in old if each not in new), *new):
@@ -247,8 +247,10 @@ class _Known:
                 owners.setdefault(record.run, path)
                 names.add(record, is_checked=path in new)
                 first.setdefault(_fingerprint(record), (path, number))
-                for family, latency in plausibility.image_latencies(record, str(path), number):
+                for family, latency in plausibility.image_latencies(record):
                     image_latencies.setdefault(family, []).append(latency)
+        for latencies in image_latencies.values():
+            latencies.sort()
         return cls(owners, first, samples, image_latencies, names, operations.read())
 
     def faults(self, record: Record, path: Path, line: int) -> Iterator[Fault]:
@@ -273,14 +275,14 @@ class _Known:
         yield from self.names.faults(record)
         cell = record.cell
         image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size, self.counted)
-        for fault in plausibility.faults(record, self.image_latencies, str(path), line, image_flop):
+        for fault in plausibility.faults(record, self.image_latencies, image_flop):
             if not _is_marked(record, fault, image_flop):
                 yield fault
 
 
 def _is_marked(record: Record, fault: Fault, image_flop: float | None) -> bool:
     """Return whether the run that measured the record found the fault itself: no page draws conclusions from it."""
-    _, what, _ = next(plausibility.faults(record, {}, "", 0, image_flop), fault)
+    _, what, _ = next(plausibility.faults(record, {}, image_flop), fault)
     mark = wording.IMPLAUSIBLE(fault=what)
     return record.origin == "measured" and record.status is Status.UNSTABLE and (record.reason or "").startswith(mark)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -74,6 +75,7 @@ def private(value: Any) -> Iterator[Fault]:
             yield field, f"contains a {kind}: {words!r}", f"replace the text with {clean!r}"
 
 
+@lru_cache(maxsize=65_536)
 def _private(field: str, text: str) -> tuple[str, str] | None:
     name = field.rpartition(".")[2]
     is_version = field.startswith("environment.") and name in _FORMS

@@ -8,6 +8,7 @@ The data lint (`generator.data.lint`) marks what is only unusual, and refuses no
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -108,18 +109,9 @@ APPLE_CPU = Ceiling(4e12, 4e12, 0.8e12)
 """The same for CPUs of Apple, whose cores share a unit for products."""
 
 
-@dataclass(frozen=True)
-class ImageLatency:
-    """The latency per image of a model in one line of a file."""
-
-    path: str
-    line: int
-    image_ms: float
-
-
 Family = tuple[str, ...]
-KnownLatencies = Mapping[Family, Sequence[ImageLatency]]
-"""The latencies in the atlas by model, device type, data type and variant."""
+KnownLatencies = Mapping[Family, Sequence[float]]
+"""The latencies per image in the atlas by model, device type, data type and variant, each sorted."""
 
 
 def variants(record: Record) -> Iterator[tuple[str, Variant, int]]:
@@ -136,20 +128,18 @@ def calls(variant: Variant) -> list[float]:
     return [call for each in variant.rounds_ms for call in each] or published
 
 
-def image_latencies(record: Record, path: str, line: int) -> Iterator[tuple[Family, ImageLatency]]:
+def image_latencies(record: Record) -> Iterator[tuple[Family, float]]:
     """Yield the latencies per image of a record, with their families."""
     cell = record.cell
     for name, variant, batch_size in variants(record):
         if batch_size > 0:
             family = (cell.by_content.model, cell.device, cell.dtype, name)
-            yield family, ImageLatency(path, line, statistics.median(calls(variant)) / batch_size)
+            yield family, statistics.median(calls(variant)) / batch_size
 
 
-def faults(
-    record: Record, known: KnownLatencies, path: str, line: int, image_flop: float | None = None
-) -> Iterator[Fault]:
-    """Yield the faults of the record in this line of a file. What the record itself says of its work counts only where
-    nobody has counted it: `image_flop` is the number of operations for an image, None if unknown."""
+def faults(record: Record, known: KnownLatencies, image_flop: float | None = None) -> Iterator[Fault]:
+    """Yield the faults of a record, which may be among the known ones. What the record itself says of its work counts
+    only where nobody has counted it: `image_flop` is the number of operations for an image, None if unknown."""
     for name, variant, batch_size in variants(record):
         field, latencies = f"measurement.{name}", calls(variant)
         impossible = [each for each in latencies if not SHORTEST_CALL_MS <= each <= LONGEST_CALL_MS]
@@ -160,21 +150,34 @@ def faults(
         latency_ms = statistics.median(latencies)
         yield from _throughput(field, variant, batch_size / latency_ms * 1e3)
         yield from _faster_than_possible(record, name, latency_ms, batch_size, image_flop)
-        cell = record.cell
-        others = known.get((cell.by_content.model, cell.device, cell.dtype, name), ())
-        others_ms = [each.image_ms for each in others if (each.path, each.line) != (path, line)]
-        yield from _slower_than_family(record, field, latency_ms / batch_size if batch_size else 0.0, others_ms)
+        if batch_size:
+            cell, image_ms = record.cell, latency_ms / batch_size
+            others = known.get((cell.by_content.model, cell.device, cell.dtype, name), ())
+            yield from _slower_than_family(record, field, image_ms, _median_of_others(others, image_ms))
     yield from _ratio(record)
     yield from _claims(record, image_flop)
 
 
-def _slower_than_family(record: Record, field: str, image_ms: float, others_ms: Sequence[float]) -> Iterator[Fault]:
-    if others_ms and image_ms > MAX_FAMILY_RATIO * (usual := statistics.median(others_ms)):
+def _median_of_others(ordered: Sequence[float], own: float) -> float | None:
+    """Return the median of sorted numbers, of which one that equals `own` is left out."""
+    at = bisect_left(ordered, own)
+    has_own = at < len(ordered) and ordered[at] == own
+    count = len(ordered) - has_own
+
+    def other(number: int) -> float:
+        return ordered[number + (has_own and number >= at)]
+
+    return (other((count - 1) // 2) + other(count // 2)) / 2 if count else None
+
+
+def _slower_than_family(record: Record, field: str, image_ms: float, usual_ms: float | None) -> Iterator[Fault]:
+    if usual_ms and image_ms > MAX_FAMILY_RATIO * usual_ms:
         cell = record.cell
         what = (
-            f"{image_ms:g} ms per image is {image_ms / usual:,.0f} times the latency in other records of {cell.model}"
+            f"{image_ms:g} ms per image is {image_ms / usual_ms:,.0f} times the latency in other records of "
+            f"{cell.model}"
         )
-        yield field, f"{what} on {cell.device} devices ({usual:.3g} ms)", _CHECK_UNIT
+        yield field, f"{what} on {cell.device} devices ({usual_ms:.3g} ms)", _CHECK_UNIT
 
 
 def _median(field: str, variant: Variant) -> Iterator[Fault]:

@@ -246,7 +246,7 @@ def marked_implausible(record: Record) -> Record:
     """Return the record as unstable if no device could have measured it: it stays, and nothing follows from it."""
     cell = record.cell
     image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size, operations.read())
-    fault = next(plausibility.faults(record, {}, "", 0, image_flop), None)
+    fault = next(plausibility.faults(record, {}, image_flop), None)
     if fault is None or record.status not in COMPARABLE:
         return record
     reasons = (wording.IMPLAUSIBLE(fault=fault[1]), record.reason)

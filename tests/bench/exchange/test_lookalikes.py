@@ -43,7 +43,7 @@ def test_among_new_names_the_one_of_most_records_is_known(tmp_path: Path) -> Non
         measured(process=2, device_name="nvidia a6"),
     ]
     (problem,) = check([write(tmp_path, named)], tmp_path)
-    assert "'nvidia a6' looks like 'NVIDIA A6'" in problem.what
+    assert "'nvidia a6' looks like the known name 'NVIDIA A6'" in problem.what
 
 
 @pytest.mark.parametrize(

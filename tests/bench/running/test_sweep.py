@@ -634,7 +634,7 @@ def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(
     assert (record.reason or "").startswith("implausible: 1 ms implies")
     assert not [problem for problem in check([tmp_path]) if problem.field.startswith("measurement")]
     claimed = msgspec.structs.replace(record, status=Status.PASS, reason=None)
-    assert list(plausibility.faults(claimed, {}, "", 1)), "without the mark it would be refused"
+    assert list(plausibility.faults(claimed, {})), "without the mark it would be refused"
 
 
 def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
