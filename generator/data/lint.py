@@ -18,9 +18,6 @@ import numpy as np
 import pandas as pd
 from packaging.version import InvalidVersion, Version
 
-from bench.plans.models import flop_of_image
-from bench.records.operations import Operations, Source
-from bench.records.plausibility import ceiling_of
 from bench.records.record import DOCTOR, TOY, UNEQUAL_BATCHES, Status
 from bench.statistics.verdicts import SAME, Verdict
 from generator.data.selection import Groups, Row, Rows, grouped, grouping, is_comparison, labels_by, numbered, records
@@ -49,6 +46,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 DOUBTING: tuple[Kind, ...] = KINDS[: KINDS.index("no_reason")]
 """Kinds that make a figure doubtful; the others say that something is missing, open or old."""
 
+ORDERS: tuple[Kind, ...] = ("device_order", "batch_order")
+"""Kinds by which a second row doubts the first."""
+
 DISTURBING = frozenset({"load", "quota", "steal", "temperature", "battery", "swap", "gpu-processes", "gpu-slowdown"})
 """Complaints of the doctor about what changes latencies; the others are about what may end a run."""
 
@@ -70,9 +70,6 @@ VERSION_FACTOR = 2.0
 
 IMPLAUSIBLE_SPEEDUP = 5.0
 """Compiling removes host time and memory traffic. Five times faster than eager needs a second look."""
-
-BOUNDLESS_SPEEDUP = 3.0
-"""A measured speedup beyond this needs a second finder: of the published ones, 97% are smaller."""
 
 FASTEST, SLOWEST = 10.0, 1e-3
 """Arithmetic that a latency implies, as a share of the measured matmul peak. Above: no algorithm saves that much
@@ -143,14 +140,18 @@ def lint_within(cells: pd.DataFrame) -> Iterator[Anomaly]:
         yield from rule(cells)
 
 
-def lint_across(cells: pd.DataFrame) -> Iterator[Anomaly]:
-    """Yield what does not fit together in cells of all origins, and what concerns them as a whole."""
-    for rule in (_repeated, _version_jump, _flags):
-        yield from rule(cells)
+def lint_across(cells: pd.DataFrame, unsure: Collection[int] = ()) -> Iterator[Anomaly]:
+    """Yield what does not fit together in cells of all origins, and what concerns them as a whole. Rows that are
+    `unsure` raise no doubt about others."""
+    sure = cells[~cells.index.isin(list(unsure))] if unsure else cells
+    yield from _repeated(sure)
+    yield from _version_jump(sure)
+    yield from _flags(cells)
 
 
-def settled(anomalies: Collection[Anomaly]) -> tuple[Anomaly, ...]:
-    """Return the anomalies that stand, by kind and then by row."""
+def settled(anomalies: Collection[Anomaly], unsure: Collection[int] = ()) -> tuple[Anomaly, ...]:
+    """Return the anomalies that stand, by kind and then by row. A row that is `unsure` accuses no other."""
+    anomalies = [each for each in anomalies if each.kind not in ORDERS or each.rows[-1] not in unsure]
     repeated = {row for anomaly in anomalies if anomaly.kind == "repeated" for row in anomaly.doubtful}
     # A row that was copied from elsewhere can't fit its neighbours: one anomaly is enough.
     kept = (each for each in anomalies if each.kind == "repeated" or not repeated.intersection(each.doubtful))
@@ -165,56 +166,6 @@ def gathered(anomalies: Iterable[Anomaly], most: int) -> list[tuple[Anomaly, ...
         by_kind.setdefault(each.kind, []).append(each)
     groups = ([tuple(several)] if len(several) > most else [(one,) for one in several] for several in by_kind.values())
     return [group for several in groups for group in several]
-
-
-def unconfirmed(
-    cells: pd.DataFrame, counted: Mapping[Source, Operations], own_runs: frozenset[str] = frozenset()
-) -> Iterator[Anomaly]:
-    """Yield the measured comparisons that nobody can judge, until another contributor has measured the same: what the
-    model computes or what the device can do is not known, the speedup is extraordinary, or nothing scatters.
-
-    Those of `own_runs` are the reader's own. Figures: why.
-    """
-    names = (*_SAME_CELL, *_JUDGED, "run", "contributor")
-    measured = cells.loc[is_comparison(cells) & (cells["origin"] == "measured"), [*names]]
-    if measured.empty:
-        return
-    groups = numbered(measured, _SAME_CELL)
-    by_cell = labels_by(groups)
-    rows = dict(zip(measured.index.tolist(), records(measured), strict=True))
-    for label, row in rows.items():
-        why = None if row["run"] in own_runs else _unjudged(row, counted)
-        if why and not any(_agree(row, rows[other]) for other in by_cell[groups[label]]):
-            yield Anomaly("unconfirmed", (label,), {"why": why})
-
-
-_SAME_CELL = ("device", "model", "torch", "compile_mode", "batch_size", *_SETTING)
-_JUDGED = (
-    *("model_label", "checkpoint", "device_type", "processor", "cores"),
-    *("speedup", "speedup_low", "speedup_high", "eager_low_ms", "eager_high_ms"),
-)
-
-
-def _unjudged(row: Row, counted: Mapping[Source, Operations]) -> str | None:
-    """Return why nobody can judge a row, or None."""
-    height, _, width = row["input_size"].partition("×")
-    size = (int(height), int(width)) if width else None
-    if not flop_of_image(row["model_label"], row["checkpoint"], size, counted):
-        return "model"
-    if ceiling_of(row["device_type"], row["processor"], row["cores"]) is None:
-        return "device"
-    is_usual = 1 / BOUNDLESS_SPEEDUP <= row["speedup"] <= BOUNDLESS_SPEEDUP
-    if not is_usual and row["speedup"] <= IMPLAUSIBLE_SPEEDUP:  # beyond, there is a doubt of its own
-        return "speedup"
-    is_still = row["eager_low_ms"] is not None and row["eager_low_ms"] == row["eager_high_ms"]
-    return "scatter" if is_still else None
-
-
-def _agree(row: Row, other: Row) -> bool:
-    """Return whether another contributor has found the same speedup, as far as the intervals tell."""
-    ends = (row["speedup_low"], row["speedup_high"], other["speedup_low"], other["speedup_high"])
-    are_two = row["contributor"] and other["contributor"] and row["contributor"] != other["contributor"]
-    return bool(are_two) and None not in ends and ends[0] <= ends[3] and ends[2] <= ends[1]
 
 
 def lint_alone(cells: pd.DataFrame) -> Iterator[Anomaly]:

@@ -28,6 +28,7 @@ from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
+from generator.data.confirmation import unconfirmed
 from generator.data.lint import (
     DOUBTFUL,
     KINDS,
@@ -37,7 +38,6 @@ from generator.data.lint import (
     gathered,
     lint_across,
     settled,
-    unconfirmed,
 )
 from generator.data.parts import Part
 from generator.data.selection import JoinedRecords, Row
@@ -137,7 +137,8 @@ class Results:
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in the newest rows."""
         within = (each.at(labels) for part, labels in self._labeled for each in part.problems)
-        found = settled((*within, *lint_across(self._newest)))
+        unsure = {each.rows[0] for each in self._unconfirmed}
+        found = settled((*within, *lint_across(self._newest, unsure)), unsure)
         shown = [each for each in self._unconfirmed if each.rows[0] in self._newest.index]
         return tuple(sorted((*found, *shown), key=lambda each: KINDS.index(each.kind)))
 
@@ -150,12 +151,8 @@ class Results:
 
     @cached_property
     def _unconfirmed(self) -> tuple[Anomaly, ...]:
-        """What nobody can judge: of all rows, since former ones may confirm the newest."""
-        return tuple(
-            each.at(labels)
-            for part, labels in self._labeled
-            for each in unconfirmed(part.rows, self.operations, self.own_runs)
-        )
+        """What nothing confirms: of all rows, since former ones may confirm the newest."""
+        return tuple(unconfirmed(self.rows, self.operations, self.estimates, self.own_runs))
 
     @cached_property
     def problem_groups(self) -> Sequence[tuple[Anomaly, ...]]:

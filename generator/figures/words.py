@@ -567,6 +567,7 @@ class Words:
             "model": gettext("Nobody has counted the operations of this model."),
             "device": gettext("No data sheet for this device is known."),
             "speedup": gettext("Few comparisons show such a large difference."),
+            "repeat": gettext("Others have found smaller speedups. A second run that agrees also counts."),
             "scatter": gettext("The latencies show no variation."),
         }
         return self.facts([self.say(message, **self._place(rows[0])), self.phrase(why[figures["why"]])])

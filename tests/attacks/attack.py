@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atlas_data import measured, telling
+import numpy as np
+from atlas_data import PUBLISHED, measured, telling
 
 from bench.exchange.check import check
-from bench.records.run_file import encode
+from bench.plans.models import find
+from bench.records.record import Record
+from bench.records.run_file import encode, read
 from generator.data.load import load
 
 FOLDER = Path(__file__).parent
@@ -54,6 +57,42 @@ def copied(lines: Lines, changes: Mapping[str, Any]) -> Lines:
     return lines
 
 
+def shuffled(lines: Lines, factor: float) -> Lines:
+    """Make each process a copy of the first in another order, multiplied by a factor."""
+    return _remade(lines, lambda calls, random: random.permutation(calls) * factor)
+
+
+def jittered(lines: Lines, noise: float) -> Lines:
+    """Make each process a copy of the first, with noise that is a share of the scatter."""
+    return _remade(lines, lambda calls, random: calls + random.normal(0, noise * calls.std(), len(calls)))
+
+
+def _remade(lines: Lines, change: Callable[[Any, np.random.Generator], Any]) -> Lines:
+    first = copy.deepcopy(lines[0]["measurement"])
+    for number, line in enumerate(lines[1:], start=1):
+        random = np.random.default_rng(number)
+        for variant in ("eager", "compiled"):
+            calls = np.array(first[variant]["rounds_ms"])
+            made = change(calls.ravel(), random).reshape(calls.shape)
+            line["measurement"][variant]["rounds_ms"] = made.tolist()
+    return lines
+
+
+def of_model(lines: Lines, case: tuple[str, int, float, float]) -> Lines:
+    """Make the run one of another model and batch size, with these latencies of eager and compiled."""
+    label, batch_size, *latencies = case
+    spec = find(label)
+    for line in lines:
+        named = {"model": label, "checkpoint": spec.checkpoint, "task": spec.task, "batch_size": batch_size}
+        line["cell"] |= {**named, "input_size": list(spec.input_size)}
+        line["command"] = f"python -m bench run --model {label}"
+        for variant, now_ms, then_ms in zip(("eager", "compiled"), latencies, (10.0, 8.0), strict=True):
+            rounds = line["measurement"][variant]["rounds_ms"]
+            line["measurement"][variant]["rounds_ms"] = [[call * now_ms / then_ms for call in each] for each in rounds]
+        line["measurement"]["work"] = {"flop": spec.flop * batch_size}
+    return lines
+
+
 def still(lines: Lines, ms: float) -> Lines:
     """Let each call of compiled take the same time."""
     for line in lines:
@@ -84,7 +123,10 @@ CHANGES: Mapping[str, Callable[[Lines, Any], Lines]] = {
     "@without": without,
     "@faster": faster,
     "@slower_eager": slower_eager,
+    "@of": of_model,
     "@copied": copied,
+    "@shuffled": shuffled,
+    "@jittered": jittered,
     "@still": still,
     "@compiled_is_eager": compiled_is_eager,
 }
@@ -148,34 +190,65 @@ def put(line: dict[str, Any], field: str, value: Any) -> None:
 
 def accused(attack: Attack, folder: Path) -> list[str]:
     """Return what `bench check` says of the attack, in a folder of its own; if nothing, how pages mark its rows."""
+    (folder / PUBLISHED.name).write_bytes(PUBLISHED.read_bytes())  # what others have found
     path = folder / "r.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in attack.made()), encoding="utf-8")
     said = [str(problem) for problem in check([path], folder)]
-    return said or sorted({f"marked: {each.kind}" for found in load(folder).doubts.values() for each in found})
+    if said:
+        return said
+    results = load(folder)
+    own = results.rows.index[results.rows["run"] == "r"]
+    return sorted({f"marked: {each.kind}" for row in own for each in results.doubts.get(row, ())})
 
 
 # ── Plausible but false ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def invented(seed: int, count: int) -> Iterator[Attack]:
-    """Yield random lies about the gain that a liar would find plausible: ``@slower_eager``, ``@faster`` or a copy."""
+    """Yield random lies about the gain that a liar would find plausible, each from a comparison that was published: a
+    gain of `LIES`, or a copy. Every fifth record is honest."""
     choose = random.Random(seed)
-    for _ in range(count):
+    cases = [case for record in read(PUBLISHED) if (case := _case(record))]
+    for number in range(count):
         gain = choose.uniform(1.2, 8.0)
-        kind = choose.choice(["@slower_eager", "@faster", "@copied"])
-        value: Any = {"factor": gain, "digits": choose.choice([6, 9])} if kind == "@copied" else gain
-        hidden = {"@without": choose.choice([[], ["measurement.work"], ["measurement.peaks"]])}
-        name = choose.choice(["NVIDIA H200", "NVIDIA A100-SXM4-80GB", "NVIDIA Z900"])
-        yield Attack("invented", "", {"environment.device_name": name, **hidden, kind: value}, "")
+        kind = "honest" if number % 5 == 4 else choose.choice(list(LIES))
+        value: dict[str, Any] = {"environment.device_name": choose.choice(DEVICES), "@of": choose.choice(cases)}
+        value["@without"] = choose.choice([[], ["measurement.work"], ["measurement.peaks"]])
+        if kind != "honest":
+            value[kind] = LIES[kind](gain, choose)
+        yield Attack("invented", "", value, "")
+
+
+DEVICES = ("NVIDIA H200", "NVIDIA A100-SXM4-80GB", "NVIDIA Z900")
+
+LIES: Mapping[str, Callable[[float, random.Random], Any]] = {
+    "@slower_eager": lambda gain, _: gain,
+    "@faster": lambda gain, _: gain,
+    "@copied": lambda gain, choose: {"factor": gain, "digits": choose.choice([6, 9])},
+    "@shuffled": lambda gain, _: gain,
+    "@jittered": lambda _, choose: choose.uniform(0.01, 0.3),
+}
+
+
+def _case(record: Record) -> tuple[str, int, float, float] | None:
+    """Return the model, batch size and latencies of a published comparison."""
+    eager, compiled = (
+        record.measurement and record.measurement.eager,
+        record.measurement and record.measurement.compiled,
+    )
+    if not (eager and compiled and eager.published_ms and compiled.published_ms and find(record.cell.model).flop):
+        return None
+    return record.cell.model, record.cell.batch_size, eager.published_ms, compiled.published_ms
 
 
 def share_unmarked(folder: Path, count: int, seed: int = 0) -> dict[str, tuple[int, int]]:
-    """Return by kind of lie how many pass without a refusal and without a mark, and how many there were."""
+    """Return by kind of lie, and for honest records, how many pass without a refusal and without a mark, and how many
+    there were."""
     passed: dict[str, tuple[int, int]] = {}
     for number, attack in enumerate(invented(seed, count)):
         own = folder / str(number)
         own.mkdir()
-        kind = next(name for name in attack.value if name in ("@slower_eager", "@faster", "@copied"))
+        kind = next((name for name in attack.value if name in LIES), "honest")
         unmarked, tried = passed.get(kind, (0, 0))
         passed[kind] = (unmarked + (not accused(attack, own)), tried + 1)
     return passed

@@ -29,6 +29,8 @@ def test_the_record_that_is_attacked_is_accepted(tmp_path: Path) -> None:
     assert accused(Attack("honest", "", {}, ""), tmp_path) == []
 
 
-def test_random_copies_are_found_whatever_the_factor(tmp_path: Path) -> None:
-    shares = share_unmarked(tmp_path, 12)
-    assert shares["@copied"][0] == 0
+def test_random_lies_are_found_and_honest_records_are_not(tmp_path: Path) -> None:
+    shares = share_unmarked(tmp_path, 30)
+    honest, tried = shares.pop("honest")
+    assert sum(unmarked for unmarked, _ in shares.values()) == 0
+    assert honest / tried >= 0.5, "on a device without a data sheet, a third of them, nobody can judge"
