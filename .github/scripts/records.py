@@ -1,9 +1,10 @@
 """Check what a change does to the records: faults, new records, and what became faster or slower.
 
 Takes the base commit of a change, and the change, by default what is checked out; prints Markdown for the reviewer.
-Exits with status 1 if a record is at fault, if a finished line was changed, or, with --nothing-else, if the change
-touches other files. It reads the change from the object database alone, so the base can stay checked out: its checker
-then judges a change that brings another checker. It needs no torch and writes nothing into the repository.
+Exits with status 1 if a record or document is at fault, if a finished line or a document was changed, or, with
+--nothing-else, if the change touches other files. It reads the change from the object database alone, so the base can
+stay checked out: its checker then judges a change that brings another checker. It needs no torch and writes nothing
+into the repository.
 
     python .github/scripts/records.py origin/main
 """
@@ -20,7 +21,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))  # the environment need not have the project installed
@@ -28,7 +29,7 @@ sys.path.insert(0, str(ROOT))  # the environment need not have the project insta
 from bench.commands.comparison_report import markdown  # noqa: E402
 from bench.errors import AtlasError  # noqa: E402
 from bench.exchange import seals, signatures  # noqa: E402
-from bench.exchange.check import check, check_signatures  # noqa: E402
+from bench.exchange.check import READERS, Problem, check, check_document, check_signatures, is_document  # noqa: E402
 from bench.records.record import RESULTS, Record  # noqa: E402
 from bench.records.run_file import COMPRESSED, SUFFIX, read, run_files, run_of  # noqa: E402
 from bench.statistics.compare import Side, compare, make_side  # noqa: E402
@@ -77,6 +78,15 @@ class Change:
     @property
     def is_signing(self) -> bool:
         return self.path == SIGNERS or (self.path.startswith(RECORDS) and self.path.endswith(signatures.SUFFIX))
+
+    @property
+    def is_document(self) -> bool:
+        return self.path.startswith(RECORDS) and is_document(PurePosixPath(self.path))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether something reads the file, if it is one of the results."""
+        return self.is_run or self.is_signing or self.is_document or self.path == SEALS
 
     @property
     def file(self) -> Path:
@@ -150,7 +160,7 @@ def changed(base: str, change: str, root: Path) -> Iterator[Change]:
         before = git("cat-file", "blob", old) if old_mode in FILES else None
         after = git("cat-file", "blob", new) if mode in FILES else None
         found = Change(path, before, after, mode not in {*FILES, "000000"}, root)
-        if (found.is_run or found.is_signing or path == SEALS) and not ODD.search(path):
+        if found.is_known and not ODD.search(path):
             found.file.unlink(missing_ok=True)
             if after is not None:
                 found.file.parent.mkdir(parents=True, exist_ok=True)
@@ -167,6 +177,20 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
         return
     if nothing_else and not change.path.startswith(RECORDS):
         yield Fault(change.path, 1, "is not a record", "move it to a change of its own")
+    yield from edits(change)
+    if change.is_link:
+        yield Fault(change.path, 1, "is a link", "commit the file itself")
+    elif change.path.startswith(RECORDS) and change.after is not None:
+        for problem in problems(change):
+            if not problem.is_note:
+                _, _, number = problem.where.rpartition(":")  # none if the file as a whole cannot be read
+                what = f"{problem.field}: {problem.what}" if problem.field else problem.what
+                what = what.replace(f"{change.root.resolve()}{os.sep}", "")
+                yield Fault(change.path, int(number) if number.isdecimal() else 1, what, problem.remedy)
+
+
+def edits(change: Change) -> Iterator[Fault]:
+    """Yield what the change does to results that stay as they are."""
     if change.path.startswith(MEASURED) and change.path.endswith(COMPRESSED) and change.after is not None:
         yield Fault(change.path, 1, "is compressed, and run files grow line by line", "unpack it: gunzip")
     if change.path.startswith(MEASURED) and change.before is not None and not change.is_signing:
@@ -176,15 +200,26 @@ def faults_of(change: Change, *, nothing_else: bool = False) -> Iterator[Fault]:
             line = 1 + sum(old == new for old, new in zip(finished.split(b"\n"), after.split(b"\n"), strict=False))
             what = "changes or removes a record, and run files only grow"
             yield Fault(change.path, line, what, "restore it; a newer run of the same cell supersedes it")
-    if change.is_link:
-        yield Fault(change.path, 1, "is a link", "commit the file itself")
-    elif (change.is_run or change.is_signing) and change.after is not None:
-        for problem in (check if change.is_run else check_signatures)([change.file], change.root / RECORDS):
-            if not problem.is_note:
-                _, _, number = problem.where.rpartition(":")  # none if the file as a whole cannot be read
-                what = f"{problem.field}: {problem.what}" if problem.field else problem.what
-                what = what.replace(f"{change.root.resolve()}{os.sep}", "")
-                yield Fault(change.path, int(number) if number.isdecimal() else 1, what, problem.remedy)
+    if change.is_document and change.before is not None and not keeps(change.before, change.after, change.path):
+        what = "changes or removes a document, and documents are only added"
+        yield Fault(change.path, 1, what, "restore it, and add the new one under another name; the newest is shown")
+
+
+def keeps(before: bytes, after: bytes | None, path: str) -> bool:
+    """Return whether a document says all that it said before. One of lines may have more of them."""
+    lines = set((after or b"").splitlines())
+    return lines.issuperset(before.splitlines()) if path.endswith(".csv") else after == before
+
+
+def problems(change: Change) -> Iterator[Problem]:
+    """Yield what the checker says of a file below the results, by its kind."""
+    if change.is_document:
+        yield from check_document(change.file)
+    elif change.is_run or change.is_signing:
+        yield from (check if change.is_run else check_signatures)([change.file], change.root / RECORDS)
+    elif not change.is_known:
+        remedy = f"remove it; run files end with {SUFFIX}, and documents are in {', '.join(READERS)}"
+        yield Problem(change.path, "", "is neither a run file nor a known document", remedy)
 
 
 def others_named(change: Change, author: str) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Self
 
 import msgspec
@@ -109,7 +109,7 @@ def check(paths: Iterable[Path], atlas: Path = RESULTS, *, now: datetime | None 
     yield from _unsealed(checked)
     yield from check_signatures(paths, atlas)
     for file in checked:
-        yield from _check_document(file) if file.parent.name in READERS else _check_file(file, known, now)
+        yield from check_document(file, now=now) if file.parent.name in READERS else _check_file(file, known, now)
 
 
 def files(path: Path) -> list[Path]:
@@ -119,8 +119,8 @@ def files(path: Path) -> list[Path]:
             remedy = f"give a run file, such as bench/results/measured/….{SUFFIX[1:]}, or a folder with run files"
             raise AtlasError(f"is not a run file: run files end with {SUFFIX}", where=str(path), remedy=remedy)
         return [path]
-    documents = (file for file in sorted(path.rglob("*")) if file.suffix in DOCUMENTS and file.is_file())
-    return run_files(path) + [file for file in documents if file.parent.name in READERS]
+    documents = filter(Path.is_file, sorted(path.rglob("*")))
+    return run_files(path) + [file for file in documents if is_document(file)]
 
 
 COMPUTED = (OPERATIONS.name, estimates.FOLDER)
@@ -173,12 +173,22 @@ def check_signatures(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[P
             yield Problem(error.where, "", error.what, error.remedy)
 
 
-def _check_document(path: Path) -> Iterator[Problem]:
+def is_document(path: PurePath) -> bool:
+    """Return whether a file is a document by its place and name."""
+    return path.parent.name in READERS and path.suffix in DOCUMENTS
+
+
+def check_document(path: Path, *, now: datetime | None = None) -> Iterator[Problem]:
+    """Yield the problems of a document, by its kind. Nothing can have been made after `now`."""
     try:
         document = READERS[path.parent.name](path)
     except AtlasError as error:
         yield Problem(error.where, "", error.what, error.remedy)
         return
+    taken_at: datetime | None = getattr(document, "taken_at", None)
+    if taken_at and not (taken_at.tzinfo and taken_at <= (now or datetime.now(UTC)) + CLOCK_TOLERANCE):
+        what = f"{taken_at} is in the future or has no time zone, so it would be the newest for ever"
+        yield Problem(str(path), "taken_at", what, "set the clock of that machine, then make the document again")
     if path.parent.name in COMPUTED:
         return
     for field, what, remedy in texts.private(msgspec.to_builtins(document)):

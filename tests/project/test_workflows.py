@@ -19,9 +19,11 @@ import msgspec
 import pytest
 import yaml
 from conftest import ROOT
+from faults import Survived
 from test_sweep import plan, record
 
 from bench.exchange import seals
+from bench.exchange.check import READERS
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
 from bench.plans.profiles import PROFILES
@@ -283,6 +285,72 @@ def test_a_record_at_fault_fails_the_check_in_its_place(clone: Path, mistake: An
     assert "Remedy: " in done.stdout
     assert re.search(r"^::error file=bench/results/measured/\w+\.jsonl,line=1::", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
+
+
+DOCUMENTS = sorted(
+    next(iter(sorted(folder.iterdir()))).relative_to(ROOT).as_posix()
+    for folder in (ROOT / "bench" / "results").iterdir()
+    if folder.name in READERS
+)
+"""A committed document of each kind."""
+
+
+def edit_document(path: Path) -> str:
+    path.write_text(path.read_text().replace("1", "2", 1))
+    return "documents are only added"
+
+
+def remove_document(path: Path) -> str:
+    path.unlink()
+    return "documents are only added"
+
+
+def add_nonsense(path: Path) -> str:
+    path.with_stem("new").write_text("{}")
+    return "Remedy: remove the file and create it again"
+
+
+def add_from_the_future(path: Path) -> str:
+    later = re.sub(r'"taken_at": "\d{4}', '"taken_at": "2199', path.read_text())
+    path.with_stem("new").write_text(later)
+    return "is in the future" if path.suffix == ".json" else ""
+
+
+def add_what_nothing_reads(path: Path) -> str:
+    path.with_name("new.txt").write_text("…")
+    return "is neither a run file nor a known document"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    "mistake", [edit_document, remove_document, add_nonsense, add_from_the_future, add_what_nothing_reads]
+)
+def test_a_document_at_fault_fails_the_check(clone: Path, mistake: Any, survived: Survived) -> None:
+    for path in map(Path, DOCUMENTS):
+        (clone / path).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / path, clone / path)
+    commit(clone)
+    git(clone, "push", "-q", "origin", "main")
+    expected = [said for path in DOCUMENTS if (said := mistake(clone / path))]
+    commit(clone)
+    done = check_change(clone)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.count(expected[0]) == len(expected) >= len(DOCUMENTS) - 1, done.stdout
+    assert "Traceback" not in done.stderr
+    survived("false_record", "documents", "refused", len(expected))
+
+
+def test_a_new_document_and_more_lines_of_one_are_sound(clone: Path) -> None:
+    git(clone, "commit", "-q", "--allow-empty", "-m", "a change")
+    for path in map(Path, DOCUMENTS):
+        (clone / path).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / path, (clone / path).with_stem("new"))
+    counted = next((clone / "bench/results/operations").glob("timm*.csv"))
+    head, line, *rest = counted.read_text().splitlines(keepends=True)
+    counted.write_text("".join([head, line.replace("timm/", "timm/a_"), line, *rest]))
+    commit(clone)
+    done = check_change(clone)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_new_record_names_whoever_proposes_it_or_nobody(clone: Path) -> None:
