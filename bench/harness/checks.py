@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -33,7 +34,7 @@ from bench.measuring.sensors import DeviceWatch, energy_j
 from bench.measuring.variants import ENERGY_BLOCK_MS, Variants
 from bench.plans.messages import Answer, CellOutcome, Job, Phase, Prove, Proved, Request, Send
 from bench.records import wording
-from bench.records.proof import Check, CheckName, Finding
+from bench.records.proof import Check, CheckName, Finding, Reason
 from bench.records.record import Measurement, Status, Variant
 from bench.records.scrub import one_line
 from bench.statistics.cells import speedup
@@ -125,7 +126,7 @@ def eager_against_eager(bench: Workbench) -> Check:
     found = _compared("eager_against_eager", ratio, SAME, first_ms=first, second_ms=second)
     is_one = found.low is None or found.high is None or found.low <= 1 <= found.high
     if found.finding == "unknown" and not is_one:  # a bound is no excuse for the same module
-        return _of(found, "failed", "the same module is measured as two different ones")
+        return _of(found, "failed", "same_module_differs")
     return found
 
 
@@ -152,13 +153,13 @@ def clocks(bench: Workbench) -> Check:
     bench.queue(1)
     host_ms = (time.perf_counter() - start) * 1e3
     bench.variants.synchronize()
-    figures |= {"events_ms": statistics.median(events_ms), "host_ms": host_ms}
-    found = _compared("clocks", _median(ratios), BOUND, **figures)
     apart = abs(statistics.median(np.divide(events_ms, queued_ms)) - 1)
+    figures |= {"events_ms": statistics.median(events_ms), "host_ms": host_ms, "events_apart_share": apart}
+    found = _compared("clocks", _median(ratios), BOUND, **figures)
     if apart > CLOCK_BOUND:
-        return _of(found, "failed", f"events and the clock of the host are {apart:.1%} apart")
+        return _of(found, "failed", "clocks_apart")
     if found.finding != "passed" and host_ms > figures["queued_ms"] / 2:
-        return _of(found, "unknown", "the host takes most of the time, so that queued calls are faster")
+        return _of(found, "unknown", "host_too_slow")
     return found
 
 
@@ -213,23 +214,23 @@ def device_time(bench: Workbench) -> Iterator[Check]:
     What a latency has beyond it is called waiting for the host, which explains verdicts.
     """
     if bench.device.type != "cuda" or torch.version.hip:
-        yield _not("device_time", "not_applicable", "only CUDA devices can be held until a call is queued")
+        yield _not("device_time", "not_applicable", "no_cuda")
         return
     for name, subject in bench.both.items():
         [latency_ms] = bench.sampled([subject], bench.sampling.max_s / TURNS)
         try:
             device_ms = statistics.median(bench.variants.with_device_time(subject, None).device_ms)
         except NotHeldError as error:
-            yield _of(_not("device_time", "unknown", str(error)), variant=name)
+            yield _of(_not("device_time", "unknown", "device_not_held", str(error)), variant=name)
             continue
         kernels_ms = _kernels_ms(subject)
         if not kernels_ms:
-            yield _of(_not("device_time", "unknown", "the profiler saw no kernel"), variant=name)
+            yield _of(_not("device_time", "unknown", "no_kernel_seen"), variant=name)
             continue
         figures = {"device_ms": device_ms, "kernels_ms": kernels_ms, "latency_ms": latency_ms}
         found = _compared("device_time", _point(device_ms / kernels_ms), BOUND, name, **figures)
         if device_ms > latency_ms * (1 + CLOCK_BOUND):
-            found = _of(found, "failed", "the device time is above the latency")
+            found = _of(found, "failed", "above_latency")
         yield found
 
 
@@ -256,7 +257,7 @@ def replays(bench: Workbench) -> Check:
     Torch may leave graphs out without an error, and the mode would be compared with itself.
     """
     if bench.device.type != "cuda":
-        return _not("replays", "not_applicable", "only CUDA devices have CUDA graphs")
+        return _not("replays", "not_applicable", "no_cuda")
     counts = {}
     for mode in ("default", "reduce-overhead"):
         cell = msgspec.structs.replace(bench.job.cell, compile_mode=mode)
@@ -268,15 +269,14 @@ def replays(bench: Workbench) -> Check:
     figures = {f"{mode.replace('-', '_')}_replays": float(count) for mode, count in counts.items()}
     if not counts["default"] and counts["reduce-overhead"]:
         return Check(name="replays", finding="passed", figures=figures)
-    told = f"{counts['default']} in the default mode, {counts['reduce-overhead']} in reduce-overhead"
-    return _of(_not("replays", "failed", f"replays of CUDA graphs in one call: {told}"), figures=figures)
+    return _not("replays", "failed", "other_replays", figures=figures)
 
 
 def energy(bench: Workbench) -> Check:
     """The energy of a call is the power times the time, where one counter and many readings tell the two."""
     sensors, eager = bench.variants.sensors, bench.variants.eager
     if sensors is None:
-        return _not("energy", "not_applicable", "a CPU has no counter that is read")
+        return _not("energy", "not_applicable", "no_counter")
     calls, made, seconds, power_w = bench.calls(ENERGY_BLOCK_MS / 1e3), 0, 0.0, []
 
     def block() -> int:
@@ -287,14 +287,14 @@ def energy(bench: Workbench) -> Check:
         return calls
 
     if sensors.read("energy") is None or sensors.read("power") is None:
-        return _not("energy", "unknown", "no counter of energy or power can be read, as in containers and under MIG")
+        return _not("energy", "unknown", "no_counter")
     while seconds < SETTLE_S:
         block()
     made, seconds = 0, 0.0
     power_w.clear()
     counted_j = energy_j(sensors, block)
     if not counted_j:
-        return _not("energy", "unknown", "the counter of energy does not tick")
+        return _not("energy", "unknown", "counter_stands_still")
     sampled_j = statistics.fmean(each for each in power_w if each is not None) * seconds / made
     return _compared("energy", _point(counted_j / sampled_j), ENERGY_BOUND, counted_j=counted_j, sampled_j=sampled_j)
 
@@ -303,11 +303,9 @@ def throttling(bench: Workbench) -> Check:
     """Rounds at a lowered power limit are seen as such, since nobody can wait for a device to overheat."""
     sensors = bench.variants.sensors
     if sensors is None or torch.version.hip or {"slowdown", "power"} & sensors.unreadable:
-        return _not(
-            "throttling", "not_applicable", "no power limit, power or throttle reason of the device can be read"
-        )
+        return _not("throttling", "not_applicable", "no_counter")
     if not bench.may_lower_power:
-        return _not("throttling", "not_applicable", "the power limit is lowered only with --lower-power-limit, as root")
+        return _not("throttling", "not_applicable", "not_permitted", "needs --lower-power-limit, as root")
     watch = DeviceWatch(sensors)
     try:
         with lowered(f"GPU-{torch.cuda.get_device_properties(bench.device).uuid}") as limit_w:
@@ -317,16 +315,18 @@ def throttling(bench: Workbench) -> Check:
             for _ in sample([bench.variants.eager], sampling, rng=random.Random(), is_disturbed=watch.is_disturbed):
                 pass
     except LimitError as error:
-        return _not("throttling", "failed" if "restored" in str(error) else "not_applicable", one_line(error))
+        told: tuple[Finding, Reason] = ("not_applicable", "not_permitted")
+        if "restored" in str(error):
+            told = ("failed", "limit_not_restored")
+        return _not("throttling", *told, one_line(error))
     telemetry = watch.telemetry()
     share, highest_w = telemetry.share_of("power cap") or 0.0, max(telemetry.power_w, default=0.0)
     figures = {"limit_w": limit_w, "highest_w": highest_w, "capped_share": share}
     if share >= CAPPED:
         return Check(name="throttling", finding="passed", figures=figures)
     is_light = highest_w < IN_USE * limit_w
-    told = f"the load drew {highest_w:.0f} W" if is_light else f"{share:.0%} of the readings tell the power cap"
-    finding: Finding = "unknown" if is_light else "failed"
-    return _of(_not("throttling", finding, f"at a limit of {limit_w:.0f} W, {told}"), figures=figures)
+    found: tuple[Finding, Reason] = ("unknown", "load_too_light") if is_light else ("failed", "cap_not_seen")
+    return _not("throttling", *found, figures=figures)
 
 
 IN_ORDER: Mapping[CheckName, Callable[[Workbench], Check | Iterable[Check]]] = {
@@ -349,11 +349,11 @@ def _compared(name: CheckName, ratio: Estimate, bound: float, variant: Any = Non
     low, high = (value if np.isfinite(value) and value > 0 else None for value in (ratio.low, ratio.high))
     lowest, highest = (-np.inf if low is None else low), (np.inf if high is None else high)
     finding: Finding = "unknown"
-    reason: str | None = "the machine is too unsteady: the interval reaches beyond the bound"
+    reason: Reason | None = "machine_too_unsteady"
     if 1 - bound <= lowest and highest <= 1 + bound:
         finding, reason = "passed", None
     elif highest < 1 - bound or lowest > 1 + bound:
-        finding, reason = "failed", f"{abs(ratio.value - 1):.1%} apart, and {bound:.0%} are allowed"
+        finding, reason = "failed", "figures_apart"
     rounded = {key: float(f"{value:.6g}") for key, value in figures.items()}
     return Check(
         name=name,
@@ -368,11 +368,18 @@ def _compared(name: CheckName, ratio: Estimate, bound: float, variant: Any = Non
     )
 
 
-def _not(name: CheckName, finding: Finding, reason: str) -> Check:
-    return Check(name=name, finding=finding, reason=reason)
+def _not(
+    name: CheckName,
+    finding: Finding,
+    reason: Reason,
+    told: str | None = None,
+    *,
+    figures: Mapping[str, float] = MappingProxyType({}),
+) -> Check:
+    return Check(name=name, finding=finding, reason=reason, told=told, figures=dict(figures))
 
 
-def _of(check: Check, finding: Finding | None = None, reason: str | None = None, **changes: Any) -> Check:
+def _of(check: Check, finding: Finding | None = None, reason: Reason | None = None, **changes: Any) -> Check:
     if finding:
         changes |= {"finding": finding, "reason": reason}
     return msgspec.structs.replace(check, **changes)
@@ -404,7 +411,7 @@ def answer(request: Request, send: Send) -> Answer:
             made += [found] if isinstance(found, Check) else found
         except Exception as error:  # noqa: BLE001 - whatever fails, the other checks are worth their time
             made = [check for check in made if check.name != name]
-            made.append(_not(name, "failed", wording.exception(error)))
+            made.append(_not(name, "failed", "exception", wording.exception(error)))
         send(Proved(checks=tuple(made)))
     return Proved(checks=tuple(made))
 

@@ -23,7 +23,7 @@ from bench.plans.messages import CellOutcome, Job, Prove, Proved, Recipe
 from bench.plans.models import ModelSpec, find
 from bench.plans.plan import make_plan
 from bench.plans.profiles import QUICK, Profile
-from bench.records.proof import SCHEMA, Check, CheckName, Finding, Proof
+from bench.records.proof import SCHEMA, Check, CheckName, Finding, Proof, Reason
 from bench.records.record import Status
 from bench.running.executors import Executor, LocalProcesses
 from bench.running.preflight import preflight, variables_of
@@ -123,24 +123,27 @@ def _made(
         yield from made
         left = tuple(name for name in left if name not in {check.name for check in made})
         if left:
-            reason = f"{ended.cause} after {ended.seconds:.0f} s {ended.last_line}".strip()
-            yield Check(name=left[0], finding="failed", reason=reason)
+            told = f"{ended.cause} after {ended.seconds:.0f} s {ended.last_line}".strip()
+            yield Check(name=left[0], finding="failed", reason="process_ended", told=told)
             left = left[1:]
 
 
 def _memory(ended: object, others: Iterable[Check]) -> Check:
     """A job that lacks memory says so, and the next process measures as if there had been none: `others`."""
-    finding: Finding = "passed"
-    reason: str | None = None
+    finding: Finding = "failed"
+    reason: Reason | None = None
+    told: str | None = None
     if not isinstance(ended, CellOutcome):
-        finding, reason = "failed", f"a job without memory ended its process: {ended}"
+        reason, told = "process_ended", str(ended)
     elif ended.status is Status.SKIPPED:
-        finding, reason = "not_applicable", ended.reason
+        finding, reason, told = "not_applicable", "memory_not_scarce", ended.reason
     elif ended.status not in (Status.OOM, Status.EAGER_OOM):
-        finding, reason = "failed", f"a job without memory had the status {ended.status}: {ended.reason}"
+        reason, told = "not_reported", f"status {ended.status}: {ended.reason}"
     elif not any(check.ratio for check in others):
-        finding, reason = "failed", "the next process measured nothing"
-    return Check(name="out_of_memory", finding=finding, reason=reason)
+        reason = "nothing_measured_after"
+    else:
+        finding = "passed"
+    return Check(name="out_of_memory", finding=finding, reason=reason, told=told)
 
 
 def line(check: Check) -> str:
@@ -152,10 +155,15 @@ def line(check: Check) -> str:
         bound = f", within {check.bound:.0%} of 1" if check.bound else ""
         parts.append(f"ratio {check.ratio:.4f}{interval}{bound}")
     parts += [", ".join(f"{figure} {value:g}" for figure, value in check.figures.items())]
-    parts += [check.reason or ""]
+    parts += [_why(check)]
     return "; ".join(filter(None, parts))
 
 
 def complaints(proof: Proof) -> list[Complaint]:
     """Return what failed, why, and what to do."""
-    return [Complaint(check.name, check.reason or "", REMEDIES[check.name]) for check in proof.failed]
+    return [Complaint(check.name, _why(check), REMEDIES[check.name]) for check in proof.failed]
+
+
+def _why(check: Check) -> str:
+    reason = (check.reason or "").replace("_", " ")
+    return f"{reason} ({check.told})" if check.told else reason

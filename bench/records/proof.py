@@ -8,6 +8,7 @@ the newest for each device.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import Annotated, Literal
@@ -45,6 +46,39 @@ Quantity = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
 Finding = Literal["passed", "failed", "not_applicable", "unknown"]
 """Unknown: the check ran, and could not tell. Not applicable: it cannot be made on this device."""
 
+Reason = Literal[
+    "figures_apart",
+    "same_module_differs",
+    "machine_too_unsteady",
+    "clocks_apart",
+    "host_too_slow",
+    "no_cuda",
+    "device_not_held",
+    "no_kernel_seen",
+    "above_latency",
+    "other_replays",
+    "no_counter",
+    "counter_stands_still",
+    "not_permitted",
+    "limit_not_restored",
+    "load_too_light",
+    "cap_not_seen",
+    "memory_not_scarce",
+    "not_reported",
+    "nothing_measured_after",
+    "process_ended",
+    "exception",
+]
+"""Why a check has not passed. Pages have a message for each."""
+
+FIGURES_OF: Mapping[Reason, tuple[str, ...]] = {
+    "clocks_apart": ("events_apart_share",),
+    "other_replays": ("default_replays", "reduce_overhead_replays"),
+    "load_too_light": ("highest_w", "limit_w"),
+    "cap_not_seen": ("capped_share",),
+}
+"""The figures of a check that belong to its reason."""
+
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The result of one check, of one variant if it is made for both.
@@ -60,12 +94,17 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     high: Ratio | None = None
     bound: Ratio | None = None
     figures: dict[Slug, Quantity] = {}  # units are part of the names
-    reason: Text | None = None  # for all but passed
+    reason: Reason | None = None  # for all but passed
+    told: Text | None = None  # by whatever the reason is about, in its own words, which no page shows
 
     def __post_init__(self) -> None:
         """Raise `ValueError` if the fields do not go together."""
         if self.finding != "passed" and not self.reason:
             raise ValueError(f"{self.name} has no reason, although it is {self.finding}")
+        if lacking := [name for name in FIGURES_OF.get(self.reason or "exception", ()) if name not in self.figures]:
+            raise ValueError(f"{self.name} has the reason {self.reason} without its figures: {', '.join(lacking)}")
+        if self.reason in ("figures_apart", "machine_too_unsteady") and self.bound is None:
+            raise ValueError(f"{self.name} has the reason {self.reason} without a bound")
         if self.ratio is not None and not (self.low or self.ratio) <= self.ratio <= (self.high or self.ratio):
             raise ValueError(f"the interval of {self.name} does not hold its ratio")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from bench.records.proof import Check, CheckName, Finding, Proof
+from bench.records.proof import Check, CheckName, Finding, Proof, Reason
 from bench.records.repeatability import OURS, Repeatability
 from generator.figures.markup import TableCell
 from generator.figures.words import Words
@@ -73,7 +73,7 @@ def proofs(found: Sequence[Proof], words: Words) -> str:
     """Return a table for each device, with a line for each check: what it asks, its result, and how far figures are
     apart."""
     gettext = words.language.gettext
-    head = gettext("What is checked"), gettext("Result"), gettext("Difference"), gettext("Allowed")
+    head = gettext("What is checked"), gettext("Result"), gettext("Difference")
     headline = gettext("Checks of the harness on a device")
     return "\n\n".join(
         documents.table(headline, head, [_check(check, words) for check in proof.checks], proof, words)
@@ -88,16 +88,18 @@ def _check(check: Check, words: Words) -> tuple[TableCell, ...]:
         names = {"eager": gettext("eager"), "compiled": gettext("compiled")}
         question = words.noted(question, words.phrase(names[check.variant]))
     result = words.phrase(_findings(words.language)[check.finding])
-    figures = ", ".join(f"{name} {value:g}" for name, value in check.figures.items()) if check.ratio is None else ""
-    detail = check.reason or figures  # as recorded
-    if detail:
-        result = Markup('{}<br><code lang="en">{}</code>').format(result, detail)
-    return (
-        TableCell(question),
-        TableCell(result, None, "verbatim" if detail else ""),
-        _apart(check, words),
-        _bound(check, words),
-    )
+    if check.reason:
+        result = words.noted(result, words.say(_reasons(words.language)[check.reason], **_gaps(check, words.language)))
+    return TableCell(question), TableCell(result), _apart(check, words)
+
+
+def _gaps(check: Check, language: Language) -> dict[str, str]:
+    """Return what the message for a reason may hold: the figures of the check, and its bound."""
+    figures = {
+        name: language.percent(value, 0) if name.endswith("_share") else language.number(value, 0)
+        for name, value in check.figures.items()
+    }
+    return {**figures, "bound": language.percent(check.bound, 0)}
 
 
 def _apart(check: Check, words: Words) -> TableCell:
@@ -109,12 +111,6 @@ def _apart(check: Check, words: Words) -> TableCell:
         ends = {"low": words.percent(check.low - 1), "high": words.percent(check.high - 1)}
         text = words.noted(text, words.say(message, **ends))
     return TableCell(text, repr(check.ratio), "number")
-
-
-def _bound(check: Check, words: Words) -> TableCell:
-    if check.bound is None:
-        return TableCell("—", None, "number")
-    return TableCell(words.value(words.language.percent(check.bound, 0)), repr(check.bound), "number")
 
 
 def _questions(language: Language) -> dict[CheckName, str]:
@@ -140,4 +136,34 @@ def _findings(language: Language) -> dict[Finding, str]:
         "failed": gettext("Failed"),
         "not_applicable": gettext("Not applicable here"),
         "unknown": gettext("Could not be determined"),
+    }
+
+
+def _reasons(language: Language) -> dict[Reason, str]:
+    """Return why a check has not passed."""
+    gettext = language.gettext
+    return {
+        "figures_apart": gettext("more than %(bound)s apart"),
+        "same_module_differs": gettext("the same model was measured as two different ones"),
+        "machine_too_unsteady": gettext("the machine is too unsteady for a tolerance of %(bound)s"),
+        "clocks_apart": gettext("the clocks of device and host differ by %(events_apart_share)s"),
+        "host_too_slow": gettext("the host is slower than the device"),
+        "no_cuda": gettext("NVIDIA GPUs only"),
+        "device_not_held": gettext("the device started before the whole call was queued"),
+        "no_kernel_seen": gettext("the profiler saw no kernel"),
+        "above_latency": gettext("the device time exceeds the latency"),
+        "other_replays": gettext(
+            "%(default_replays)s replays in the default mode, %(reduce_overhead_replays)s in reduce-overhead"
+        ),
+        "no_counter": gettext("the sensors for it cannot be read"),
+        "counter_stands_still": gettext("the energy counter does not change"),
+        "not_permitted": gettext("the power limit was not lowered"),
+        "limit_not_restored": gettext("the power limit could not be restored"),
+        "load_too_light": gettext("%(highest_w)s W drawn at a limit of %(limit_w)s W"),
+        "cap_not_seen": gettext("only %(capped_share)s of the readings report the limit"),
+        "memory_not_scarce": gettext("memory cannot be made scarce here"),
+        "not_reported": gettext("something else was recorded"),
+        "nothing_measured_after": gettext("the next process measured nothing"),
+        "process_ended": gettext("the process ended without an answer"),
+        "exception": gettext("the check itself stopped with an error"),
     }

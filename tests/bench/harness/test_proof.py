@@ -87,7 +87,7 @@ def test_clocks_agree_unless_events_waits_or_the_host_say_otherwise(
         setattr(gpu, name, value)
     found = checks.clocks(gpu.install(monkeypatch))
     assert found.finding == finding
-    assert set(found.figures) == {"blocked_ms", "queued_ms", "events_ms", "host_ms"}
+    assert set(found.figures) == {"blocked_ms", "queued_ms", "events_ms", "host_ms", "events_apart_share"}
 
 
 def test_a_variant_that_is_slower_alone_is_found_with_the_share_of_capped_readings(
@@ -169,7 +169,7 @@ def test_energy_is_unknown_where_a_container_hides_the_counter(
 ) -> None:
     gpu.unreadable.add("energy")
     found = checks.energy(gpu.install(monkeypatch))
-    assert (found.finding, "containers" in (found.reason or "")) == ("unknown", True)
+    assert (found.finding, found.reason) == ("unknown", "no_counter")
 
 
 # ── The power limit ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -219,7 +219,7 @@ def test_a_limit_that_may_not_be_set_is_no_fault(
     bench.may_lower_power = True
     found = checks.throttling(bench)
     assert found.finding == "not_applicable"
-    assert "Insufficient Permissions" in (found.reason or "")
+    assert "Insufficient Permissions" in (found.told or "")
     assert not limits()
 
 
@@ -256,7 +256,7 @@ def test_a_check_that_fails_leaves_the_others(gpu: SimulatedGpu, monkeypatch: py
     done = checks.answer(Prove(job=job("cpu"), checks=("clocks",)), sent.append)
     assert isinstance(done, Proved)
     [found] = done.checks
-    assert (found.finding, found.reason) == ("failed", "RuntimeError: no kernel in x.py")
+    assert (found.finding, found.told) == ("failed", "RuntimeError: no kernel in x.py")
     assert sent[-1] == done
 
 
@@ -277,7 +277,7 @@ def test_a_check_that_ends_its_process_has_failed_and_the_rest_is_made() -> None
     made = list(harness._made(Dying(), request, {}, lambda _: None))
     assert [each.name for each in made] == list(harness.MADE_BY_CHECKER)
     [failed] = [each for each in made if each.finding == "failed"]
-    assert (failed.name, failed.reason) == ("clocks", "the process was ended by SIGSEGV after 3 s")
+    assert (failed.name, failed.told) == ("clocks", "the process was ended by SIGSEGV after 3 s")
     assert set(harness.MADE_BY_CHECKER) == set(checks.IN_ORDER)
     assert set(harness.REMEDIES) == {*checks.IN_ORDER, "out_of_memory"}
 
@@ -339,7 +339,7 @@ def proof(*made: Check, device: str = "cpu", day: int = 2, **changes: Any) -> Pr
         command="python -m bench prove",
         device=device,
         model="ResNet",
-        checks=made or (*MEASURED, Check(name="energy", finding="not_applicable", reason="a CPU")),
+        checks=made or (*MEASURED, Check(name="energy", finding="not_applicable", reason="no_counter", told="a CPU")),
     )
     return msgspec.structs.replace(plain, **changes)
 
@@ -356,9 +356,12 @@ def test_the_newest_proof_of_each_device_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [
-        ('"reason": "a CPU"', '"reason": "in /home/ann/x.py"', "folder"),
-        ('"reason": "a CPU"', f'"reason": "{"x" * 5000}"', "length"),
-        (', "reason": "a CPU"', "", "no reason"),
+        ('"told": "a CPU"', '"told": "in /home/ann/x.py"', "folder"),
+        ('"told": "a CPU"', f'"told": "{"x" * 5000}"', "length"),
+        (', "reason": "no_counter"', "", "no reason"),
+        ('"reason": "no_counter"', '"reason": "because"', "because"),
+        ('"reason": "no_counter"', '"reason": "other_replays"', "default_replays"),
+        ('"reason": "no_counter"', '"reason": "figures_apart"', "without a bound"),
         ('"ratio": 1.0', '"ratio": -1.0', ">"),
         ('"ratio": 1.0', '"ratio": 1.0, "low": 2.0', "does not hold"),
         ('"name": "energy"', '"name": "clocks"', "twice"),
@@ -380,7 +383,7 @@ def test_a_document_is_checked(tmp_path: Path, before: str, after: str, problem:
 def test_the_command_writes_the_document_and_tells_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = [*MEASURED, Check(name="energy", finding="failed", reason="50% apart")]
+    made = [*MEASURED, Check(name="energy", finding="failed", reason="exception", told="no <counter>")]
     monkeypatch.setattr(harness, "prove", lambda *_, command, **__: proof(*made, command=command))
     with pytest.raises(SystemExit) as ended:
         command_line.main(["prove", "--device", "cpu", "--out", str(tmp_path / "proofs")])
@@ -388,7 +391,7 @@ def test_the_command_writes_the_document_and_tells_what_failed(
     [path] = (tmp_path / "proofs").iterdir()
     assert documents.read(path).command == "python -m bench prove --device cpu", "without a folder"
     out = capsys.readouterr().out
-    assert "energy: 50% apart\n  remedy: do not quote energy figures" in out
+    assert "energy: exception (no <counter>)\n  remedy: do not quote energy figures" in out
     monkeypatch.setattr(harness, "prove", lambda *_, command, **__: proof(command=command))
     with pytest.raises(SystemExit) as ended:
         command_line.main(["prove", "--out", str(tmp_path / "proofs")])
