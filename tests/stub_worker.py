@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 import bench.measuring.worker
-from bench.plans.messages import Answer, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request, Send
+from bench.plans.messages import Answer, CellOutcome, Job, Machine, Phase, Preflight, Prepare, Refusal, Request, Send
 from bench.plans.models import find
 from bench.records.record import Compilation, Environment, Graphs, Measurement, Status, Variant
 
@@ -38,6 +38,14 @@ def answer(request: Request, send: Send) -> Answer:
         send(outcome)
         outcome = measured(following, send)
     return outcome
+
+
+def prepare(request: Prepare) -> None:
+    if log := os.environ.get("STUB_PREPARED"):
+        with Path(log).open("a") as file:
+            file.write(f"{request.recipe.model} {os.getpid()}\n")
+    if request.recipe.model == os.environ.get("STUB_UNREADY"):
+        time.sleep(600)
 
 
 def measured(request: Job, send: Send) -> Answer:
@@ -135,5 +143,4 @@ def measurement(*, compiled: bool = True, warm: bool = False) -> Measurement:
 
 
 if __name__ == "__main__":
-    bench.measuring.worker._answer = answer
-    bench.measuring.worker.main()
+    bench.measuring.worker.main(answer, prepare)

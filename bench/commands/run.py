@@ -120,6 +120,7 @@ def _run(options: argparse.Namespace) -> int:
     from bench.running.executors import LocalProcesses
     from bench.running.live_reporter import watched
     from bench.running.preflight import preflight
+    from bench.running.preparation import executor_for
     from bench.running.progress import BarReporter, PlainReporter, estimate, estimates_table, results_table
     from bench.running.sweep import remaining, run
 
@@ -163,7 +164,7 @@ def _run(options: argparse.Namespace) -> int:
                 plan,
                 machine,
                 run_file,
-                executor,
+                executor_for(machine, executor),
                 watched(reporter),
                 pace=pace,
                 deadline=deadline,

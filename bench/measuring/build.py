@@ -79,8 +79,8 @@ def load(
     device: torch.device,
     module: torch.nn.Module | None = None,
 ) -> Loaded:
-    """Build the module, unless it is given, and its batches on `device`. Raises whatever transformers raises, such as
-    `OSError`.
+    """Build the module, unless it is given, and its batches on `device`, which a given module moves to. Raises whatever
+    transformers raises, such as `OSError`.
 
     On the meta device there are shapes and no numbers: a large model takes no memory and no time.
     """
@@ -90,13 +90,18 @@ def load(
             torch.manual_seed(SEED)
             with torch.device("meta") if device.type == "meta" else nullcontext():
                 module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
-            module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
+        module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
         pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
     inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
     placed = ({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
     return Loaded(module, tuple(placed))
+
+
+def on_host(recipe: Recipe) -> torch.nn.Module:
+    """Build a module that `load` can be given. Touches no device."""
+    return load(recipe, batch_size=1, batches=1, dtype=torch.float32, device=torch.device("cpu")).module
 
 
 def architecture(recipe: Recipe) -> str:

@@ -56,13 +56,13 @@ REPORT_EVERY_S = 1.0
 
 
 @torch.no_grad()
-def run(job: Job, send: Send) -> CellOutcome:
+def run(job: Job, send: Send, module: torch.nn.Module | None = None) -> CellOutcome:
     """Measure the cell of the job and those that follow it, and return the last outcome. The others are sent as soon as
-    they are known, since the process may not survive the next cell.
+    they are known, since the process may not survive the next cell. The `module` is that of the model, if it is built.
 
     The process ends early where it would measure what it has done before: if a cell failed, or left something behind.
     """
-    shared = Shared(send)
+    shared = Shared(send, module)
     outcome = _measured(job, shared, send)
     for following in job.then:
         if outcome.has_failed or not shared.forget_compiled(following):

@@ -90,8 +90,9 @@ def autocast(cell: Cell) -> AbstractContextManager[object]:
 class Shared:
     """What the cells of one process have in common: the model, and what does not depend on how it is compiled."""
 
-    def __init__(self, send: Send = lambda _: None) -> None:
+    def __init__(self, send: Send = lambda _: None, module: torch.nn.Module | None = None) -> None:
         self.send = send  # to the parent
+        self._module = module  # built before the job was known
         self.loaded: Loaded | None = None  # of the cell before
         self.warmup_ms: list[float] = []  # of eager with these batches
         self.peaks: Peaks | None = None  # of the device
@@ -104,7 +105,7 @@ class Shared:
     def load(self, job: Job) -> Loaded:
         """Return the model with batches for this job."""
         if self.loaded is None or self._batch_size != job.cell.batch_size:
-            self.loaded = load_job(job, self.loaded.module if self.loaded else None)
+            self.loaded = load_job(job, self.loaded.module if self.loaded else self._module)
             self.warmup_ms, self._batch_size = [], job.cell.batch_size
             self._allocated = _allocated(torch.device(job.cell.device))
         return self.loaded

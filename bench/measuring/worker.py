@@ -12,19 +12,23 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from bench.errors import AtlasError
 from bench.parent import at_end_of_parent
 from bench.plans.messages import (
+    READY,
     Answer,
     CountOperations,
     Job,
     Message,
+    Phase,
     Preflight,
+    Prepare,
     Refusal,
     Request,
     Send,
@@ -33,20 +37,36 @@ from bench.plans.messages import (
 )
 
 
-def main(answer: Callable[[Request, Send], Answer] | None = None) -> None:
-    """Serve one request, then exit. A worker of another kind gives its own `answer`."""
+def main(
+    answer: Callable[[Request, Send], Answer] | None = None, prepare: Callable[[Prepare], object] | None = None
+) -> None:
+    """Serve one request, then exit. A worker of another kind gives its own `answer`, and its own way to `prepare`."""
     channel = _claim_stdout()
-    request: Request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
-    at_end_of_parent(_end)
-    with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    request, module = _read(), None
 
     def send(message: Message) -> None:
         channel.write(msgspec.json.encode(message) + b"\n")
         channel.flush()
 
-    send((answer or _answer)(request, send))
+    if isinstance(request, Prepare):
+        module = (prepare or _prepared)(request)
+        send(Phase(name=READY))
+        request = _read()
+        os.environ.update(request.caches if isinstance(request, Job) else {})
+    at_end_of_parent(_end)
+    with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    send((answer or partial(_answer, module=module))(request, send))
     os._exit(0)  # tearing torch down takes seconds and may still crash
+
+
+def _read() -> Request:
+    """Return the next request. Ends this process if the parent has ended."""
+    line = sys.stdin.buffer.readline()
+    if not line:
+        _end()
+    request: Request = msgspec.json.decode(line, type=Request)
+    return request
 
 
 def _claim_stdout() -> BinaryIO:
@@ -63,7 +83,17 @@ def _end() -> None:
     os._exit(1)
 
 
-def _answer(request: Request, send: Send) -> Answer:
+def _prepared(request: Prepare) -> object:
+    """Return the model, or None if it cannot be built: its job will find out why."""
+    with suppress(Exception):
+        from bench.measuring import trial  # noqa: F401, PLC0415 - all that a job needs, which takes seconds
+        from bench.measuring.build import on_host  # noqa: PLC0415 - as above
+
+        return on_host(request.recipe)
+    return None
+
+
+def _answer(request: Request, send: Send, module: Any = None) -> Answer:
     try:
         if isinstance(request, Preflight):
             from bench.measuring.preflight import preflight  # noqa: PLC0415 - imports torch, which takes seconds
@@ -80,7 +110,7 @@ def _answer(request: Request, send: Send) -> Answer:
         assert isinstance(request, Job), "checks of the harness have a worker of their own"
         from bench.measuring.trial import run  # noqa: PLC0415 - as above
 
-        return run(request, send)
+        return run(request, send, module)
     except AtlasError as error:
         return Refusal(what=error.what, where=error.where, remedy=error.remedy)
 

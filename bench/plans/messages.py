@@ -23,8 +23,9 @@ from bench.records.wording import DIAGNOSTICS
 
 Weights = Literal["random", "pretrained"]
 
-STARTING, BUILDING = "starting", "building"
-"""Phases of a worker until it has a model: until its first message, it starts Python and imports torch."""
+STARTING, BUILDING, READY = "starting", "building", "ready"
+"""Phases of a worker until it has a model: until its first message, it starts Python and imports torch. One that is
+`READY` has built its model and waits for a job."""
 
 PEAKS = "peaks"
 """The phase of a worker that measures the peaks of the device, and has not been given them."""
@@ -114,6 +115,12 @@ class Job(_Message, frozen=True):
     then: tuple[Job, ...] = ()
 
 
+class Prepare(_Message, frozen=True):
+    """Request: build this model in the memory of the host, tell `READY`, and wait for the `Job` that measures it."""
+
+    recipe: Recipe
+
+
 class TakeWalkthrough(_Message, frozen=True):
     """Request: record a walkthrough of TorchDynamo."""
 
@@ -191,7 +198,7 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Preflight | Job | TakeWalkthrough | CountOperations | Prove
+Request = Preflight | Prepare | Job | TakeWalkthrough | CountOperations | Prove
 Answer = Machine | CellOutcome | WalkthroughTaken | OperationsCounted | Proved | Refusal
 Message = Phase | Answer
 Send = Callable[[Message], None]

@@ -165,9 +165,9 @@ class LocalProcesses:
         stopwatch, kills = _Stopwatch(), _kernel_kills()
         following = len(request.then) if isinstance(request, Job) else 0
         answer, decode_error, timed_out = None, "", False
-        with _process(self.command, variables) as process, _Pipes(process) as pipes:
+        with self.start(request, variables) as process, Pipes(process) as pipes:
             try:
-                _send(process, request)
+                send(process, request)
                 pipes.deadline = stopwatch.began + timeout_s
                 for message in pipes.messages(on_second):
                     if isinstance(message, Phase):
@@ -189,7 +189,7 @@ class LocalProcesses:
             except msgspec.DecodeError as error:
                 decode_error = scrub.message(error)
             finally:
-                _kill_group(process)  # compile workers outlive a crash
+                kill_group(process)  # compile workers outlive a crash
             seconds, costs_s = stopwatch.lap()
             return WorkerExit(
                 seconds=seconds,
@@ -202,15 +202,21 @@ class LocalProcesses:
                 last_line=pipes.last_line(),
             )
 
+    def start(self, request: Request, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:  # noqa: ARG002
+        """Return a worker that waits for this request."""
+        return start_process(self.command, variables)
 
-def _send(process: subprocess.Popen[bytes], request: Request) -> None:
+
+def send(process: subprocess.Popen[bytes], request: Request) -> None:
+    """Write a request to a worker. One that died at once tells why by its exit status."""
     assert process.stdin is not None
-    with suppress(BrokenPipeError):  # it died at once: its exit status says why
+    with suppress(BrokenPipeError):
         process.stdin.write(msgspec.json.encode(request) + b"\n")
         process.stdin.flush()
 
 
-def _process(command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def start_process(command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a worker in a process group of its own. Raises `AtlasError`."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
         return subprocess.Popen(
@@ -227,7 +233,7 @@ def _process(command: Sequence[str], variables: Mapping[str, str]) -> subprocess
 
 
 @dataclass
-class _Pipes:
+class Pipes:
     """The output of a worker: messages on standard output, and the end of standard error."""
 
     process: subprocess.Popen[bytes]
@@ -291,7 +297,8 @@ class _Pipes:
         return scrub.message(lines[-1]) if lines else ""
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a worker with all that it started."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 

@@ -30,13 +30,14 @@ from bench.machine import boot
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import PEAKS, CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
 from bench.plans.models import flop_of_image
-from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest, together
+from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest, together, visits
 from bench.plans.profiles import Profile
 from bench.records import document, operations, plausibility, wording
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.run_file import read
 from bench.running.executors import Executor, OnAnswer, WorkerExit
 from bench.running.preflight import variables_of
+from bench.running.preparation import Foreseeing
 from bench.running.resume import RunFile, environment_of, owned, write
 from bench.statistics.cells import best_peaks
 
@@ -99,22 +100,41 @@ def run(
         return math.inf if deadline is None else deadline - clock()
 
     forgotten = run_file.forgotten(retry_failed=retry_failed)
-    with owned(run_file.path), interruptible() as held:
+    with owned(run_file.path), interruptible() as held, _foreseen(executor, plan.profile) as foresee:
         records = list(read(run_file.path))  # another run may have added to the file since it was chosen
         warn = once(reporter.warn)
         process = _Process(
             plan, machine, run_file, executor, reporter, pace, records, held, left_s, grace_s, contributor, warn
         )
-        while steps := remaining(plan, run_file, records, forgotten, None if deadline is None else pace):
-            steps, first = fitting(steps, pace, left_s()), surest(steps, pace, left_s())
+        while all_steps := remaining(plan, run_file, records, forgotten, None if deadline is None else pace):
+            steps, first = fitting(all_steps, pace, left_s()), surest(all_steps, pace, left_s())
             if first is None:
                 break
             document.check_writable(run_file.path.parent)  # before hours of measuring, not after
-            if not process.measure(together(first, steps), steps, list(examine())):
+            visit = together(first, steps)
+            foresee([visit, *(each for each in visits(all_steps) if first not in each)])
+            if not process.measure(visit, steps, list(examine())):
                 break
         else:
             shutil.rmtree(_cache(run_file), ignore_errors=True)
     return records
+
+
+@contextmanager
+def _foreseen(executor: Executor, profile: Profile) -> Iterator[Callable[[Iterable[Sequence[Step]]], None]]:
+    """Yield a function that tells the executor which processes come next, if that is of use to it."""
+
+    foreseeing = executor if isinstance(executor, Foreseeing) else None
+
+    def foresee(coming: Iterable[Sequence[Step]]) -> None:
+        recipes = [visit[0].planned.recipe for visit in coming]
+        if foreseeing:
+            foreseeing.expect([(each, variables_of([each], keep_memory=profile.keep_memory)) for each in recipes])
+
+    try:
+        yield foresee
+    finally:
+        foresee(())
 
 
 @dataclass

@@ -5,7 +5,7 @@ No GPU has measured these costs yet. What runs on the host alone is taken from r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from bench.records.record import Cell, Peaks, Record, Status
 from bench.records.run_file import read
 from bench.running import sweep
 from bench.running.executors import OnAnswer, WorkerExit
+from bench.running.preparation import MOST, Expected
 from bench.running.resume import find_run
 from bench.running.sweep import run
 
@@ -37,6 +38,8 @@ two cores, ViT took 12 s of CPU time in Python, a third of it in Inductor, and t
 
 IMPORT_S, INDUCTOR_S = 4.0, 1.5
 """Python with torch, and Inductor at the first compilation of a process: as recorded on two cores."""
+BESIDE = 1.5
+"""How much longer workers take that are prepared side by side on different cores: they share disk and memory."""
 CUDA_S = 3.0
 """The libraries and the context of CUDA."""
 BUILD_S, BUILD_S_PER_PARAMETER = 0.5, 3.0 / 87e6
@@ -61,14 +64,17 @@ def models() -> Iterator[tuple[str, dict[str, float], float]]:
 PHASES = {model: (phases_s, warm_s) for model, phases_s, warm_s in models()}
 
 
+def building_s(recipe: Recipe) -> float:
+    return BUILD_S + BUILD_S_PER_PARAMETER * find(str(recipe.model)).parameters
+
+
 def costs_s(job: Job, *, joins: bool, host: float) -> dict[str, float]:
     """Return the assumed seconds of each phase of a cell, in order, if Python is `host` times as fast as recorded."""
     phases_s, warm_s = PHASES[job.cell.model]
     in_python = phases_s["dynamo"] + phases_s["aot_autograd"] + PYTHON_SHARE * phases_s["inductor"]
     in_compilers = (1 - PYTHON_SHARE) * phases_s["inductor"] * RECORDED_CORES / CORES
-    building_s = BUILD_S + BUILD_S_PER_PARAMETER * find(job.cell.model).parameters
     is_new_size = job.cell.compile_mode == "default"
-    found = {} if joins else {"starting": IMPORT_S / host + CUDA_S, "building": building_s / host}
+    found = {} if joins else {"starting": IMPORT_S / host, "building": CUDA_S + building_s(job.recipe) / host}
     found |= {
         "warming up eager": job.sampling.warmup_s * is_new_size,
         "compiling": (warm_s - INDUCTOR_S if job.warm else in_python + in_compilers) / host,
@@ -94,16 +100,39 @@ PEAKS = Peaks(matmul_flop_s=5e14, copy_bytes_s=3e12)
 class Gpu:
     """An executor with a clock of its own, on which each cell takes what is assumed."""
 
-    def __init__(self, host: float = 1.0) -> None:
-        self.now, self.host = 0.0, host
+    def __init__(self, host: float = 1.0, at_once: int = MOST) -> None:
+        self.now, self.host, self.at_once = 0.0, host, at_once
         self.processes: list[list[Cell]] = []
+        self.expected: list[Recipe] = []
+        self.ready: list[Recipe] = []
+
+    def expect(self, expected: Sequence[Expected]) -> None:
+        """As `SideBySide.expect`."""
+        left, kept = [recipe for recipe, _ in expected], list[Recipe]()
+        for recipe in self.ready:
+            if recipe in left:
+                left.remove(recipe)
+                kept.append(recipe)
+        self.expected, self.ready = left, kept
+
+    def prepared_s(self, job: Job) -> dict[str, float]:
+        """Return what a process takes until it has a model, as far as it is told from that of the job alone."""
+        if self.at_once < 2:
+            return {}
+        seconds = 0.0
+        if job.recipe not in self.ready:
+            self.ready, self.expected = self.expected[: self.at_once], self.expected[self.at_once :]
+            seconds = BESIDE / self.host * max(IMPORT_S + building_s(each) for each in self.ready)
+        self.ready.remove(job.recipe)
+        return {"starting": seconds, "building": CUDA_S}
 
     def run(self, request: Request, *, timeout_s: float, on_answer: OnAnswer | None = None, **_: Any) -> WorkerExit:
         assert isinstance(request, Job)
         assert on_answer
         self.processes.append([])
         for job in (request, *request.then):
-            costs = costs_s(job, joins=bool(self.processes[-1]), host=self.host)
+            joins = bool(self.processes[-1])
+            costs = costs_s(job, joins=joins, host=self.host) | ({} if joins else self.prepared_s(job))
             seconds = sum(costs.values())
             self.now += min(seconds, timeout_s)
             if seconds > timeout_s:
@@ -130,18 +159,18 @@ def measured(made: Plan, gpu: Gpu, out: Path, monkeypatch: pytest.MonkeyPatch, *
 
 
 @pytest.mark.parametrize(
-    ("profile", "host", "limit_min"),
+    ("profile", "host", "at_once", "limit_min"),
     [
-        pytest.param(STANDARD, 1.0, 18, id="standard"),
-        pytest.param(STANDARD, 1.5, 15, id="standard on a faster host"),
-        pytest.param(DEPLOY, 1.0, 54, id="deploy"),
-        pytest.param(DEPLOY, 3.0, 30, id="deploy on a much faster host"),
+        pytest.param(STANDARD, 1.0, MOST, 15, id="standard"),
+        pytest.param(STANDARD, 1.0, 1, 18, id="standard, one worker after the other"),
+        pytest.param(DEPLOY, 1.0, MOST, 50, id="deploy"),
+        pytest.param(DEPLOY, 2.5, MOST, 30, id="deploy on a much faster host"),
     ],
 )
 def test_how_long_a_gpu_is_needed(
-    profile: Profile, host: float, limit_min: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    profile: Profile, host: float, at_once: int, limit_min: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, gpu = plan_of(profile), Gpu(host)
+    made, gpu = plan_of(profile), Gpu(host, at_once)
     records = measured(made, gpu, tmp_path, monkeypatch)
     assert len(records) == len({record.key for record in records}) == 3 * len(made.planned)
     assert limit_min * 0.85 < gpu.now / 60 <= limit_min
