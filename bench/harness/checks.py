@@ -41,7 +41,7 @@ from bench.statistics.cells import speedup
 from bench.statistics.intervals import Estimate, median_interval
 from bench.statistics.verdicts import SAME
 
-TURNS = 8
+TURNS, FEWEST_TURNS = 8, 6
 """Times that two ways take turns. From six on, the median has an interval."""
 
 BOUND = 0.05
@@ -272,6 +272,49 @@ def replays(bench: Workbench) -> Check:
     return _not("replays", "failed", "other_replays", figures=figures)
 
 
+def shared_process(bench: Workbench) -> Check:
+    """A cell has the speedup that it had when it was the first of its process, although others came between.
+
+    On a GPU, one process measures several batch sizes and modes of a model, each with the compiler's memory cleared.
+    """
+    if bench.device.type == "cpu":
+        return _not("shared_process", "not_applicable", "process_not_shared")
+    return later_against_first(bench)
+
+
+def later_against_first(bench: Workbench) -> Check:
+    """Compare the speedup of a cell in a process without others, and then after each turn of another cell."""
+    job, shared = bench.job, bench.variants.shared
+    mode = "reduce-overhead" if bench.device.type == "cuda" else job.cell.compile_mode
+    cell = msgspec.structs.replace(job.cell, batch_size=2 * job.cell.batch_size, compile_mode=mode)
+    other = msgspec.structs.replace(job, cell=cell)
+
+    def measured(own: Job, seconds: float) -> float:
+        if not shared.forget_compiled(own):
+            raise LeftBehindError
+        variants = Variants(own, shared)
+        warm_up(variants.eager, bench.sampling)
+        variants.compile()
+        variants.warm_up_compiled()
+        eager_ms, compiled_ms = bench.sampled((variants.eager, variants.compiled), seconds)
+        return eager_ms / compiled_ms
+
+    seconds = bench.sampling.max_s / TURNS
+    try:
+        first, later = measured(job, TURNS / 2 * seconds), []
+        for _ in range(FEWEST_TURNS):  # each compiles twice
+            measured(other, seconds / 4)
+            later.append(measured(job, seconds))
+    except LeftBehindError:
+        return _not("shared_process", "failed", "memory_left_behind")
+    ratio = _median([each / first for each in later])
+    return _compared("shared_process", ratio, BOUND, first_speedup=first, later_speedup=statistics.median(later))
+
+
+class LeftBehindError(Exception):
+    """A compiled model could not be released."""
+
+
 def energy(bench: Workbench) -> Check:
     """The energy of a call is the power times the time, where one counter and many readings tell the two."""
     sensors, eager = bench.variants.sensors, bench.variants.eager
@@ -335,7 +378,8 @@ IN_ORDER: Mapping[CheckName, Callable[[Workbench], Check | Iterable[Check]]] = {
     "alone": alone,
     "device_time": device_time,
     "energy": energy,
-    "replays": replays,  # clears what is compiled
+    "replays": replays,  # clears what is compiled, as does the next one
+    "shared_process": shared_process,
     "throttling": throttling,  # changes the clock
 }
 """The checks of one process. `bench.harness.proof` adds that of memory, which needs a process of its own."""

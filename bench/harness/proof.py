@@ -54,6 +54,7 @@ REMEDIES: Mapping[CheckName, str] = {
     "device_time": "report this, and attach the document; shares of waiting for the host are wrong here",
     "energy": "do not quote energy figures from this device; report this, and attach the document",
     "replays": "report this, and attach the document; reduce-overhead does not work as described here",
+    "shared_process": "measure batch sizes one at a time with --batch-size; report this, and attach the document",
     "throttling": "report this, and attach the document; watch the clock with nvidia-smi while you measure",
     "out_of_memory": "report this, and attach the document; models that do not fit may spoil a run here",
 }
