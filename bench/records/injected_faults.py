@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -90,6 +90,29 @@ FaultOutcome = Literal[
 """How the program reacted."""
 
 
+CaseGroup = Literal["numbers", "speedups", "copies", "sealed", "names", "leaks", "catalogs", "files"]
+"""What a record, file or text made to deceive was about."""
+
+Before = Literal["accepted", "marked", "refused", "broke"]
+"""What happened to a case before there was a defence; ``broke``: a command ended with a traceback, or hung."""
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """Something that was made to deceive: what happened to it before, and what happens now."""
+
+    group: CaseGroup
+    before: Before
+    now: Literal["refused", "marked"]
+    example: Annotated[Lines, msgspec.Meta(max_length=200)]
+
+
+class Lies(msgspec.Struct, frozen=True, kw_only=True):
+    """Random invented speedups, and how many of them are shown without a mark."""
+
+    tried: Count
+    unmarked: Count
+
+
 class Injected(msgspec.Struct, frozen=True, kw_only=True):
     """A number of faults of one kind at one place, all with the same outcome."""
 
@@ -107,6 +130,8 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     environment: Environment
     command: Lines
     injected: tuple[Injected, ...]
+    cases: tuple[Case, ...] = ()
+    lies: Lies | None = None
 
     @property
     def times(self) -> int:
@@ -114,7 +139,13 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
         return sum(fault.times for fault in self.injected)
 
 
-def gathered(environment: Environment, injected: Iterable[Injected], command: str = COMMAND) -> Faults:
+def gathered(
+    environment: Environment,
+    injected: Iterable[Injected],
+    command: str = COMMAND,
+    cases: Iterable[Case] = (),
+    lies: Lies | None = None,
+) -> Faults:
     """Return a document of these faults, with equal ones counted together."""
     times: Counter[tuple[FaultKind, FaultPlace, FaultOutcome]] = Counter()
     for fault in injected:
@@ -128,12 +159,15 @@ def gathered(environment: Environment, injected: Iterable[Injected], command: st
             Injected(kind=kind, place=place, outcome=outcome, times=count)
             for (kind, place, outcome), count in sorted(times.items())
         ),
+        cases=tuple(sorted(cases)),
+        lies=lies,
     )
 
 
 def write(faults: Faults, folder: Path = FAULTS) -> Path:
-    """Write the document, named by its day. Replaces an earlier one of that day."""
-    return document.write(faults, folder / f"{faults.taken_at.astimezone(UTC):%Y-%m-%d}.json")
+    """Write the document, named by its day and commit. Replaces an earlier one of that name."""
+    commit = f"_{faults.environment.commit}" if faults.environment.commit else ""
+    return document.write(faults, folder / f"{faults.taken_at.astimezone(UTC):%Y-%m-%d}{commit}.json")
 
 
 def read(path: Path) -> Faults:

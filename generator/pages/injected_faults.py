@@ -1,10 +1,22 @@
-"""The table of injected faults and their outcomes, for the page for contributors."""
+"""The tables of injected faults and of what was made to deceive, for the page for contributors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
-from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Faults, Injected
+from markupsafe import Markup
+
+from bench.records.injected_faults import (
+    Before,
+    Case,
+    CaseGroup,
+    FaultKind,
+    FaultOutcome,
+    FaultPlace,
+    Faults,
+    Injected,
+)
 from generator.figures.markup import TableCell
 from generator.figures.words import Words
 from generator.languages.language import Language
@@ -33,6 +45,69 @@ def _line(group: Sequence[Injected], words: Words) -> tuple[TableCell, ...]:
         TableCell(words.phrase(outcomes(language)[group[0].outcome])),
         TableCell(words.value(language.number(times, 0)), str(times), "number"),
     )
+
+
+EXAMPLES = 3
+"""Cases of a line that are shown; the document has them all."""
+
+
+def cases(faults: Faults, words: Words) -> str:
+    """Return a table of what was made to deceive: a line for each group, what happened before and what happens now."""
+    gettext = words.language.gettext
+    head = gettext("Attempt"), gettext("Examples"), gettext("Before"), gettext("Now"), gettext("How often")
+    order = list(groups(words.language))
+    ordered = sorted(faults.cases, key=lambda case: (order.index(case.group), case))
+    lines = [
+        _of_group(list(alike), words)
+        for _, alike in groupby(ordered, key=lambda case: (case.group, case.before, case.now))
+    ]
+    share = []
+    if faults.lies:
+        counts = {"unmarked": faults.lies.unmarked, "tried": faults.lies.tried}
+        message = gettext("random invented speedups that pass unmarked: %(unmarked)s of %(tried)s")
+        share.append(words.say(message, **{name: words.language.number(each, 0) for name, each in counts.items()}))
+    return documents.table(gettext("Records, files and texts made to deceive"), head, lines, faults, words, *share)
+
+
+def _of_group(alike: Sequence[Case], words: Words) -> tuple[TableCell, ...]:
+    language, first = words.language, alike[0]
+    step = -(-len(alike) // EXAMPLES)  # from all of them, since neighbours are alike
+    examples = Markup("<br>").join(
+        Markup('<code lang="en" dir="ltr">{}</code>').format(case.example) for case in alike[::step]
+    )
+    return (
+        TableCell(words.phrase(groups(language)[first.group])),
+        TableCell(examples),
+        TableCell(words.phrase(befores(language)[first.before])),
+        TableCell(words.phrase(outcomes(language)[first.now])),
+        TableCell(words.value(language.number(len(alike), 0)), str(len(alike)), "number"),
+    )
+
+
+def groups(language: Language) -> dict[CaseGroup, str]:
+    """Return the names of what cases are about."""
+    gettext = language.gettext
+    return {
+        "numbers": gettext("Impossible numbers"),
+        "speedups": gettext("Invented speedups"),
+        "copies": gettext("Copied samples"),
+        "sealed": gettext("Edited results"),
+        "names": gettext("Lookalike names"),
+        "leaks": gettext("Private details"),
+        "catalogs": gettext("Hostile catalogs"),
+        "files": gettext("Files without an end"),
+    }
+
+
+def befores(language: Language) -> dict[Before, str]:
+    """Return the names of what happened to cases before."""
+    gettext = language.gettext
+    return {
+        "accepted": gettext("Accepted"),
+        "marked": outcomes(language)["marked"],
+        "refused": outcomes(language)["refused"],
+        "broke": gettext("A command failed or hung"),
+    }
 
 
 def kinds(language: Language) -> dict[FaultKind, str]:

@@ -278,6 +278,7 @@ class _Functions:
                 "building_table",
                 "loading_table",
                 "faults_table",
+                "cases_table",
             ),
         }
         return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
@@ -738,6 +739,11 @@ class _Functions:
             where, remedy = str(fault_documents.FAULTS), fault_documents.COMMAND
             raise AtlasError("there is no record of injected faults yet", where=where, remedy=remedy)
         return injected_faults.table(self.atlas.results.faults, self.words)
+
+    def cases_table(self, _page: str) -> str:
+        """What tests made to deceive: what happened to it before, and what happens now."""
+        assert self.atlas.results.faults is not None, "the page asks for cases first"
+        return injected_faults.cases(self.atlas.results.faults, self.words)
 
     @property
     def _walkthrough(self) -> Walkthrough:
