@@ -103,7 +103,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, order=True):
     group: CaseGroup
     before: Before
     now: Literal["refused", "marked"]
-    example: Annotated[Lines, msgspec.Meta(max_length=200)]
+    example: Annotated[str, msgspec.Meta(max_length=200, pattern="^[ -~…]*\\Z")]  # printable ASCII
 
 
 class Lies(msgspec.Struct, frozen=True, kw_only=True):
