@@ -107,7 +107,7 @@ def test_what_unpacks_to_endless_lines_is_refused(tmp_path: Path, monkeypatch: p
     for content in (LINES * 11, LINES + b"\n" * 10 * len(LINES)):
         with pytest.raises(AtlasError, match="unpacks to more than") as error:
             list(read(packed(tmp_path, content)))
-        assert error.value.remedy == "import the parts"
+        assert error.value.remedy == "split it, and import the parts"
     plain = tmp_path / "plain.jsonl"
     plain.write_bytes(LINES * 11)
     assert len(list(read(plain))) == 33

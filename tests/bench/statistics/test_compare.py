@@ -152,8 +152,8 @@ def on(**changes: Any) -> Environment:
 @pytest.mark.parametrize(
     ("environment", "says"),
     [
-        (on(threads=4), "threads is 2 in A and 4 in B (1 cell)"),
-        (on(settings={"MALLOC_TRIM_THRESHOLD_": "-1"}), "MALLOC_TRIM_THRESHOLD_ is unknown in A and -1 in B (1 cell)"),
+        (on(threads=4), "threads is 2 in A and 4 in B (1 case)"),
+        (on(settings={"MALLOC_TRIM_THRESHOLD_": "-1"}), "MALLOC_TRIM_THRESHOLD_ is unknown in A and -1 in B (1 case)"),
     ],
 )
 def test_other_conditions_are_said_loudly(environment: Environment, says: str) -> None:
