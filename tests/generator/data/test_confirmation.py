@@ -35,7 +35,7 @@ def why(folder: Path, *runs: Sequence[Record], published: bool = True) -> dict[s
         (folder / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     results = load(write(folder, [record for each in runs for record in each]))
     rows = results.rows
-    return {rows.loc[each.rows[0], "run"]: each.figures["why"] for each in unconfirmed(rows, results.operations)}
+    return {str(rows.loc[each.rows[0], "run"]): each.figures["why"] for each in unconfirmed(rows, results.operations)}
 
 
 def test_one_run_counts_up_to_what_others_have_found(tmp_path: Path) -> None:
