@@ -8,12 +8,22 @@ from typing import get_args
 
 import pytest
 from conftest import LANGUAGES
-from faults import Survived, injected
+from faults import Survived, cases, injected, lies
 from html_page import read
 
 from bench.errors import AtlasError
 from bench.exchange.check import check
-from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Faults, gathered, newest, write
+from bench.records.injected_faults import (
+    Before,
+    CaseGroup,
+    FaultKind,
+    FaultOutcome,
+    FaultPlace,
+    Faults,
+    gathered,
+    newest,
+    write,
+)
 from bench.records.record import Environment
 from generator.figures.words import Words
 from generator.languages.language import load_language
@@ -63,8 +73,39 @@ def test_the_table_names_each_fault_with_its_outcome(code: str, tmp_path: Path) 
         assert table.rows[1][1] == "imported files and a run"
 
 
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_cases_are_gathered_by_what_happened_before_and_now(code: str, tmp_path: Path) -> None:
+    told: list[tuple[str, object]] = []
+    survived = Survived(lambda name, value: told.append((name, value)))
+    for number in range(7):
+        survived.case("numbers", f"seconds = -{number}", "accepted", "refused")
+    survived.case("numbers", "seconds = 1e26", "broke", "refused")
+    survived.case("names", "NVIDI\u0410 <b>" + "x" * 200, "accepted", "marked")
+    survived.lies(200, 1)
+    found = gathered(ENVIRONMENT, [], cases=cases(told), lies=lies(told))
+    assert newest_of(found, tmp_path) == found
+    page, language = tmp_path / "page.html", load_language(code)
+    page.write_text(shown.cases(found, Words(language, html=True)), encoding="utf-8")
+    (table,) = read(page).tables
+    assert [row[-1] for row in table.rows] == [language.number(count, 0) for count in (7, 1, 1)]
+    assert table.rows[0][1].count("seconds = -") == shown.EXAMPLES
+    assert "NVIDI\\u0410 <b>xx" in table.rows[2][1]
+    if code == LANGUAGES[0]:
+        assert table.rows[1][2:4] == ["A command failed or hung", "Refused, with the reason and a remedy"]
+        assert "pass unmarked: 1 of 200" in page.read_text(encoding="utf-8")
+
+
+def newest_of(found: Faults, folder: Path) -> Faults | None:
+    """Return a document as it comes back from its file."""
+    write(found, folder / "faults")
+    assert list(check([folder], folder)) == []
+    return newest(folder)
+
+
 def test_everything_that_can_be_told_has_words() -> None:
     english = load_language("en")
     assert shown.kinds(english).keys() == set(get_args(FaultKind))
     assert shown.places(english).keys() == set(get_args(FaultPlace))
     assert shown.outcomes(english).keys() == set(get_args(FaultOutcome))
+    assert shown.groups(english).keys() == set(get_args(CaseGroup))
+    assert shown.befores(english).keys() == set(get_args(Before))
