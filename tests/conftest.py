@@ -21,11 +21,11 @@ from pathlib import Path
 import pytest
 from browser.chromium import HOW_TO_GET_ONE, executable, launched
 from browser.hosting import hosted
-from faults import Survived, injected
+from faults import Survived, cases, injected, lies
 from hypothesis import settings
 from playwright.sync_api import Browser
 
-from bench.records.injected_faults import Injected, gathered, write
+from bench.records.injected_faults import Case, Injected, Lies, gathered, write
 from bench.records.run_file import COMPRESSED
 from generator.languages.language import SOURCE, published_languages
 from generator.site import PLUGIN
@@ -152,12 +152,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 _injected: list[Injected] = []
+_cases: list[Case] = []
+_lies: list[Lies] = []
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """In the process that starts the others, too: reports come there."""
     if report.when == "teardown" and report.passed:
         _injected.extend(injected(report.user_properties))
+        _cases.extend(cases(report.user_properties))
+        _lies.extend(filter(None, [lies(report.user_properties)]))
 
 
 @pytest.hookimpl(trylast=True)
@@ -171,7 +175,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     from bench.measuring.environment import describe
 
     command = shlex.join(["python", "-m", "pytest", *map(str, session.config.invocation_params.args)])
-    write(gathered(describe(torch.device("cpu")), _injected, command), folder)
+    write(gathered(describe(torch.device("cpu")), _injected, command, _cases, next(iter(_lies), None)), folder)
 
 
 @pytest.fixture

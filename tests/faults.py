@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
-from bench.records.injected_faults import FaultKind, FaultOutcome, FaultPlace, Injected
+from bench.records.injected_faults import Before, Case, CaseGroup, FaultKind, FaultOutcome, FaultPlace, Injected, Lies
 
-PROPERTY = "fault"
-"""Property of a test report that carries the faults to the process that writes the document."""
+PROPERTY, CASE, LIES = "fault", "case", "lies"
+"""Properties of a test report that carry faults, cases and counts of lies to the process that writes the document."""
+
+LONGEST = 90
+"""Characters of an example."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,27 @@ class Survived:
         assert times > 0
         self.note(PROPERTY, {"kind": kind, "place": place, "outcome": outcome, "times": times})
 
+    def case(self, group: CaseGroup, example: str, before: Before, now: Literal["refused", "marked"]) -> None:
+        """Tell what happened to something made to deceive, before there was a defence and now."""
+        example = example.encode("unicode_escape").decode()
+        example = example if len(example) <= LONGEST else f"{example[: LONGEST - 1]}…"
+        self.note(CASE, {"group": group, "example": example, "before": before, "now": now})
+
+    def lies(self, tried: int, unmarked: int) -> None:
+        """Tell how many random lies were shown without a mark."""
+        self.note(LIES, {"tried": tried, "unmarked": unmarked})
+
 
 def injected(properties: list[tuple[str, object]]) -> list[Injected]:
     """Return the faults that a test has reported."""
     return [msgspec.convert(value, Injected) for name, value in properties if name == PROPERTY]
+
+
+def cases(properties: list[tuple[str, object]]) -> list[Case]:
+    """Return the cases that a test has reported."""
+    return [msgspec.convert(value, Case) for name, value in properties if name == CASE]
+
+
+def lies(properties: list[tuple[str, object]]) -> Lies | None:
+    """Return the count of lies that a test has reported, or None."""
+    return next((msgspec.convert(value, Lies) for name, value in properties if name == LIES), None)

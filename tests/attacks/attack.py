@@ -9,13 +9,14 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from atlas_data import PUBLISHED, measured, telling
 
 from bench.exchange.check import check
 from bench.plans.models import find
+from bench.records.injected_faults import Before, CaseGroup
 from bench.records.record import Record
 from bench.records.run_file import encode, read
 from generator.data.load import load
@@ -133,6 +134,9 @@ CHANGES: Mapping[str, Callable[[Lines, Any], Lines]] = {
 """What cannot be said as one field and its value, by the name of the "field"."""
 
 
+COPIES = frozenset({"@copied", "@shuffled", "@jittered", "@compiled_is_eager"})
+
+
 @dataclass(frozen=True)
 class Attack:
     """One line of a table: `kind` is the name of its file."""
@@ -141,6 +145,23 @@ class Attack:
     field: str
     value: Any
     refusal: str
+    before: Before = "accepted"  # what happened to it before there were defences, in the commit that attacks began with
+
+    @property
+    def group(self) -> CaseGroup:
+        """What it is about, for the page for contributors."""
+        if self.kind == "speedups":
+            return "copies" if {self.field, *(self.value if self.field == "" else ())} & COPIES else "speedups"
+        return cast(CaseGroup, self.kind)
+
+    @property
+    def example(self) -> str:
+        """The change in the words of a programmer."""
+        changes = self.value if self.field == "" else {self.field: self.value}
+        return ", ".join(
+            f"{field.removeprefix('@')}({value})" if field.startswith("@") else f"{field} = {value!r}"
+            for field, value in changes.items()
+        )
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.field} = {self.value!r}".encode("unicode_escape").decode()

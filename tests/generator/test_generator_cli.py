@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from conftest import LANGUAGES
+from faults import Survived
 
 from bench.errors import AtlasError
 from generator.cli import main
@@ -176,11 +177,14 @@ def test_gettext_accepts_every_catalog_of_the_project(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_pipe_and_a_device_are_not_imported(tmp_path: Path) -> None:
+def test_a_pipe_and_a_device_are_not_imported(tmp_path: Path, survived: Survived) -> None:
     os.mkfifo(tmp_path / "ja.csv")
     for path in (tmp_path / "ja.csv", Path("/dev/zero")):
         result = run("import", str(path), "--language", "ja")
         assert (result.exit_code, "is not a regular file" in result.output) == (2, True)
+        survived("hostile_input", "catalogs", "refused")
+        what = "/dev/zero" if path.is_char_device() else "FIFO"
+        survived.case("files", f"python -m generator import {what}", "broke", "refused")
 
 
 @pytest.mark.parametrize("command", [["stage"], ["export", "--language", "ja"], ["pseudo"]])

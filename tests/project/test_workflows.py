@@ -338,6 +338,7 @@ def test_a_document_at_fault_fails_the_check(clone: Path, mistake: Any, survived
     assert done.stdout.count(expected[0]) == len(expected) >= len(DOCUMENTS) - 1, done.stdout
     assert "Traceback" not in done.stderr
     survived("false_record", "documents", "refused", len(expected))
+    survived.case("sealed", f"results/{Path(DOCUMENTS[0]).parent.name}/: {mistake.__name__}", "accepted", "refused")
 
 
 def test_a_new_document_and_more_lines_of_one_are_sound(clone: Path) -> None:
