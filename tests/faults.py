@@ -16,7 +16,7 @@ from bench.records.injected_faults import Before, Case, CaseGroup, FaultKind, Fa
 PROPERTY, CASE, LIES = "fault", "case", "lies"
 """Properties of a test report that carry faults, cases and counts of lies to the process that writes the document."""
 
-LONGEST = 90
+LONGEST = 60
 """Characters of an example."""
 
 

@@ -126,6 +126,9 @@ def files(path: Path) -> list[Path]:
 COMPUTED = (OPERATIONS.name, estimates.FOLDER)
 """Documents that follow from models and records: numbers and names, and no words of a machine."""
 
+INVENTED = "cases.example"
+"""A text of the document of faults: what tests made up to deceive, such as the name of a folder."""
+
 DOCUMENTS = (".json", ".csv")
 """What the names of documents end with."""
 
@@ -192,7 +195,8 @@ def check_document(path: Path, *, now: datetime | None = None) -> Iterator[Probl
     if path.parent.name in COMPUTED:
         return
     for field, what, remedy in texts.private(msgspec.to_builtins(document)):
-        yield Problem(str(path), field, what, remedy)
+        if field != INVENTED:
+            yield Problem(str(path), field, what, remedy)
 
 
 def _check_file(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:

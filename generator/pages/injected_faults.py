@@ -54,7 +54,7 @@ EXAMPLES = 3
 def cases(faults: Faults, words: Words) -> str:
     """Return a table of what was made to deceive: a line for each group, what happened before and what happens now."""
     gettext = words.language.gettext
-    head = gettext("Attempt"), gettext("Examples"), gettext("Before"), gettext("Now"), gettext("How often")
+    head = gettext("Attempt"), gettext("Before"), gettext("Now"), gettext("How often"), gettext("Examples")
     order = list(groups(words.language))
     ordered = sorted(faults.cases, key=lambda case: (order.index(case.group), case))
     lines = [
@@ -77,10 +77,10 @@ def _of_group(alike: Sequence[Case], words: Words) -> tuple[TableCell, ...]:
     )
     return (
         TableCell(words.phrase(groups(language)[first.group])),
-        TableCell(examples),
-        TableCell(words.phrase(befores(language)[first.before])),
-        TableCell(words.phrase(outcomes(language)[first.now])),
+        TableCell(words.phrase(verdicts(language)[first.before])),
+        TableCell(words.phrase(verdicts(language)[first.now])),
         TableCell(words.value(language.number(len(alike), 0)), str(len(alike)), "number"),
+        TableCell(examples),
     )
 
 
@@ -99,13 +99,13 @@ def groups(language: Language) -> dict[CaseGroup, str]:
     }
 
 
-def befores(language: Language) -> dict[Before, str]:
-    """Return the names of what happened to cases before."""
+def verdicts(language: Language) -> dict[Before, str]:
+    """Return the names of what happened to cases."""
     gettext = language.gettext
     return {
         "accepted": gettext("Accepted"),
-        "marked": outcomes(language)["marked"],
-        "refused": outcomes(language)["refused"],
+        "marked": gettext("Marked"),
+        "refused": gettext("Refused"),
         "broke": gettext("A command failed or hung"),
     }
 
