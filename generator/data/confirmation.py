@@ -58,11 +58,14 @@ _SAME_CASE = (
     *("device", "model", "torch", "compile_mode", "batch_size", "dtype", "dynamic", "weights", "input_size"),
     *("layout", "threads"),
 )
-_JUDGED = (
+COLUMNS = (
+    *_SAME_CASE,
+    *("status", "change", "flags"),
     *("run", "contributor", "origin", "model_label", "checkpoint", "family", "device_type", "processor", "cores"),
     *("speedup", "speedup_low", "speedup_high", "eager_ms", "eager_low_ms", "eager_high_ms"),
     *("flop", "activations", "parameters"),
 )
+"""What `unconfirmed` needs of the rows."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +83,10 @@ def unconfirmed(
     own_runs: frozenset[str] = frozenset(),
 ) -> Iterator[Anomaly]:
     """Yield the measured comparisons that nothing confirms. Those of `own_runs` are the reader's own. Figures: why."""
-    is_doubtful = rows["flags"].str.contains(f"{UNEQUAL_BATCHES}|{TOY}") | (rows["speedup"] > IMPLAUSIBLE_SPEEDUP)
-    is_measured = rows["origin"] == "measured"
-    compared = rows.loc[is_comparison(rows) & (is_measured | ~is_doubtful), [*_SAME_CASE, *_JUDGED]]
-    measured = compared[compared["origin"] == "measured"]
+    measured = rows[is_comparison(rows) & (rows["origin"] == "measured")]
     if measured.empty:
         return
-    found = Found.by_others(compared[compared["checkpoint"].isin(measured["checkpoint"])])
-    published = compared.loc[compared["origin"] == "published", "speedup"]
-    otherwise = Limits(BOUNDLESS_SPEEDUP if published.empty else published.median(), BOUNDLESS_SPEEDUP)
+    found = Found.by_others(_trusted(rows[rows["checkpoint"].isin(measured["checkpoint"])]))
     cases = numbered(measured, _SAME_CASE)
     by_case = labels_by(cases)
     own = dict(zip(measured.index.tolist(), records(measured), strict=True))
@@ -98,10 +96,22 @@ def unconfirmed(
             continue
         why = _unknown(row, counted)
         if not why:
-            limit = found.limits(row) or _estimated(row, counted, estimates) or otherwise
+            limit = found.limits(row) or _estimated(row, counted, estimates) or _usual(rows)
             why = _beyond(row, others, limit)
         if why:
             yield Anomaly("unconfirmed", (label,), {"why": why})
+
+
+def _trusted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the comparisons of some rows, of published ones those that nothing doubts."""
+    is_doubtful = rows["flags"].str.contains(f"{UNEQUAL_BATCHES}|{TOY}") | (rows["speedup"] > IMPLAUSIBLE_SPEEDUP)
+    return rows[is_comparison(rows) & ((rows["origin"] == "measured") | ~is_doubtful)]
+
+
+def _usual(rows: pd.DataFrame) -> Limits:
+    """Return what published comparisons of all models show."""
+    median = _trusted(rows[rows["origin"] == "published"])["speedup"].median()
+    return Limits(BOUNDLESS_SPEEDUP if math.isnan(median) else median, BOUNDLESS_SPEEDUP)
 
 
 def _unknown(row: Row, counted: Mapping[Source, Operations]) -> Why | None:

@@ -28,7 +28,7 @@ from bench.records.record import RESULTS
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
-from generator.data.confirmation import unconfirmed
+from generator.data import confirmation
 from generator.data.lint import (
     DOUBTFUL,
     KINDS,
@@ -40,6 +40,7 @@ from generator.data.lint import (
     settled,
 )
 from generator.data.parts import Part
+from generator.data.registry import COLUMNS
 from generator.data.selection import JoinedRecords, Row
 
 if TYPE_CHECKING:
@@ -80,9 +81,9 @@ class Results:
         """The rows as they were measured, by `COLUMNS`; unknown text is empty, anything else missing."""
         return self._rows(np.arange(len(self.order)))
 
-    def _rows(self, labels: Indices) -> pd.DataFrame:
+    def _rows(self, labels: Indices, columns: Sequence[str] = (*COLUMNS,)) -> pd.DataFrame:
         """Return the rows with some labels."""
-        return pd.concat([part.rows for part in self.parts]).take(self.order[labels]).set_axis(labels)
+        return pd.concat([part.rows[[*columns]] for part in self.parts]).take(self.order[labels]).set_axis(labels)
 
     @cached_property
     def rounds_ms(self) -> Sequence[Mapping[str, Sequence[float]]]:
@@ -152,7 +153,8 @@ class Results:
     @cached_property
     def _unconfirmed(self) -> tuple[Anomaly, ...]:
         """What nothing confirms: of all rows, since former ones may confirm the newest."""
-        return tuple(unconfirmed(self.rows, self.operations, self.estimates, self.own_runs))
+        rows = self._rows(np.arange(len(self.order)), confirmation.COLUMNS)
+        return tuple(confirmation.unconfirmed(rows, self.operations, self.estimates, self.own_runs))
 
     @cached_property
     def problem_groups(self) -> Sequence[tuple[Anomaly, ...]]:

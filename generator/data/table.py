@@ -238,15 +238,21 @@ def _names(database: Database) -> tuple[Mapping[int, tuple[str, ...]], Mapping[i
         database.execute("SELECT number, text FROM names WHERE kind IN ('model', 'named', 'device')").fetchall()
     )
     models, devices = (
-        {number: json.loads(texts[number]) for number in dict.fromkeys(pair[at] for pair in pairs)} for at in range(2)
+        {number: _name(texts[number]) for number in dict.fromkeys(pair[at] for pair in pairs)} for at in range(2)
     )
     for number, named in database.execute("SELECT model, arg_max(named, age) FROM cells GROUP BY model").fetchall():
         if len(models[number]) == 1:  # the digest of a local checkpoint
-            models[number] = [*json.loads(texts[named]), *models[number]]
+            models[number] = [*_name(texts[named]), *models[number]]
     models = dict(sorted(models.items(), key=lambda item: (item[1][0], item[1][1]) not in _IN_TABLE))
     of_models = _model_names(tuple(map(tuple, models.values())))
     device_slugs = slugs(devices.values(), device_slug)
     return dict(zip(models, of_models, strict=True)), dict(zip(devices, device_slugs, strict=True))
+
+
+@lru_cache(maxsize=10_000)
+def _name(text: str) -> Any:
+    """Return what names a model or a device, from its JSON: a list that nobody changes."""
+    return json.loads(text)
 
 
 @lru_cache(maxsize=1)
@@ -428,5 +434,5 @@ def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.
             values = pd.array(values, dtype="Int64")
         elif column.type is datetime:
             values = pd.to_datetime(pd.Series(values, dtype="Int64"), unit="us", utc=True)
-        columns[name] = pd.Series(values, dtype=column.dtype)
+        columns[name] = pd.Series(values, dtype=column.dtype)  # pandas would take arrays of text for its own type
     return pd.DataFrame(columns)
