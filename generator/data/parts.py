@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from generator.data.lint import Anomaly, lint_alone, lint_within
 from generator.data.selection import Records
@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 class Part:
     """The rows of one origin, each at the position that is its label within the part. Nobody changes it."""
 
-    def __init__(self, rows: pd.DataFrame, rounds_ms: Sequence[Mapping[str, Sequence[float]]]) -> None:
+    def __init__(
+        self,
+        rows: pd.DataFrame,
+        rounds_ms: Sequence[Mapping[str, Sequence[float]]],
+        sort_keys: Sequence[tuple[Any, ...]] = (),
+    ) -> None:
         self.rows = rows
         self.rounds_ms = rounds_ms
+        self.sort_keys = sort_keys  # in ascending order
 
     @cached_property
     def records(self) -> Records:

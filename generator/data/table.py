@@ -83,7 +83,7 @@ def read(database: Database, history: int) -> ResultsRows:
     ((cells,),) = database.execute("SELECT count(*) FROM cells").fetchall()
     return ResultsRows(
         tuple(parts),
-        _order([part.rows for part in parts]),
+        _order([key for part in parts for key in part.sort_keys]),
         records=sum(size for *_, size in files),
         runs=tuple(sorted({run for _, run, *_ in files})),
         superseded=cells - len(found["id"]),
@@ -139,9 +139,10 @@ def _part(origin: str, shown: _Shown, made: Callable[[Sequence[int]], _Rows]) ->
     new = count(len(known))
     positions = np.array([known[key] if key in known else next(new) for key in keys], np.int64)
     rows = rows.take(positions).assign(**shown.names)
-    order = _order([rows])
+    sort_keys = _sort_keys(rows)
+    order = _order(sort_keys)
     rows = rows.take(order).reset_index(drop=True).copy()  # one block for each data type
-    part = Part(rows, [rounds[at] for at in positions[order].tolist()])
+    part = Part(rows, [rounds[at] for at in positions[order].tolist()], [sort_keys[at] for at in order.tolist()])
     _LAST[origin] = _Kept(shown, {keys[at]: place for place, at in enumerate(order.tolist())}, part)
     return part
 
@@ -367,25 +368,19 @@ def _reproducing(command: str | None, malloc: str) -> str | None:
     return f"{command} --malloc default" if is_older else command
 
 
-def _order(parts: Sequence[pd.DataFrame]) -> Indices:
-    """Return the positions of all rows of some parts in their order: accelerators before CPUs, old versions before new,
-    models by name."""
-    import pandas as pd
-
-    names = ("device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run")
-    rows = pd.concat([part[["device_type", *names]] for part in parts])
-    keys = [(rows["device_type"] == "cpu").to_numpy(), *(_ranks(rows[name], ORDERS.get(name)) for name in names)]
-    order: Indices = np.lexsort(keys[::-1])
-    return order
+_SORTED_BY = ("device", "origin", "torch", "compile_mode", "dtype", "batch_size", "model", "run")
 
 
-def _ranks(values: pd.Series, key: Callable[[Any], Any] | None) -> Indices:
-    """Return the place of each value among the different ones."""
-    numbers, distinct = values.factorize()
-    keys: list[Any] = [key(value) if key else value for value in distinct.tolist()]
-    places = {each: place for place, each in enumerate(sorted(set(keys)))}
-    ranks: Indices = np.array([places[each] for each in keys], np.int64)[numbers]
-    return ranks
+def _sort_keys(rows: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return what sorts the rows: accelerators before CPUs, old versions before new, models by name."""
+    values = ((rows[name].tolist(), ORDERS.get(name)) for name in _SORTED_BY)
+    columns = (map(key, column) if key else column for column, key in values)
+    return list(zip((rows["device_type"] == "cpu").tolist(), *columns, strict=True))
+
+
+def _order(keys: Sequence[tuple[Any, ...]]) -> Indices:
+    """Return the positions of rows with these keys in their order. Parts that are in order are merged quickly."""
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
 
 
 def _reasons(measured: Sequence[Measurement]) -> dict[str, str]:
