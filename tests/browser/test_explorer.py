@@ -296,7 +296,7 @@ def test_the_chart_follows_the_filters_and_is_told_in_words(page: Page, hosted_s
     shown = {row["eager_ms"] for row in rows() if (row["device"], row["model"]) == ("t4", "beit")}
     assert set(hollow) == shown & doubted
     page.locator("[name=chart]").select_option("compiled_images_s")
-    expect(canvas).to_have_attribute("aria-label", re.compile(r"^Compiled \(images/s\) over"))
+    expect(canvas).to_have_attribute("aria-label", re.compile(r"^Compiled \(images/s\) plotted against"))
 
 
 def test_nothing_moves_when_the_points_of_the_chart_come(page: Page, hosted_site: str) -> None:

@@ -132,7 +132,7 @@ def test_pages_are_made_beforehand_but_not_while_rounds_are_timed(tmp_path: Path
         served, progress = ServedRequests(folder / "requests"), folder / "progress.json"
         until(lambda: (LiveProgress.read(progress) or LiveProgress()).phase == "measuring")
         before = served.state()
-        edit(server.project / "docs/methodology.md", "A sceptical reader", "A curious reader")
+        edit(server.project / "docs/methodology.md", "This page explains", "This page says")
         until(lambda: served.state()[1] > before[1])  # the sources are read again
         time.sleep(1.0)
         before = served.state()

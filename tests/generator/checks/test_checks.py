@@ -141,7 +141,7 @@ def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
             'msgstr[0] "%(count)s 个模型"\nmsgstr[1] "%(count)s 个"',
             "2 plural forms instead of 1",
         ),
-        ('msgstr "收益较小。"', 'msgstr "收益较小：5 ms。"', "the measurement 5 ms is typed"),
+        ('msgstr "收益较小。"', 'msgstr "收益较小：5 ms。"', "the measurement 5 ms is typed by hand"),
         (
             "{{ atlas.best.model | name }} 的延迟",
             "{{ atlas.best.model | name }} 的时延",
@@ -223,7 +223,8 @@ def test_an_arabic_form_of_several_numbers_says_which(
 def test_a_finding_reads_as_text_as_annotation_and_as_sarif(root: Path) -> None:
     edit(root, "docs/index.md", "- Second:", "- Second gains 30%:")
     finding = next(each for each in check(root) if each.file == "docs/index.md")
-    assert str(finding).startswith("docs/index.md:15: “Second gains 30%:” the measurement 30% is typed [measurement]\n")
+    told = "“Second gains 30%:” the measurement 30% is typed by hand [measurement]"
+    assert str(finding).startswith(f"docs/index.md:15: {told}\n")
     assert finding.annotation.startswith(
         "::error file=docs/index.md,line=15,title=measurement::“Second gains 30%25:” the measurement 30%25"
     )

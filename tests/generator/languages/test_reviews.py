@@ -142,7 +142,7 @@ def test_rows_without_a_score_were_not_read_and_changed_texts_are_counted(locale
     [
         ("id,score", "{},fine", r"a\.csv:2.*'fine' is not a score"),
         ("id,score,better,why", "{},major,,", r"a\.csv:2.*has neither a better wording"),
-        ("id,score", "{0},ok\n{0},ok", r"a\.csv:3.*again"),
+        ("id,score", "{0},ok\n{0},ok", r"a\.csv:3.*more than once"),
         ("id,note", "{},ok", r"a\.csv:1.*`id` and `score`"),
         ("id,score", "{},", "no score belongs to a current text"),
         ("id,score,why", "{},minor," + "x" * (LONGEST + 1), r"a\.csv:2.*more than"),
