@@ -47,7 +47,7 @@ def _line(group: Sequence[Injected], words: Words) -> tuple[TableCell, ...]:
     )
 
 
-EXAMPLES = 3
+EXAMPLES = 2
 """Cases of a line that are shown; the document has them all."""
 
 
