@@ -129,8 +129,8 @@ class Column:
     def dtype(self) -> str:
         """The data type of pandas: unknown is an empty text, else missing.
 
-        Text and whole numbers are Python objects, which pandas keeps in one block: pages select a few of the 129
-        columns' rows thousands of times.
+        Text and whole numbers are Python objects, which pandas keeps in one block. From a block for each column, it
+        would take far longer to select a few rows, which pages do thousands of times.
         """
         return {float: "float64", bool: "bool", datetime: "datetime64[us, UTC]"}.get(self.type, "object")
 

@@ -16,10 +16,11 @@ from functools import cache, lru_cache, partial
 from itertools import count, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from bench.errors import AtlasError
 from bench.plans.models import MODELS
@@ -35,9 +36,6 @@ from generator.data.names import device_slug, distinct_labels, model_slug, short
 from generator.data.parts import Part
 from generator.data.registry import COLUMNS
 from generator.data.selection import ORDERS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class ResultsRows(NamedTuple):
@@ -127,8 +125,6 @@ class _Shown(NamedTuple):
 
 def _part(origin: str, shown: _Shown, made: Callable[[Sequence[int]], _Rows]) -> Part:
     """Return the rows of an origin, in their order: those of its last part, where their files are as they were then."""
-    import pandas as pd  # takes half a second, which commands without a table need not wait
-
     last = _LAST.get(origin)
     if last and last.shown == shown:
         return last.part
@@ -330,7 +326,7 @@ def _source(source: Source | None) -> dict[str, Any]:
 # ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-_Rows = tuple["pd.DataFrame", list[Mapping[str, Sequence[float]]]]
+_Rows = tuple[pd.DataFrame, list[Mapping[str, Sequence[float]]]]
 """Rows and their rounds."""
 
 
@@ -418,8 +414,6 @@ def _pooled(processes: Processes, sizes: Indices, batch_sizes: Array) -> dict[st
 
 def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.DataFrame:
     """Return `COLUMNS` in their order. What is unknown is "" in a column of text, and missing in any other."""
-    import pandas as pd
-
     columns: dict[str, Any] = {}
     for name, column in COLUMNS.items():
         values: Any = figures[name] if name in figures else [row.get(name) for row in rows]
