@@ -377,9 +377,9 @@ _NUMBERS = (
     *(
         _column(name, float, "phase of a cold compilation", "s", heading, "seconds", detail=detail)
         for name, heading, detail in (
-            ("dynamo_s", "TorchDynamo (s)", N_("Compile time in TorchDynamo (s)")),
-            ("aot_autograd_s", "AOTAutograd (s)", N_("Compile time in AOTAutograd (s)")),
-            ("inductor_s", "Inductor (s)", N_("Compile time in Inductor (s)")),
+            ("dynamo_s", N_("TorchDynamo (s)"), N_("Compile time in TorchDynamo (s)")),
+            ("aot_autograd_s", N_("AOTAutograd (s)"), N_("Compile time in AOTAutograd (s)")),
+            ("inductor_s", N_("Inductor (s)"), N_("Compile time in Inductor (s)")),
         )
     ),
     _column("eager_device_ms", float, "time of the device alone", "ms"),
