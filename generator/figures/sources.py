@@ -60,7 +60,10 @@ def sources(language: Language) -> Mapping[str, SourceText]:
             gettext("Eager and compiled take turns in one process, and each figure comes from several processes."),
             gettext("Latency is the median time until the result of a call is ready, with a 95% interval."),
             gettext("Throughput is the batch size divided by the latency."),
-            gettext("Weights are random unless a row says otherwise, because latency does not depend on them."),
+            gettext(
+                "Weights are random unless a row says otherwise, because latency should not depend on the values of "
+                "the weights."
+            ),
             "",
         ),
         SourceText(
