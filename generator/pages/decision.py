@@ -309,8 +309,9 @@ def texts(words: Words) -> dict[str, Any]:
     gettext = words.language.gettext
     no_mode = gettext("Don't compile in this mode")
     estimate = gettext(
-        "Nobody has compared %(model)s on %(device)s. Expect a speedup of about %(speedup)s: in 9 out of 10 cases like "
-        "this one, it lies between %(low)s and %(high)s, and in 5 out of 10 between %(near_low)s and %(near_high)s."
+        "Nobody has compared eager and compiled for %(model)s on %(device)s. Expect a speedup of about %(speedup)s: in "
+        "9 out of 10 cases like this one, it lies between %(low)s and %(high)s, and in 5 out of 10 between "
+        "%(near_low)s and %(near_high)s."
     )
     return {
         "outcomes": {
@@ -344,19 +345,19 @@ def texts(words: Words) -> dict[str, Any]:
             ],
             "slower": [
                 gettext("Don't compile"),
-                gettext("The compiled model is slower than eager: the latency changes by %(change)s."),
+                gettext("The compiled model is slower than eager: the latency rises by %(change)s."),
             ],
             "likely": [
                 gettext("Probably faster: measure before you decide"),
                 gettext(
-                    "The source reports that the latency changes by %(change)s, but gives neither an interval nor the "
+                    "The source reports that the latency falls by %(change)s, but gives neither an interval nor the "
                     "time to ready."
                 ),
             ],
             "cost-unknown": [
                 gettext("Compile if the process makes many calls"),
                 gettext(
-                    "The compiled model is faster: the latency changes by %(change)s. The time to ready was not "
+                    "The compiled model is faster: the latency falls by %(change)s. The time to ready was not "
                     "recorded, so the break-even point is unknown."
                 ),
             ],

@@ -121,7 +121,7 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     const ms = (x, digits) => (x >= 1e3 && digits <= 0 ? seconds(x / 1e3, digits + 3) : `${number(x, digits)}\u00a0ms`)
     const seconds = (x, digits) => `${number(x, digits)}\u00a0s`
     const ratio = (x, digits) => `${number(x, digits)}×`
-    const percent = ([x, digits]) => number(x, digits - 2, { style: "percent", signDisplay: "exceptZero" })
+    const percent = ([x, digits]) => number(Math.abs(x), digits - 2, { style: "percent" }) // the sentences say which way
     const three = x => 2 - Math.floor(Math.log10(x)) // decimals of what follows from several figures
     const images = (x, digits) => say(texts.images_s, { value: number(x, digits) }).join("").replace(" ", "\u00a0")
     const outcome = row => recommend(row, Number(calls.value), cache.value)
