@@ -25,10 +25,10 @@ def share_colour(share: float) -> str:
     return GOOD if share >= 1 else MIDDLING if share >= 0.8 else POOR
 
 
-def badge(label: str, text: str, colour: str, direction: str = "ltr") -> str:
-    """Return the badge as SVG, with its words as text for screen readers."""
+def badge(label: str, text: str, colour: str, direction: str = "ltr", spoken: str = "") -> str:
+    """Return the badge as SVG, with its words for screen readers: what is `spoken`, or else the label and the text."""
     left, right = _width(label), _width(text)
-    words = escape(f"{label}: {text}", {'"': "&quot;"})
+    words = escape(spoken or f"{label}: {text}", {'"': "&quot;"})
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{_HEIGHT}" role="img" '
         f'aria-label="{words}"><title>{words}</title>'

@@ -166,6 +166,11 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         number = round(n, min(0, n.digits)) if isinstance(n, RowFigure) else n
         return str(words.say(_counted(language, noun, number), count=language.number(number, 0)))
 
+    def unsigned_percent(x: float | None, digits: int | None = None) -> str:
+        """Return a change without its sign, for a sentence that says which way it goes: "falls by 45.0%"."""
+        size = None if x is None else abs(float(x))
+        return shown(language.percent(size, _digits(x, digits, 3, percent=True)))
+
     def told(source: SourceText, workload: str) -> str:
         """Return what a source says of its figures of one workload, after its name."""
         text = _measures(source, words, workload)
@@ -178,6 +183,7 @@ def _filters(language: Language) -> dict[str, Callable[..., str]]:
         "gb": lambda x, digits=2: shown(language.gigabytes(x, digits)),
         "percent": lambda x, digits=1: shown(language.percent(x, digits)),
         "signed_percent": lambda x, digits=None: shown(words.percent(x, _digits(x, digits, 3, percent=True))),
+        "unsigned_percent": unsigned_percent,
         "rate": lambda x: shown(words.rate(x)),
         "ratio": lambda x, digits=None: shown(language.ratio(x, _digits(x, digits, 2))),
         "number": lambda x, digits=None: shown(language.number(x, digits)),
@@ -805,12 +811,10 @@ class _Functions:
         if not shown:
             return self._nothing()
         here = f"{self.address}{page_path(self.atlas.model[slug].place)}"
-        name = Words(self.language, html=False).value(badge.LABEL)
         items = []
-        for device, (text, picture) in shown:
+        for device, (alt, picture) in shown:
             uri = f"{BADGES}/{model}-{device}.svg"
             self.emit(SiteFile(uri, picture))
-            alt = f"{name}: {text}"
             code = self.address and f"[![{escaped(alt)}]({self.address}{uri})]({here})"
             items.append((relative_address(page, uri), alt, code))
         return render(
@@ -820,7 +824,7 @@ class _Functions:
         )
 
     def _badge(self, row: Row) -> tuple[str, str]:
-        """Return the words of a badge, and the badge."""
+        """Return a badge in words, and the badge."""
         words, gettext = Words(self.language, html=False), self.language.gettext
         if row["verdict"] in {"faster", "slower"}:
             change = words.percent(row["change"], 0)
@@ -829,7 +833,9 @@ class _Functions:
             text = words.say(gettext("same latency on %(device)s"), device=words.device(row))
         else:
             text = words.say(gettext("inconclusive on %(device)s"), device=words.device(row))
-        return text, badge.badge(badge.LABEL, text, BADGE_COLOURS[row["verdict"]], self.language.direction)
+        spoken = words.say(gettext("%(name)s: %(text)s"), name=badge.LABEL, text=text)
+        colour = BADGE_COLOURS[row["verdict"]]
+        return spoken, badge.badge(badge.LABEL, text, colour, self.language.direction, spoken)
 
     # Parts
 

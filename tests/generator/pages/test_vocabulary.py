@@ -138,6 +138,8 @@ def test_both_ways_of_freeing_memory_stand_side_by_side(tmp_path: Path) -> None:
         ("{{ 41.53 | seconds }}", "41.5\u00a0s"),
         ("{{ -0.4501 | signed_percent }}", "−45.0%"),
         ("{{ 0.1 | signed_percent }}", "+10.0%"),
+        ("{{ -0.4501 | unsigned_percent }}, {{ 0.1 | unsigned_percent(0) }}", "45.0%, 10%"),
+        ("{{ none | unsigned_percent }}", "–"),
         ("{{ 0.45 | percent }}", "45.0%"),
         ("{{ 1.543 | ratio }}", "1.54×"),
         ("{{ 1.5 | gb }}", "1.50\u00a0GB"),
@@ -653,6 +655,12 @@ def test_a_badge_says_what_the_verdict_says(tmp_path: Path, compiled_ms: float, 
     assert f">{code}</textarea>" in html
     assert 'src="../../badges/vit-h200.svg"' in html
     assert "textarea" not in Pages(results).render("{{ badges(model='vit') }}")
+
+
+def test_the_words_of_a_badge_have_the_colon_of_the_language() -> None:
+    chinese = Pages(load(PUBLISHED), "zh")
+    assert 'alt="torch.compile：' in chinese.render("{{ badges(model='vit') }}")
+    assert "<title>torch.compile：" in str(chinese.files["badges/vit-a100.svg"].content)
 
 
 def test_a_badge_needs_a_row_that_nobody_doubts(tmp_path: Path) -> None:
