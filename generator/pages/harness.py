@@ -145,7 +145,7 @@ def _reasons(language: Language) -> dict[Reason, str]:
     gettext = language.gettext
     return {
         "figures_apart": gettext("more than %(bound)s apart"),
-        "same_module_differs": gettext("the same model was measured as two different ones"),
+        "same_module_differs": gettext("the model was found to differ from itself"),
         "machine_too_unsteady": gettext("the machine is too unsteady for a tolerance of %(bound)s"),
         "clocks_apart": gettext("the clocks of device and host differ by %(events_apart_share)s"),
         "host_too_slow": gettext("the host is slower than the device"),
@@ -158,7 +158,7 @@ def _reasons(language: Language) -> dict[Reason, str]:
         ),
         "process_not_shared": gettext("each case has its own process here"),
         "memory_left_behind": gettext("what was measured before still occupies memory"),
-        "no_counter": gettext("the sensors for it cannot be read"),
+        "no_counter": gettext("the required sensors cannot be read"),
         "counter_stands_still": gettext("the energy counter does not change"),
         "not_permitted": gettext("the power limit was not lowered"),
         "limit_not_restored": gettext("the power limit could not be restored"),

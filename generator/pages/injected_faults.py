@@ -54,7 +54,7 @@ EXAMPLES = 2
 def cases(faults: Faults, words: Words) -> str:
     """Return a table of what was made to deceive: a line for each group, what happened before and what happens now."""
     gettext = words.language.gettext
-    head = gettext("Attempt"), gettext("Before"), gettext("Now"), gettext("How often"), gettext("Examples")
+    head = gettext("Attempt"), gettext("Before"), gettext("Now"), gettext("Cases"), gettext("Examples")
     order = list(groups(words.language))
     ordered = sorted(faults.cases, key=lambda case: (order.index(case.group), case))
     lines = [
@@ -66,7 +66,7 @@ def cases(faults: Faults, words: Words) -> str:
         counts = {"unmarked": faults.lies.unmarked, "tried": faults.lies.tried}
         message = gettext("random invented speedups that pass unmarked: %(unmarked)s of %(tried)s")
         share.append(words.say(message, **{name: words.language.number(each, 0) for name, each in counts.items()}))
-    return documents.table(gettext("Records, files and texts made to deceive"), head, lines, faults, words, *share)
+    return documents.table(gettext("Deceptive records, files, and texts"), head, lines, faults, words, *share)
 
 
 def _of_group(alike: Sequence[Case], words: Words) -> tuple[TableCell, ...]:
@@ -94,8 +94,8 @@ def groups(language: Language) -> dict[CaseGroup, str]:
         "sealed": gettext("Edited results"),
         "names": gettext("Lookalike names"),
         "leaks": gettext("Private details"),
-        "catalogs": gettext("Hostile catalogs"),
-        "files": gettext("Files without an end"),
+        "catalogs": gettext("Hostile catalogues"),
+        "files": gettext("Endless files"),
     }
 
 
@@ -129,7 +129,7 @@ def kinds(language: Language) -> dict[FaultKind, str]:
         "worker_memory": gettext("A worker runs out of memory"),
         "bad_input": gettext("Files are empty, cut off, or damaged"),
         "hostile_input": gettext("Files contain content that the programs reading them do not expect"),
-        "hostile_text": gettext("Texts in records and catalogs contain code"),
+        "hostile_text": gettext("Texts in records and catalogues contain code"),
         "false_record": gettext("A record is deliberately false"),
         "rapid_changes": gettext("Files change many times in quick succession"),
         "folders_gone": gettext("A folder vanishes and comes back"),
@@ -147,7 +147,7 @@ def places(language: Language) -> dict[FaultPlace, str]:
         "run": gettext("a run"),
         "documents": gettext("documents"),
         "imports": gettext("imported files"),
-        "catalogs": gettext("catalogs"),
+        "catalogs": gettext("catalogues"),
         "pages": gettext("pages"),
         "settings": gettext("settings"),
         "checkpoints": gettext("checkpoints"),
