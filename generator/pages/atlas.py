@@ -349,6 +349,11 @@ class Device(_Known):
         return default[is_own], keep[is_own]
 
     @cached_property
+    def is_listed(self) -> bool:
+        """Whether pages list its models one by one."""
+        return bool(self.atlas.listed)
+
+    @cached_property
     def families(self) -> tuple[Family, ...]:
         """Families with rows on this device, where models are listed by family."""
         known = {model.family.slug for model in self.models if model.family}

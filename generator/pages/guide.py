@@ -43,7 +43,11 @@ class Edition:
     @cached_property
     def files(self) -> tuple[SiteFile, ...]:
         """All pages, and the charts and downloads that they ask for: every page is rendered."""
-        return (*self.pages, *filter(self._has, emitted_by(self.pages)))
+        return (*self.pages, *self.emitted_by(self.pages))
+
+    def emitted_by(self, pages: Iterable[PageFile]) -> list[SiteFile]:
+        """Return the charts and downloads that some of its pages ask for."""
+        return [*filter(self._has, emitted_by(pages))]
 
     def find(self, uri: str) -> SiteFile | None:
         """Return a chart or download; pages are rendered until one asks for it, those of single models last."""
@@ -129,6 +133,11 @@ class Guide:
         templates = mark(self.root / "generator" / "templates")
         self._sources = results, templates, self.address, mark(self._docs, "*.md"), mark(self._locales)
         self.languages, self.faults = languages, faults
+
+    @property
+    def catalogs(self) -> Hashable:
+        """The translations of all languages."""
+        return tuple(sorted(mark(self._locales, "*.po")))
 
     @property
     def results(self) -> Results:

@@ -32,6 +32,8 @@ from generator.pages.site_file import FINISHED, SiteFile, relative_address
 
 if TYPE_CHECKING:
     from generator.data.load import Results
+    from generator.pages.reads import Reads
+    from generator.pages.scopes import Scope
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,12 @@ def pages_of(language: Language, results: Results, docs: Path = DOCS, address: s
     `address` is that of the site, "" if it does not know its own.
     """
     emitted: list[SiteFile] = []
+    from generator.pages.reads import Reads
     from generator.pages.vocabulary import vocabulary
 
-    names = vocabulary(results, language, emitted.append, address and f"{address}{language.prefix}")
-    return tuple(render_pages(language, names, docs, emitted))
+    reads = Reads()
+    names = vocabulary(results, language, emitted.append, address and f"{address}{language.prefix}", reads)
+    return tuple(render_pages(language, names, docs, emitted, reads))
 
 
 def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
@@ -74,13 +78,17 @@ def emitted_by(pages: Iterable[PageFile]) -> Iterable[SiteFile]:
 
 
 def render_pages(
-    language: Language, names: Mapping[str, Any], docs: Path = DOCS, emitted: list[SiteFile] | None = None
+    language: Language,
+    names: Mapping[str, Any],
+    docs: Path = DOCS,
+    emitted: list[SiteFile] | None = None,
+    reads: Reads | None = None,
 ) -> Iterator[PageFile]:
     """Yield the pages alone. Their expressions may use `names`: objects, and functions, which are filters as well.
 
-    What the functions emit while a page is rendered goes to `emitted`.
+    While a page is rendered, the files that the functions emit go to `emitted`, and what it reads to `reads`.
     """
-    jinja = _jinja(names, [] if emitted is None else emitted)
+    jinja = _jinja(names, [] if emitted is None else emitted, reads)
     for source in read_pages(docs):
         translated = translate(source, language)
         if source.front.for_each is None:
@@ -221,14 +229,17 @@ class _Jinja:
     environment: jinja2.Environment
     filters: frozenset[str]  # the names that are filters: compiled code can be reused if they are the same
     emitted: list[SiteFile]  # files of the page that is being rendered
+    reads: Reads | None  # what it reads of the results, where that is noted
 
 
-def _jinja(names: Mapping[str, Any], emitted: list[SiteFile]) -> _Jinja:
+def _jinja(names: Mapping[str, Any], emitted: list[SiteFile], reads: Reads | None) -> _Jinja:
     functions = {name: value for name, value in names.items() if callable(value)}
     environment = _bare_environment(frozenset(functions)).overlay()
     environment.globals = {**environment.globals, **names}
     environment.filters = {**environment.filters, **functions}
-    return _Jinja(environment, frozenset(functions), emitted)
+    if reads:
+        environment.on_name, environment.on_attribute = reads.name, reads.attribute  # type: ignore[attr-defined]
+    return _Jinja(environment, frozenset(functions), emitted, reads)
 
 
 @lru_cache(maxsize=8)
@@ -265,13 +276,24 @@ class PageFile(SiteFile):
     @property
     def content(self) -> str:
         """The finished Markdown with its front matter."""
-        front, body, _ = self._rendered
+        front, body, *_ = self._rendered
         return front + body
 
     @property
     def emitted(self) -> tuple[SiteFile, ...]:
         """The charts and downloads that the page uses."""
         return self._rendered[2]
+
+    @property
+    def reads(self) -> frozenset[Scope]:
+        """What the page reads of the results."""
+        return self._rendered[3]
+
+    @property
+    def sources(self) -> tuple[object, ...]:
+        """What the page is made from besides that, the code, and the messages that are not text of one page."""
+        page = self.translated
+        return self.uri, page.template, sorted(page.front.items()), page.missing, page.missing and page.first_line
 
     def twin(self, address: str) -> str:
         """Return the page as plain Markdown, for readers without a browser.
@@ -307,16 +329,21 @@ class PageFile(SiteFile):
         return self._front("description") if "description" in self.translated.front else ""
 
     @cached_property
-    def _rendered(self) -> tuple[str, str, tuple[SiteFile, ...]]:
-        page, emitted = self.translated, self.jinja.emitted
+    def _rendered(self) -> tuple[str, str, tuple[SiteFile, ...], frozenset[Scope]]:
+        page, emitted, scopes = (
+            self.translated,
+            self.jinja.emitted,
+            self.jinja.reads.scopes if self.jinja.reads else set(),
+        )
         emitted.clear()
+        scopes.clear()
         body = self._evaluate(page.template, page.source.document.front.count("\n"))
         if page.language.code != "en":
             body = typography.plain_alternatives(body)
         body = typography.close_seams(body)
         _refuse_unreadable(body, page.source.where)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
-        return front_matter.dump(front), _with_notice(body, page), tuple(emitted)
+        return front_matter.dump(front), _with_notice(body, page), tuple(emitted), frozenset(scopes)
 
     def _front(self, key: str) -> str:
         text = self._evaluate(self.translated.front[key], self.translated.source.front.lines[key] - 1)

@@ -111,6 +111,12 @@ class _Counted(Context):
         if self._used > MOST:
             raise SecurityError(f"the page makes or repeats more than {MOST:,} characters and items")
 
+    def resolve_or_missing(self, key: str) -> Any:
+        """Return what a name stands for, and note that it was used."""
+        value = super().resolve_or_missing(key)
+        self.environment.on_name(key, value)
+        return value
+
     def check_time(self) -> None:
         """Raise `SecurityError` where the page has taken too long."""
         if time.thread_time() > self._latest:
@@ -122,6 +128,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
     context_class = _Counted
+    on_name: Callable[[str, Any], object] = staticmethod(lambda *_: None)
+    on_attribute: Callable[[Any, str], object] = staticmethod(lambda *_: None)
+    """Called with what expressions read: a name and its value, and an object and the name of its attribute."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, optimized=False)  # what is counted can't be made before there is a page
@@ -176,6 +185,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
         for value in values:
             context.use(1)
             yield value
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return an attribute that an expression reads, and note it."""
+        self.on_attribute(obj, attribute)
+        return super().getattr(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Return an item, or the attribute of that name: filters such as `map` read attributes this way."""
+        self.on_attribute(obj, str(argument))
+        return super().getitem(obj, argument)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """Return whether an expression may read `attr` of `obj`."""

@@ -57,6 +57,7 @@ from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
 from generator.pages import build_times, decision, downloads, explorer, harness, injected_faults, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
+from generator.pages.reads import Reads
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
 from generator.pages.translators import translators
 
@@ -92,6 +93,9 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
+LARGE_BATCHES = {"workload": "throughput"}
+"""The rows of `Gains`."""
+
 _DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "build_times", "estimates")
 """Those of `Results` that pages name."""
 
@@ -99,8 +103,11 @@ Emit = Callable[[SiteFile], object]
 Draw = Callable[[Rows, Language], Chart]
 
 
-def vocabulary(results: Results, language: Language, emit: Emit, address: str = "") -> dict[str, Any]:
-    """Return the names that pages of one language may use. Charts and downloads go to `emit`.
+def vocabulary(
+    results: Results, language: Language, emit: Emit, address: str = "", reads: Reads | None = None
+) -> dict[str, Any]:
+    """Return the names that pages of one language may use. Charts and downloads go to `emit`; the rows that functions
+    select are noted in `reads`.
 
     `address` is that of the language, "" if the site does not know its own.
     """
@@ -112,7 +119,7 @@ def vocabulary(results: Results, language: Language, emit: Emit, address: str = 
         **documents,
         "estimated_devices": [*map(short_name, results.estimates.devices)] if results.estimates else [],
         **_filters(language),
-        **_Functions(atlas, emit, address).names(),
+        **_Functions(atlas, emit, address).names(reads or Reads()),
         **translators(language),
     }
 
@@ -253,8 +260,13 @@ class _Functions:
         self._index = cache(self._indexed)  # goes with this edition
         self._cells_of = lru_cache(maxsize=8)(self._cells_once)  # a page asks for the same rows several times
 
-    def names(self) -> dict[str, Callable[..., str]]:
+    def names(self, reads: Reads) -> dict[str, Callable[..., str]]:
         """Return each public method as Jinja calls it, with the context passed in."""
+        of_throughput = {
+            *("gains_overview", "gain_chart", "gain_table", "intensity_chart", "intensity_table", "gpus_table"),
+            *("losses_table", "history_chart", "history_table", "regressions_table", "equal_table", "unequal_table"),
+            *("dtypes_chart", "dtypes_table"),
+        }
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
             *("families_table", "throughput_table"),
@@ -262,9 +274,6 @@ class _Functions:
             *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
             *("environment_table", "runs_table", "sources_list", "problems_table", "status_legend", "downloads"),
             *("addresses", "citation", "badges"),
-            *("gains_overview", "gain_chart", "gain_table", "intensity_chart", "intensity_table", "gpus_table"),
-            *("losses_table", "history_chart", "history_table", "regressions_table", "equal_table", "unequal_table"),
-            *("dtypes_chart", "dtypes_table"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
             "throughput_chart",
             *(
@@ -287,7 +296,8 @@ class _Functions:
                 "cases_table",
             ),
         }
-        return {name: _with_page(getattr(self, name)) for name in sorted(functions)}
+        read = dict.fromkeys(functions, reads.rows) | dict.fromkeys(of_throughput, lambda _: reads.rows(LARGE_BATCHES))
+        return {name: _with_page(getattr(self, name), read[name]) for name in sorted(read)}
 
     # Tables
 
@@ -1015,9 +1025,10 @@ def _page_of(kind: str, slug: str) -> str:
     return f"models/families/{slug}.md" if kind == "family" else f"{kind}s/{slug}.md"
 
 
-def _with_page(function: Callable[..., str]) -> Callable[..., str]:
+def _with_page(function: Callable[..., str], read: Callable[[Mapping[str, str]], object]) -> Callable[..., str]:
     @jinja2.pass_context
     def on_page(context: jinja2.runtime.Context, /, **selection: Any) -> str:
+        read(dict(_chosen(selection)))
         page = context.get("page")
         return function(getattr(page, "uri", "index.md"), **selection)
 

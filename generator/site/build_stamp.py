@@ -1,6 +1,6 @@
-"""The stamp of a built site: what it was built from, so that an unchanged site is not built again.
+"""The stamp of a built site: what it was built from, so that nothing is built again that is unchanged.
 
-Takes the settings of a build and the project they belong to; keeps one JSON file per site below ``.cache/sites``. A
+Takes the settings of a build and the project they belong to; keeps two files per site below ``.cache/sites``. A
 file counts as unchanged by its time and size, else by its content. After a restart of the machine no site does: a power
 cut leaves files of the right size with nothing in them.
 """
@@ -12,15 +12,19 @@ import importlib.metadata
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from mkdocs.config.defaults import MkDocsConfig
 
 from bench.machine import boot
 from generator.cache import CACHE, put
+from generator.pages.scopes import digest
+from generator.site.last_build import BuiltEdition
 
 SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")
 """The sources of a site, below the folder of the project."""
@@ -31,6 +35,9 @@ LIBRARIES = (
     "uharfbuzz",
 )
 """Libraries whose version can change the site."""
+
+EDITIONS = ".editions"
+"""The suffix of the file with what was built of each language, beside the stamp."""
 
 Files = dict[str, list[Any]]
 """Path → time of change in ns, size and, for a source, the digest of its content."""
@@ -44,35 +51,65 @@ class BuildStamp:
         self._root = Path(config.config_file_path).parent
         self._settings = _settings(config)
         self._path = _path_of(self._site)
+        self._editions_path = self._path.with_suffix(EDITIONS)
         self._known = _read(self._path)
         self._sources = dict(_with_digests(self._root, _files(self._root, SOURCES), self._known.get("sources", {})))
 
     def __bool__(self) -> bool:
+        return self._is_whole and _contents(self._known["sources"]) == _contents(self._sources)
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Whether the site is as it was built, with the settings of this build."""
         return (
             self._known.get("settings") == self._settings
-            and _contents(self._known["sources"]) == _contents(self._sources)
             and self._known["site"] == dict(_files(self._site, ("",)))
             and bool(self._known["site"])
         )
 
-    def write(self) -> None:
+    @property
+    def frame(self) -> str:
+        """The digest of all sources but records, and texts that belong to one page: a page that they change differs in
+        its Markdown."""
+        return digest(
+            self._settings, {path: each for path, each in _contents(self._sources).items() if _is_frame(path)}
+        )
+
+    @property
+    def editions(self) -> Mapping[str, BuiltEdition]:
+        """What was built of each language, as far as it can be kept: nothing unless the site is as it was built."""
+        with suppress(OSError, msgspec.MsgspecError):
+            encoded = self._editions_path.read_bytes()
+            if self._is_whole and hashlib.sha256(encoded).hexdigest() == self._known["editions"]:
+                return msgspec.msgpack.decode(encoded, type=dict[str, BuiltEdition])
+        return {}
+
+    def write(self, editions: Mapping[str, BuiltEdition]) -> None:
         """Record that the site was built from the sources as they were when this object was created."""
+        encoded = msgspec.msgpack.encode(editions)
+        put(self._editions_path, encoded)
         stamp = {
             "folder": str(self._site),
             "settings": self._settings,
             "sources": self._sources,
             "site": dict(_files(self._site, ("",))),
+            "editions": hashlib.sha256(encoded).hexdigest(),
         }
         put(self._path, json.dumps(stamp).encode())
         with suppress(OSError):
             for path in self._path.parent.glob("*.json"):
                 if not Path(_read(path).get("folder", "")).exists():
                     path.unlink()
+                    path.with_suffix(EDITIONS).unlink()
 
     def remove(self) -> None:
         """Remove the stamp of a site that is about to change."""
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
+
+
+def _is_frame(path: str) -> bool:
+    return not (path.endswith((".md", ".po")) or path.startswith("bench/results/"))
 
 
 def _path_of(site: Path) -> Path:
@@ -83,7 +120,7 @@ def _read(path: Path) -> dict[str, Any]:
     """Return a stamp, empty where there is none or it is damaged."""
     try:
         stamp: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return stamp if stamp.keys() == {"folder", "settings", "sources", "site"} else {}
+        return stamp if stamp.keys() == {"folder", "settings", "sources", "site", "editions"} else {}
     except (OSError, ValueError, AttributeError):
         return {}
 

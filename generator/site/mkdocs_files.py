@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -65,6 +66,13 @@ class EditionFile(File):  # type: ignore[misc]  # mkdocs has no types
         path.write_bytes(self.content_bytes)
 
 
+class KeptFile(EditionFile):
+    """A file that is there already."""
+
+    def copy_file(self, dirty: bool = False) -> None:
+        """Do nothing."""
+
+
 @dataclass(frozen=True)
 class _Converted:
     """The result of `Page.render`, and what it was made from. Links are kept by the address of their target."""
@@ -110,6 +118,16 @@ class EditionPage(Page):  # type: ignore[misc]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.with_suffix(".md").write_text(source.twin(self.canonical_url or ""), encoding="utf-8")
 
+    @property
+    def links(self) -> dict[str, dict[str, str]]:
+        """The anchors that it links to, by the URI of the page that has them, each with the link as written."""
+        return {file.src_uri: anchors for file, anchors in (self.links_to_anchors or {}).items()}
+
+    def keep(self, anchors: Iterable[str], links: Mapping[str, dict[str, str]], files: Files) -> None:
+        """Take from an earlier build what the check of links asks for, without being rendered."""
+        self.present_anchor_ids = {*anchors}
+        self.links_to_anchors = {files.get_file_from_path(uri): anchors for uri, anchors in links.items()}
+
     def render(self, config: MkDocsConfig, files: Files) -> None:
         """Convert the Markdown, or reuse the result of the last conversion."""
         place = (config.theme["language"], self.file.src_uri)
@@ -122,13 +140,11 @@ class EditionPage(Page):  # type: ignore[misc]
             self.markdown = source[0]
             content = _HELD.sub(lambda match: held[int(match[2])], self.content)
             anchors = self.present_anchor_ids.union(*map(_ID.findall, held))
-            links = {file.src_uri: anchors for file, anchors in self.links_to_anchors.items()}
-            known = _Converted(source, content, self.toc, rendered_title(self), anchors, links)
+            known = _Converted(source, content, self.toc, rendered_title(self), anchors, self.links)
             _converted[place] = known
         self.content, self.toc = known.content, known.toc
         set_rendered_title(self, known.title)
-        self.present_anchor_ids = known.anchors
-        self.links_to_anchors = {files.get_file_from_path(uri): anchors for uri, anchors in known.links.items()}
+        self.keep(known.anchors, known.links, files)
 
 
 _HELD = re.compile(r"<(table|figure) data-held=(\d+)></\1>")

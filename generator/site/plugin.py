@@ -1,9 +1,8 @@
 """The MkDocs plugin ``compile-atlas``: the guide in every language, from one ``mkdocs build`` or ``mkdocs serve``.
 
-MkDocs builds English from ``mkdocs.yml``. For each other language, the plugin loads the same configuration again and
-builds it into a folder below, so that every language has its own search index, navigation, sitemap and 404 page.
-Pages stay in memory; nothing is written into `docs_dir`. While serving, pages are built on demand instead: see
-`generator.site.preview`.
+MkDocs itself builds an empty site. For each language, the plugin loads ``mkdocs.yml`` again and makes its pages, so that
+every language has its own search index, navigation, sitemap and 404 page: those that changed, after a command to build,
+and those that a browser asks for, while serving (`generator.site.edition_site`). Nothing is written into `docs_dir`.
 
 Templates below ``docs/theme`` may use `language`, `languages`, `wording`, `preloaded`, `policy`, `to_root`, `root_url`,
 `metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, `first_moment`, gettext functions, and the filters `marked` for a
@@ -21,13 +20,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from html import unescape
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urljoin, urlsplit
 
 import click
 import jinja2
 from markupsafe import Markup, escape
-from mkdocs.commands.build import build
 from mkdocs.config import config_options
 from mkdocs.config.base import Config, ValidationError
 from mkdocs.config.defaults import MkDocsConfig
@@ -40,27 +38,31 @@ from mkdocs.structure.toc import AnchorLink
 from pathspec.gitignore import GitIgnoreSpec
 
 from bench.errors import AtlasError, unusable
-from generator.checks.rendered_checks import differences, outlines
+from generator.checks.rendered_checks import differences
 from generator.drawing.fonts import lacking
-from generator.drawing.link_preview import PageMetadata, card_uri, has_card, page_metadata
+from generator.drawing.link_preview import PageMetadata, card_uri, page_metadata
 from generator.languages.language import SOURCE, load_locale, published_languages
 from generator.languages.typography import code_from_the_left, plain
 from generator.live.live_run import BUDGET, LiveRun, conduct
 from generator.pages.guide import Edition, Guide, guide_of
 from generator.pages.site_file import SiteFile
 from generator.site import PLUGIN, watching
+from generator.site.edition_site import EditionSite
+from generator.site.last_build import BuiltEdition
 from generator.site.material import BUNDLE, apply_language, mended, wording
 from generator.site.mkdocs_files import EditionFile, EditionPage
 from generator.site.mkdocs_internals import load_separate_config
-from generator.site.on_demand import OnDemandPages
 from generator.site.policy import policy
 from generator.site.preview import Preview, check_address, template_error
 from generator.site.progress_bar import ProgressBar
 from generator.site.publishing import address, is_published, refuse_uncommitted, uncommitted_runs
 from generator.site.search_index import SearchIndex
 from generator.site.site_build import Outcome, SiteBuild, concerns_site
-from generator.site.theme import SidebarCache, Theme, translate
-from generator.site.web_fonts import STYLESHEET, preloaded, web_fonts, whole_fonts
+from generator.site.theme import SidebarCache, Theme, offers, translate
+from generator.site.web_fonts import STYLESHEET, preloaded
+
+if TYPE_CHECKING:
+    from generator.pages.reads import Digests
 
 GARBAGE_THRESHOLD = 100_000
 """Objects after which a build collects garbage. It makes hardly any, and the default of 700 takes 5% of its time."""
@@ -90,18 +92,16 @@ class AtlasConfig(Config):  # type: ignore[misc]
 
 
 class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
-    """One language of a build. The plugin of the English build creates those of the other languages."""
+    """MkDocs' plugin for the whole site, or for one language: the former creates the latter."""
 
     guide: Guide
 
     def __init__(self) -> None:
-        self.language = SOURCE
+        self.language = ""  # that of the pages; "" for the whole site, of which MkDocs makes no page
         self.serving = False
         self._publishing = False
         self._published_as: tuple[Path, Path, str, str] | None = None
         self._may_skip = False  # the build, where nothing has changed
-        self._starting = False  # to serve: MkDocs builds once before anybody looks at a page
-        self._outer: AtlasPlugin | None = None
         self._site_dir = ""  # that of the site, whose pages are written elsewhere first
         self._site_name = ""
         self._theme = Theme()
@@ -115,7 +115,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:  # noqa: ARG002
         """Note the command, and keep the date of the build out of the site: MkDocs dates ``sitemap.xml.gz``."""
         os.environ["SOURCE_DATE_EPOCH"] = "0"
-        self.serving = self._starting = command == "serve"
+        self.serving = command == "serve"
         self._publishing = command == "gh-deploy"
         self._may_skip = command == "build"
         if not self.serving:
@@ -131,11 +131,10 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """Build pages when a browser asks for them, from here on. Measure this machine beside that, if asked to."""
         del builder
         if self.serving:
-            self._starting = False
             if budget := os.environ.get(BUDGET):
                 self._live_run = LiveRun(self.guide.root, budget)
             pages = {
-                _folder(code): OnDemandPages(self.guide, code, partial(self.nested_config, config, code))
+                _folder(code): EditionSite(self.guide, code, partial(self.config_of, config, code))
                 for code in self.languages
             }
             for path in (config.docs_dir, config.config_file_path):
@@ -164,12 +163,12 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     @event_priority(100)  # type: ignore[untyped-decorator]  # before the search plugin reads its settings
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
-        """Read the sources, once for all languages, and fit the configuration to the language of this build."""
+        """Read the sources, once for all languages, or fit the configuration to one."""
         try:
-            if self._outer is None:
-                self._begin(config)
-            if not self._starting:
+            if self.language:
                 self._fit(config)
+            else:
+                self._begin(config)
         except AtlasError as error:
             raise PluginError(str(error)) from None
         except OSError as error:  # a source that cannot be read
@@ -183,9 +182,11 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self.guide = guide_of(root, self.languages)
         self._site_dir, self._site_name = config.site_dir, config.site_name
         self.guide.address = config.site_url or ""
-        if self._starting:
+        _leave_nothing(config)
+        self._theme.install(config, publish_files=False)
+        if self.serving:
             self.guide.own_runs = partial(uncommitted_runs, root)
-            self._prepare_serving(config)
+            check_address(*config.dev_addr)
             return
         if self._publishing:
             refuse_uncommitted(root)
@@ -197,15 +198,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             raise click.exceptions.Exit(0)
         self._build.begin(config, self._theme)
         self.guide.update()
-
-    def _prepare_serving(self, config: MkDocsConfig) -> None:
-        """Leave nothing to the build that MkDocs makes before it serves: nobody looks at a page yet."""
-        config.nav = []
-        config.theme.static_templates.clear()
-        if searching := config.plugins.get("material/search"):
-            searching.config.enabled = False  # or it asks the theme for labels, which are those of a language
-        self._theme.install(config, publish_files=False)
-        check_address(*config.dev_addr)
 
     def _fit(self, config: MkDocsConfig) -> None:
         """Set labels, search and navigation of the language."""
@@ -220,54 +212,18 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         config.not_in_nav = GitIgnoreSpec.from_lines(edition.unlisted)
 
     def on_files(self, files: Files, /, *, config: MkDocsConfig) -> Files:
-        """Replace the authored Markdown by the pages, charts and downloads of the language."""
-        if self._starting:
-            return Files([])
-        edition = self._edition
-        if self._build:
-            self._start_languages(self._build, config)
-        try:
+        """Leave out authored Markdown: the pages of the language are made from it. Assets are there once for all."""
+        if self.language:
             searching = config.plugins["material/search"]
-            searching.search_index = SearchIndex(edition.language.code, **searching.config)
-            for page in () if self.serving else edition.pages:
-                _ = page.content  # now it is rendered
-                self._progress.step()
-            made = (
-                (*edition.pages, *whole_fonts(edition.language))
-                if self.serving
-                else (*edition.files, *web_fonts(edition.language, edition.pages))
-            )
-        except AtlasError as error:
-            raise PluginError(str(error)) from None
-        assets = (file for file in files if self._is_source and not file.is_documentation_page())  # once for all
-        return Files([*(_corrected(file, config) for file in assets), *(EditionFile.of(file, config) for file in made)])
-
-    def _start_languages(self, site: SiteBuild, config: MkDocsConfig) -> None:
-        """Start the builds of the other languages, with all that they share already made."""
-        from generator.pages import atlas, explorer, translators, vocabulary
-
-        for made in (atlas.prepare, vocabulary.prepare, explorer.details_as_json):
-            made(self.guide.results)
-        translators.prepare()
-        self._theme.load(site.shared())
-        self._progress.count(2 * len(self.languages) * len(self._edition.pages))  # rendering and writing each
-        site.start({_named(code): partial(self._build_language, config, code) for code in self.languages[1:]})
-        self._progress.show()
-        site.wait_for_core()
-
-    def _build_language(self, config: MkDocsConfig, code: str) -> Outcome:
-        """Build another language, and return the outlines of its pages, to be compared with those in English; or what
-        is wrong with it, for the others go on."""
-        try:
-            build(self.nested_config(config, code))
-        except Abort as error:
-            return f"{_named(code)}: {error}"
-        return outlines(Path(config.site_dir), self.languages, code)
+            searching.search_index = SearchIndex(self.language, **searching.config)
+        assets = (file for file in files if self._is_source and not file.is_documentation_page())
+        return Files([_corrected(file, config) for file in assets])
 
     def on_env(self, env: jinja2.Environment, /, *, config: MkDocsConfig, files: Files) -> jinja2.Environment:
-        """Give templates the messages of the language, and what they show. Add social cards, now that titles exist."""
+        """Give templates the messages of the language, and what they show."""
+        del files
         env.globals["policy"] = policy(serving=self.serving)
-        if self._starting:
+        if not self.language:
             return env
         from generator.pages import feed
 
@@ -276,6 +232,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         env.globals.update(
             language=edition.language,
             languages=self.guide.languages,
+            offers=offers(self.guide.languages),
             wording=wording(edition.language),
             preloaded=preloaded(edition.language.code),
             to_root="../" if edition.language.prefix else "",
@@ -286,9 +243,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             feed_id=feed.urn(edition.language.code),
             first_moment=feed.FIRST_MOMENT,
         )
-        if not self.serving:
-            for page in [file.page for file in files.documentation_pages() if has_card(file.src_uri)]:
-                files.append(self._card(page, config))
         return env
 
     def on_page_content(self, html: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -318,34 +272,64 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         return output
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """Wait for the other languages, and compare the structure of all pages with those in English."""
+        """Build all languages, and compare the structure of their pages with those in English."""
         if self._build is None:
             return
-        site = Path(config.site_dir)
-        source = outlines(site, self.languages, SOURCE)
-        all_outlines = (source, *self._build.outlines())
-        for finding in differences(site, dict(zip(self.languages, all_outlines, strict=True))):
+        try:
+            editions = dict(zip(self.languages, self._build_languages(self._build, config), strict=True))
+        except AtlasError as error:
+            raise PluginError(str(error)) from None
+        for finding in differences(Path(config.site_dir), {code: each.outlines for code, each in editions.items()}):
             _log.warning("%s", finding)
         self._progress.end()
-        self._build.end(config)
+        self._build.end(config, editions)
+
+    def _build_languages(self, site: SiteBuild, config: MkDocsConfig) -> list[BuiltEdition]:
+        """Build English here and each other language in a process of its own, with all that they share made before."""
+        from generator.pages import atlas, explorer, reads, translators, vocabulary
+
+        digests = reads.Digests(self.guide.results, self.guide.catalogs)
+        for made in (atlas.prepare, vocabulary.prepare, explorer.details_as_json):
+            made(self.guide.results)
+        translators.prepare()
+        digests.prepare()
+        self._theme.load(site.shared())
+        self._progress.count(len(self.languages) * len(self.guide.edition(SOURCE).pages))
+        builds = {code: partial(self._build_language, site, config, code, digests) for code in self.languages}
+        english = builds.pop(SOURCE)
+        site.start({_named(code): partial(self._outcome, code, language) for code, language in builds.items()})
+        self._progress.show()
+        site.wait_for_core()
+        return [english(), *site.others()]
+
+    def _build_language(self, site: SiteBuild, config: MkDocsConfig, code: str, digests: Digests) -> BuiltEdition:
+        pages = EditionSite(self.guide, code, partial(self.config_of, config, code))
+        return pages.build_all(site.frame, site.last.get(code, BuiltEdition()), site.last_site / _folder(code), digests)
+
+    def _outcome(self, code: str, build: Callable[[], BuiltEdition]) -> Outcome:
+        """Return what is wrong with a language instead of raising it: the others go on."""
+        try:
+            return build()
+        except (AtlasError, jinja2.TemplateError, OSError, PluginError) as error:
+            return f"{_named(code)}: {self._told(error) or error}"
 
     def on_build_error(self, *, error: Exception) -> None:
-        """Stop all languages, or only this one. Report a mistake in a template or font, and an unusable folder, without
-        a traceback."""
+        """Stop all languages. Report a mistake in a template or font, and an unusable folder, without a traceback."""
         self._progress.end()
         if self._build:
             self._build.stop()
-        if isinstance(error, AtlasError) or (self._outer and isinstance(error, PluginError)):
-            raise Abort(str(error)) from None
-        if isinstance(error, jinja2.TemplateError):
-            raise Abort(template_error(error)) from None
-        if isinstance(error, OSError) and concerns_site(error, self._site_dir, self._unfinished):
-            raise Abort(str(unusable(error, self._site_dir))) from None
+        if told := self._told(error):
+            raise Abort(told) from None
 
-    @property
-    def _unfinished(self) -> str:
-        build = (self._outer or self)._build  # noqa: SLF001  # of the same class
-        return str(build.unfinished) if build else ""
+    def _told(self, error: Exception) -> str:
+        """Return what a user needs to know of an error, "" where that is not known."""
+        if isinstance(error, AtlasError):
+            return str(error)
+        if isinstance(error, jinja2.TemplateError):
+            return template_error(error)
+        unfinished = str(self._build.unfinished) if self._build else ""
+        is_of_site = isinstance(error, OSError) and concerns_site(error, self._site_dir, unfinished)
+        return str(unusable(error, self._site_dir)) if is_of_site else ""
 
     # ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -354,8 +338,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """The languages of the site, English first. Raises `AtlasError` where the list of them cannot be read."""
         return tuple(self.config.languages) or published_languages()
 
-    def nested_config(self, outer: MkDocsConfig, code: str) -> MkDocsConfig:
-        """Load the configuration of a language: ``mkdocs.yml`` again, for a folder and an address below."""
+    def config_of(self, outer: MkDocsConfig, code: str) -> MkDocsConfig:
+        """Load the configuration of a language: ``mkdocs.yml`` again, for a folder and an address of its own."""
         config = load_separate_config(
             outer.config_file_path,
             site_dir=str(Path(outer.site_dir, _folder(code))),
@@ -363,12 +347,10 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             use_directory_urls=outer.use_directory_urls,
             strict=False,  # the outer build counts the warnings of all languages, and fails at the end
         )
-        nested = config.plugins[PLUGIN]
-        nested.config.languages = self.config.languages
-        nested.language, nested.serving, nested.guide = code, self.serving, self.guide
-        nested._outer, nested._site_dir = self, self._site_dir  # noqa: SLF001  # of the same class
-        nested._site_name = self._site_name  # noqa: SLF001
-        nested._theme, nested._progress = self._theme, self._progress  # noqa: SLF001
+        own = config.plugins[PLUGIN]
+        own.config.languages = self.config.languages
+        own.language, own.serving, own.guide = code, self.serving, self.guide
+        own._site_name, own._theme, own._progress = self._site_name, self._theme, self._progress  # noqa: SLF001  # its own class
         return config
 
     @property
@@ -392,7 +374,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         language, languages = self._edition.language, self.guide.languages
         return page_metadata(page.file.src_uri, page.url, words, language, languages, self._root_url(config))
 
-    def _card(self, page: Page, config: MkDocsConfig) -> File:
+    def card(self, page: Page, config: MkDocsConfig) -> EditionFile:
+        """Return the social card of a page that is built."""
         from generator.drawing import cards  # takes a second to load, and is not needed while serving
 
         language, metadata, uri = self._edition.language, self._metadata(page, config), page.file.src_uri
@@ -410,6 +393,14 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 def _folder(code: str) -> str:
     """The folder of a language in the site."""
     return "" if code == SOURCE else f"{code}/"
+
+
+def _leave_nothing(config: MkDocsConfig) -> None:
+    """Leave nothing to MkDocs' own build of the site: those of its languages follow."""
+    config.nav = []
+    config.theme.static_templates.clear()
+    if searching := config.plugins.get("material/search"):
+        searching.config.enabled = False  # or it asks the theme for labels, which are those of a language
 
 
 def _corrected(file: File, config: MkDocsConfig) -> File:

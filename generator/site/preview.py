@@ -1,6 +1,6 @@
 """Make `mkdocs serve` build a page when a browser asks for it, never hang, and show what is wrong.
 
-Takes MkDocs' development server and the `OnDemandPages` of each language. The server then notices changes at once,
+Takes MkDocs' development server and the `EditionSite` of each language. The server then notices changes at once,
 reloads browsers, and builds what they ask for. While the newest input cannot be used, pages show the last good input,
 with the reason on top.
 """
@@ -31,8 +31,8 @@ from bench.errors import AtlasError
 from generator.live.live_run import BUDGET, LiveRun
 from generator.live.wsgi import App, Response
 from generator.pages.guide import Guide
+from generator.site.edition_site import EditionSite
 from generator.site.mkdocs_internals import build_number, wait_for_rebuild
-from generator.site.on_demand import OnDemandPages
 from generator.site.watching import ChangeObserver
 
 log = logging.getLogger("mkdocs.plugins.compile-atlas")
@@ -80,7 +80,7 @@ _ALL = "all"
 class Preview:
     """The pages that the development server shows, by the folder of their language: "" or "zh/"."""
 
-    def __init__(self, guide: Guide, pages: Mapping[str, OnDemandPages], live_run: LiveRun | None = None) -> None:
+    def __init__(self, guide: Guide, pages: Mapping[str, EditionSite], live_run: LiveRun | None = None) -> None:
         self._problems: dict[str, str] = {}
         """Why the server cannot show the newest input, by the folder of the language that it concerns, or `_ALL`."""
         self._guide = guide

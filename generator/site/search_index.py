@@ -58,17 +58,25 @@ class SearchIndex(MaterialIndex):  # type: ignore[misc]  # Material has no types
         self._pages[uri] = page = copy.copy(page)
         self._entries.pop(uri, None)
 
+    def keep(self, uri: str, entries: list[Any]) -> None:
+        """Add a page as it was in an earlier index."""
+        self._pages[uri], self._entries[uri] = None, entries
+
+    def entries_of(self, uri: str) -> list[Any]:
+        """Return what the index has of a page that was added."""
+        if uri not in self._entries:
+            self._entries[uri] = self._extracted(self._pages[uri])
+        return self._entries[uri]
+
     def generate_search_index(self, prev: Any) -> str:
         """Return the index as JSON with unescaped letters: escaped text is up to twice as long."""
-        for uri in self._pages.keys() - self._entries.keys():
-            self._entries[uri] = self._entries_of(self._pages[uri])
-        self.entries = [entry for uri in sorted(self._entries) for entry in self._entries[uri]]
+        self.entries = [entry for uri in sorted(self._pages) for entry in self.entries_of(uri)]
         index = msgspec.json.decode(super().generate_search_index(prev))
         if self._plurals:
             index["config"]["plurals"] = [forms.split() for forms in self._plurals]
         return msgspec.json.encode(index).decode()
 
-    def _entries_of(self, page: Any) -> list[Any]:
+    def _extracted(self, page: Any) -> list[Any]:
         self.entries = []
         places = _PLACE.findall(page.content)
         page.content = searchable(page.content)

@@ -1,8 +1,8 @@
 """One build of the whole site: English in this process, each other language in one of its own, and their outcome.
 
-Takes the configuration of the English build. A site whose stamp is current is not built; the stamp of one that was
-built without a warning is written. A site is built beside the one that is there, and takes its place when every
-language is finished: a build that fails changes nothing.
+Takes MkDocs' configuration. A site whose stamp is current is not built; the stamp of one that was built without a
+warning is written, with what the next build needs to keep pages. A site is built beside the one that is there, and
+takes its place when every language is finished: a build that fails changes nothing.
 """
 
 from __future__ import annotations
@@ -29,14 +29,12 @@ from bench.errors import AtlasError
 from generator.parallel import CallError, ForkedCall, start, wait_for_core
 from generator.site import PLUGIN
 from generator.site.build_stamp import BuildStamp
+from generator.site.last_build import BuiltEdition
 from generator.site.theme import Bytecode, Theme
 from generator.site.web_fonts import cut_latin
 
-Outlines = Mapping[str, bytes]
-"""Digests of the structure of each page of a language, by its name."""
-
-Outcome = Outlines | str
-"""What the build of a language gives: outlines, or why it failed."""
+Outcome = BuiltEdition | str
+"""What the build of a language gives, or why it failed."""
 
 _log = get_plugin_logger(PLUGIN)
 
@@ -50,6 +48,9 @@ class SiteBuild:
         real = self._site.resolve()  # beside the target of a link, on its disk
         self.unfinished = real.with_name(f".{real.name}.unfinished")
         self._strict = bool(config.strict)
+        self.last_site = self._site
+        self.last: Mapping[str, BuiltEdition] = {}
+        self.frame = self._stamp.frame
         self._warnings = CountHandler(level=logging.WARNING)
         self._shared: ForkedCall[Bytecode] | None = None
         self._names: list[str] = []
@@ -65,6 +66,7 @@ class SiteBuild:
         """Make what all languages share, in another process, and count warnings from here on. The site is written into
         the folder `unfinished`."""
         self._lock = _only_build(self.unfinished, self._site)
+        self.last = self._stamp.editions
         for left in self.unfinished.iterdir():  # of a build that was killed
             shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
         config.site_dir = str(self.unfinished)
@@ -84,8 +86,8 @@ class SiteBuild:
         """Wait until there is a core for the build of this process."""
         wait_for_core(self._languages)
 
-    def outlines(self) -> list[Outlines]:
-        """Wait for the other languages and return their outlines. Raises `Abort` with all that is wrong with them."""
+    def others(self) -> list[BuiltEdition]:
+        """Wait for the other languages. Raises `Abort` with all that is wrong with them."""
         outcomes: list[Outcome] = []
         for name, language in zip(self._names, self._languages, strict=True):
             try:
@@ -100,7 +102,7 @@ class SiteBuild:
     def _kept(self) -> str:
         return f"{self._site} stays as it was"
 
-    def end(self, config: MkDocsConfig) -> None:
+    def end(self, config: MkDocsConfig, editions: Mapping[str, BuiltEdition]) -> None:
         """Put the site into its place, and stamp it unless it has warnings, which the next build is to show again.
 
         A strict build with warnings fails, so its site is not published.
@@ -112,7 +114,7 @@ class SiteBuild:
         config.site_dir = str(self._site)
         self.stop()
         if not warnings:
-            self._stamp.write()
+            self._stamp.write(editions)
 
     def stop(self) -> None:
         """End all processes of the build, and remove what is unfinished."""

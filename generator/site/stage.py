@@ -31,7 +31,7 @@ from generator.languages.language import Language
 from generator.pages.guide import Edition, guide_of
 from generator.site import PLUGIN
 from generator.site.material import labels
-from generator.site.web_fonts import STYLESHEET, web_fonts
+from generator.site.web_fonts import STYLESHEET, Letters, web_fonts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -102,7 +102,8 @@ def _files(edition: Edition, languages: Iterable[Language], root: Path) -> Itera
     settings = _settings(edition, languages, root)
     yield f"{code}.yml", yaml.safe_dump(settings, allow_unicode=True, sort_keys=False).encode()
     scripts = _page_scripts(edition.language, root)
-    for file in (*edition.files, *web_fonts(edition.language, edition.pages)):
+    letters = {page.uri: Letters.of(page.content) for page in edition.pages}
+    for file in (*edition.files, *web_fonts(edition.language, letters)):
         content = file.content
         if isinstance(content, str) and file.uri.endswith(".md"):
             content = _from_source(file.uri, content + _scripts_of(file.uri, content, scripts))

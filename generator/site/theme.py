@@ -7,7 +7,7 @@ page without tables goes into its navigation, which `SidebarCache` renders once 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -105,6 +105,17 @@ def _formattable(translate: Callable[..., str]) -> Callable[..., str]:
         return text.replace("%", "%%") if is_plain else text
 
     return lookup
+
+
+def offers(languages: Iterable[Language]) -> Mapping[str, tuple[str, str]]:
+    """Return how each language offers itself to readers of another one, and how they refuse, by its code."""
+    return {
+        each.code: (
+            str(each.gettext("This guide is also available in %(language)s.") % {"language": each.name}),
+            str(each.gettext("Do not show this again")),
+        )
+        for each in languages
+    }
 
 
 class SidebarCache:

@@ -1,7 +1,7 @@
 """The fonts of the pages of one language: a stylesheet, and woff2 files with the characters that the pages use.
 
-Takes a language and its pages; returns `SiteFile`s below ``fonts/``. Fonts of thousands of characters, such as Chinese,
-are cut into slices, and a page loads only the slices that it needs. Bold fonts hold what headings, table headers and
+Takes a language and the letters of its pages; returns `SiteFile`s below ``fonts/``. Fonts of thousands of characters,
+such as Chinese, are cut into slices, and a page loads only the slices that it needs. Bold fonts hold what headings, table headers and
 emphasis use; other bold characters come from a font of the reader's device.
 """
 
@@ -14,6 +14,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Self
+
+import msgspec
 
 from generator.drawing.faces import CSS_WEIGHTS, FONTS, Face, Weight, face_of, latin
 from generator.drawing.fonts import coverage, served, web_font
@@ -70,10 +73,26 @@ WORTH_A_REQUEST = 5
 """Number of characters: a smaller slice of one page is not worth a file of its own."""
 
 
-def web_fonts(language: Language, pages: Iterable[SiteFile]) -> Iterator[SiteFile]:
-    """Yield the stylesheet and the fonts that it declares, for the pages of a language."""
-    texts = {page.uri: str(page.content) for page in pages}
-    words = {weight: _words(language, texts, weight) for weight in CSS_WEIGHTS}
+class Letters(msgspec.Struct, frozen=True):
+    """The characters of a page beyond ASCII, each once; those of its title with ASCII."""
+
+    regular: str
+    bold: str
+    title: str
+    is_heavy: bool  # the page weighs much without them
+
+    @classmethod
+    def of(cls, page: str) -> Self:
+        """Return those of a page as Markdown."""
+        title = {*"".join(_TITLE.findall(page))}
+        return cls(
+            *map("".join, map(sorted, (_letters(page), _bold(page), title))), any(mark in page for mark in _HEAVY)
+        )
+
+
+def web_fonts(language: Language, pages: Mapping[str, Letters]) -> Iterator[SiteFile]:
+    """Yield the stylesheet and the fonts that it declares, for the pages of a language by their URI."""
+    words = {weight: _words(language, pages, weight) for weight in CSS_WEIGHTS}
     rules = []
     for face, code in _codes(language).items():
         for weight in CSS_WEIGHTS:
@@ -151,21 +170,21 @@ class _Words:
     elsewhere: frozenset[str]  # in messages that appear only in some browsers
 
 
-def _words(language: Language, pages: Mapping[str, str], weight: Weight) -> _Words:
+def _words(language: Language, pages: Mapping[str, Letters], weight: Weight) -> _Words:
     bold = weight == "bold"
     labels = wording(language)
     frame = [
         *([labels["nav"], labels["toc"]] if bold else labels.values()),  # titles of the lists of pages and sections
-        *(title for page in pages.values() for title in _TITLE.findall(page)),
+        *(page.title for page in pages.values()),
         *(name_of(code) for code in published_languages()),
         *(language.gettext(name) for name in _NAME.findall((ROOT / "mkdocs.yml").read_text("utf-8"))),
         *("" if bold else language.gettext(message) for message in _frame_messages()),
     ]
     messages = (form for forms in language.messages.values() for form in forms)
-    texts = [_bold(page) if bold else _letters(page) for page in pages.values()]
+    texts = [frozenset(page.bold if bold else page.regular) for page in pages.values()]
     home, charts = (
         frozenset().union(*(text for (uri, page), text in zip(pages.items(), texts, strict=True) if is_one(uri, page)))
-        for is_one in (lambda uri, _: uri == HOME, lambda _, page: any(mark in page for mark in _HEAVY))
+        for is_one in (lambda uri, _: uri == HOME, lambda _, page: page.is_heavy)
     )
     many = (text for uri, text in zip(pages, texts, strict=True) if "/" in uri)  # those of devices and models
     everywhere = frozenset("".join(frame)).union(*many)

@@ -93,7 +93,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
         *("generator.figures.markup", "generator.pages.documents", "generator.pages.downloads"),
     ),
     "generator/pages/test_walkthrough_page.py": ("generator.drawing.curves",),
-    "generator/site/test_on_demand.py": (
+    "generator/site/test_edition_site.py": (
         *("generator.pages.guide", "generator.site.mkdocs_files", "generator.site.watching"),
     ),
     "generator/site/test_plugin.py": ("generator.site.site_build",),

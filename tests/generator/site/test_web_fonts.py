@@ -13,8 +13,7 @@ from generator.drawing import fonts
 from generator.drawing.faces import WEIGHTS, Weight, face_of
 from generator.drawing.make_fonts import GRID
 from generator.languages.language import load_language
-from generator.pages.site_file import SiteFile
-from generator.site.web_fonts import STYLESHEET, _ranges, web_fonts
+from generator.site.web_fonts import STYLESHEET, Letters, _ranges, web_fonts
 
 COMMON = "# 编译\n\n延迟的中位数下降，见表。\n\n| 模型 |\n| --- |\n"
 RARE = "罕见字只在此页出现甲乙丙丁戊己庚辛壬癸"
@@ -22,7 +21,7 @@ RARE = "罕见字只在此页出现甲乙丙丁戊己庚辛壬癸"
 
 def rules(code: str, *pages: str) -> dict[str, set[str]]:
     """The characters for which CSS uses each font; without a range, all that it has."""
-    made = web_fonts(load_language(code), [SiteFile(f"{n}.md", page) for n, page in enumerate(pages)])
+    made = web_fonts(load_language(code), {f"{n}.md": Letters.of(page) for n, page in enumerate(pages)})
     files = {file.uri.removeprefix("fonts/"): file.content for file in made}
     css = str(files[STYLESHEET.removeprefix("fonts/")])
     found = {}

@@ -14,8 +14,8 @@ from conftest import LANGUAGES, THOROUGH, small_project
 
 from generator.pages.guide import Guide
 from generator.site import PLUGIN, mkdocs_files
+from generator.site.edition_site import SEARCH_INDEX, EditionSite
 from generator.site.mkdocs_internals import load_separate_config
-from generator.site.on_demand import SEARCH_INDEX, OnDemandPages
 
 DEVICE = """---
 for_each: devices
@@ -48,7 +48,7 @@ class Writer:
         self.guide = Guide(project)
         plugin.guide, plugin.serving = self.guide, True
         self.pages = {
-            code: OnDemandPages(self.guide, code, partial(plugin.nested_config, config, code)) for code in LANGUAGES
+            code: EditionSite(self.guide, code, partial(plugin.config_of, config, code)) for code in LANGUAGES
         }
         self.guide.update()
 
