@@ -192,7 +192,7 @@ def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:
     sources = {id(page.translated): page.translated.source for page in pages}.values()
     texts = {(None, block.message) for source in sources for block in source.document.blocks}
     texts.update((None, message) for source in sources for message in source.front.messages.values())
-    return frozenset(each for each in language.messages.items() if each[0] not in texts)
+    return tuple(sorted((each for each in language.messages.items() if each[0] not in texts), key=repr))
 
 
 def _kept(page: PageFile, known: PageFile | None) -> PageFile:

@@ -88,7 +88,9 @@ def render_pages(
 
     While a page is rendered, the files that the functions emit go to `emitted`, and what it reads to `reads`.
     """
-    jinja = _jinja(names, [] if emitted is None else emitted, reads)
+    from generator.pages.reads import Reads
+
+    jinja = _jinja(names, [] if emitted is None else emitted, reads or Reads())
     for source in read_pages(docs):
         translated = translate(source, language)
         if source.front.for_each is None:
@@ -229,21 +231,20 @@ class _Jinja:
     environment: jinja2.Environment
     filters: frozenset[str]  # the names that are filters: compiled code can be reused if they are the same
     emitted: list[SiteFile]  # files of the page that is being rendered
-    reads: Reads | None  # what it reads of the results, where that is noted
+    reads: Reads  # what it reads of the results
 
 
-def _jinja(names: Mapping[str, Any], emitted: list[SiteFile], reads: Reads | None) -> _Jinja:
+def _jinja(names: Mapping[str, Any], emitted: list[SiteFile], reads: Reads) -> _Jinja:
     functions = {name: value for name, value in names.items() if callable(value)}
     environment = _bare_environment(frozenset(functions)).overlay()
     environment.globals = {**environment.globals, **names}
     environment.filters = {**environment.filters, **functions}
-    if reads:
-        environment.on_name, environment.on_attribute = reads.name, reads.attribute  # type: ignore[attr-defined]
+    environment.on_name, environment.on_attribute = reads.name, reads.attribute
     return _Jinja(environment, frozenset(functions), emitted, reads)
 
 
 @lru_cache(maxsize=8)
-def _bare_environment(filters: frozenset[str]) -> jinja2.Environment:
+def _bare_environment(filters: frozenset[str]) -> Sandbox:
     environment = Sandbox(
         undefined=_Unknown,
         trim_blocks=True,
@@ -330,20 +331,16 @@ class PageFile(SiteFile):
 
     @cached_property
     def _rendered(self) -> tuple[str, str, tuple[SiteFile, ...], frozenset[Scope]]:
-        page, emitted, scopes = (
-            self.translated,
-            self.jinja.emitted,
-            self.jinja.reads.scopes if self.jinja.reads else set(),
-        )
+        page, emitted, reads = self.translated, self.jinja.emitted, self.jinja.reads
         emitted.clear()
-        scopes.clear()
+        reads.scopes.clear()
         body = self._evaluate(page.template, page.source.document.front.count("\n"))
         if page.language.code != "en":
             body = typography.plain_alternatives(body)
         body = typography.close_seams(body)
         _refuse_unreadable(body, page.source.where)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
-        return front_matter.dump(front), _with_notice(body, page), tuple(emitted), frozenset(scopes)
+        return front_matter.dump(front), _with_notice(body, page), tuple(emitted), frozenset(reads.scopes)
 
     def _front(self, key: str) -> str:
         text = self._evaluate(self.translated.front[key], self.translated.source.front.lines[key] - 1)

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from functools import cache, cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from bench.records.run_file import run_files
@@ -34,7 +35,7 @@ OF_ATLAS: Mapping[str, Scope] = {
     "measured": ("origin", "measured"),
     "throughput": THROUGHPUT,
 }
-"""What attributes of ``atlas`` hold: devices and models note what is read of them, and a row is named by its label, which
+"""What attributes of ``atlas`` hold: devices and models note what is read of them, and a row goes by a label that
 something else has given. Others may hold everything."""
 
 _ITEMS = {Device: "device", Model: "model", Family: "family"}
@@ -104,12 +105,12 @@ class Digests:
         return {str(value): labels for value, labels in labels_by(self._results.rows[column]).items()}
 
     @cached_property
-    def _rows(self) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    def _rows(self) -> npt.NDArray[np.uint64]:
         """A digest of each row with its rounds, by label."""
         results = self._results
         rounds = pd.Series([repr(each) if each else "" for each in results.rounds_ms], results.rows.index)
         hashed = pd.util.hash_pandas_object(results.rows.assign(rounds=rounds), index=False)
-        return hashed.to_numpy(np.uint64)
+        return np.asarray(hashed, np.uint64)
 
     @cached_property
     def _doubts(self) -> Mapping[int, set[str]]:

@@ -114,7 +114,8 @@ class _Counted(Context):
     def resolve_or_missing(self, key: str) -> Any:
         """Return what a name stands for, and note that it was used."""
         value = super().resolve_or_missing(key)
-        self.environment.on_name(key, value)
+        environment: Any = self.environment  # a `Sandbox`
+        environment.on_name(key, value)
         return value
 
     def check_time(self) -> None:

@@ -208,7 +208,7 @@ def _markdown(page: PageFile, edition: Edition, last: BuiltMarkdown | None, dige
 def _frame(edition: Edition, languages: Iterable[Language]) -> tuple[Hashable, ...]:
     """Return what every page of a language shows besides settings and templates."""
     titles = tuple((page.uri, page.title or page.content) for page in edition.pages)  # or its first heading
-    return tuple(sorted(edition.interface, key=repr)), titles, tuple(offers(languages).items())
+    return edition.interface, titles, tuple(offers(languages).items())
 
 
 def link(site: Path, last_site: Path, names: Iterable[str]) -> None:

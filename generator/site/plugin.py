@@ -1,8 +1,8 @@
 """The MkDocs plugin ``compile-atlas``: the guide in every language, from one ``mkdocs build`` or ``mkdocs serve``.
 
-MkDocs itself builds an empty site. For each language, the plugin loads ``mkdocs.yml`` again and makes its pages, so that
-every language has its own search index, navigation, sitemap and 404 page: those that changed, after a command to build,
-and those that a browser asks for, while serving (`generator.site.edition_site`). Nothing is written into `docs_dir`.
+MkDocs itself builds an empty site. For each language, the plugin loads ``mkdocs.yml`` again and makes its pages, so
+that each has its own search index, navigation, sitemap and 404 page. A build makes the pages that have changed, and the
+server those that a browser asks for: see `generator.site.edition_site`. Nothing is written into `docs_dir`.
 
 Templates below ``docs/theme`` may use `language`, `languages`, `wording`, `preloaded`, `policy`, `to_root`, `root_url`,
 `metadata_of(page)`, `sidebars`, `feed()`, `feed_id`, `first_moment`, gettext functions, and the filters `marked` for a
@@ -182,10 +182,10 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self.guide = guide_of(root, self.languages)
         self._site_dir, self._site_name = config.site_dir, config.site_name
         self.guide.address = config.site_url or ""
-        _leave_nothing(config)
         self._theme.install(config, publish_files=False)
         if self.serving:
             self.guide.own_runs = partial(uncommitted_runs, root)
+            _leave_nothing(config)
             check_address(*config.dev_addr)
             return
         if self._publishing:
@@ -197,6 +197,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             _log.info("Nothing has changed since %s was built", config.site_dir)
             raise click.exceptions.Exit(0)
         self._build.begin(config, self._theme)
+        _leave_nothing(config)
         self.guide.update()
 
     def _fit(self, config: MkDocsConfig) -> None:
@@ -328,8 +329,9 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         if isinstance(error, jinja2.TemplateError):
             return template_error(error)
         unfinished = str(self._build.unfinished) if self._build else ""
-        is_of_site = isinstance(error, OSError) and concerns_site(error, self._site_dir, unfinished)
-        return str(unusable(error, self._site_dir)) if is_of_site else ""
+        if isinstance(error, OSError) and concerns_site(error, self._site_dir, unfinished):
+            return str(unusable(error, self._site_dir))
+        return ""
 
     # ── Languages ───────────────────────────────────────────────────────────────────────────────────────────────────
 

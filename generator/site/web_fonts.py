@@ -1,8 +1,8 @@
 """The fonts of the pages of one language: a stylesheet, and woff2 files with the characters that the pages use.
 
 Takes a language and the letters of its pages; returns `SiteFile`s below ``fonts/``. Fonts of thousands of characters,
-such as Chinese, are cut into slices, and a page loads only the slices that it needs. Bold fonts hold what headings, table headers and
-emphasis use; other bold characters come from a font of the reader's device.
+such as Chinese, are cut into slices, and a page loads only the slices that it needs. Bold fonts hold what headings,
+table headers and emphasis use; other bold characters come from a font of the reader's device.
 """
 
 from __future__ import annotations
@@ -84,10 +84,9 @@ class Letters(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, page: str) -> Self:
         """Return those of a page as Markdown."""
-        title = {*"".join(_TITLE.findall(page))}
-        return cls(
-            *map("".join, map(sorted, (_letters(page), _bold(page), title))), any(mark in page for mark in _HEAVY)
-        )
+        used = _letters(page), _bold(page), {*"".join(_TITLE.findall(page))}
+        regular, bold, title = ("".join(sorted(each)) for each in used)
+        return cls(regular, bold, title, any(mark in page for mark in _HEAVY))
 
 
 def web_fonts(language: Language, pages: Mapping[str, Letters]) -> Iterator[SiteFile]:
