@@ -66,6 +66,11 @@ def _digest(name: str, content: bytes) -> bytes:
     return hashlib.sha256(name.encode() + content).digest()
 
 
+def digest(*values: object) -> str:
+    """Return a digest of values whose `repr` tells them apart, and is the same in every process."""
+    return hashlib.sha256(repr(values).encode()).hexdigest()[:32]
+
+
 def put(path: Path, content: bytes | memoryview) -> None:
     """Write a file of the cache, whole or not at all. Errors are ignored: they only cost time."""
     with suppress(OSError):

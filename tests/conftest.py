@@ -72,7 +72,7 @@ LONG = (
     "bench/running/test_executors.py",
     "generator/checks/test_rendered_checks.py",
     "project/test_hostile.py",
-    "generator/site/test_progress_bar.py",
+    "generator/test_progress_bar.py",
     "bench/commands/test_command_line.py",
     "bench/measuring/test_graphs.py",
     "generator/test_generator_cli.py",

@@ -26,6 +26,7 @@ from bench.statistics.verdicts import Verdict
 from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import location
+from generator.data.scopes import DIRECTORY, EVERYTHING, THROUGHPUT, Scope
 from generator.data.selection import (
     Row as PlainRow,
     dtype_order,
@@ -183,6 +184,24 @@ def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
     return cached_property(lambda known: known.rows_of(known.among(choose)))
 
 
+_OF_ATLAS: Mapping[str, Scope] = {
+    **dict.fromkeys(("device", "devices", "families", "listed", "machines", "model", "row"), DIRECTORY),
+    **dict.fromkeys(("published_best", "published_worst"), ("origin", "published")),
+    "latency": ("workload", "latency"),
+    "measured": ("origin", "measured"),
+    "throughput": THROUGHPUT,
+}
+"""What attributes of ``atlas`` hold: devices and models tell what is read of them, and a row goes by a label that
+something else has given. Others may hold everything."""
+
+_IN_DIRECTORY = frozenset({"label", "slug", "place", "is_listed"})
+
+
+def _scope_of(column: str) -> Callable[[Any, str], Scope | None]:
+    """Return the method by which an object of a slug tells which rows its attributes hold."""
+    return lambda owner, name: None if name in _IN_DIRECTORY else (column, owner.slug)
+
+
 class _Known:
     """Some cells with the rows that the table of each name shows, none where it would be empty."""
 
@@ -317,6 +336,8 @@ class Comparisons(_Known):
 class Device(_Known):
     """A device; `label` is plain text in the language of the page."""
 
+    scope_of = _scope_of("device")
+
     atlas: Atlas
     labels: list[int]
     slug: str
@@ -442,6 +463,8 @@ class Device(_Known):
 class Model(_Known):
     """A model; `label` is that of the tables."""
 
+    scope_of = _scope_of("model")
+
     atlas: Atlas
     labels: list[int]
     slug: str
@@ -541,6 +564,8 @@ def auto_class(named: str, task: str) -> str:
 class Family(_Known):
     """Models whose names begin alike: with what precedes the first number or underscore, and the version before it."""
 
+    scope_of = _scope_of("family")
+
     atlas: Atlas
     labels: list[int]
     slug: str
@@ -574,6 +599,10 @@ class Atlas(_Known):
         self.language = language
         self.words = Words(language, html=False)
         self.row_of = cache(self._row_of)  # many pages show the same rows
+
+    def scope_of(self, name: str) -> Scope:
+        """Return which rows an attribute holds."""
+        return _OF_ATLAS.get(name, EVERYTHING)
 
     @cached_property
     def cells(self) -> pd.DataFrame:

@@ -135,9 +135,9 @@ class Guide:
         self.languages, self.faults = languages, faults
 
     @property
-    def catalogs(self) -> Hashable:
-        """The translations of all languages."""
-        return tuple(sorted(mark(self._locales, "*.po")))
+    def texts(self) -> Hashable:
+        """The digests of all pages and of all translations."""
+        return tuple(sorted((*mark(self._docs, "*.md"), *mark(self._locales, "*.po"))))
 
     @property
     def results(self) -> Results:

@@ -32,8 +32,7 @@ from generator.pages.site_file import FINISHED, SiteFile, relative_address
 
 if TYPE_CHECKING:
     from generator.data.load import Results
-    from generator.pages.reads import Reads
-    from generator.pages.scopes import Scope
+    from generator.data.scopes import Reads, Scope
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,10 @@ def pages_of(language: Language, results: Results, docs: Path = DOCS, address: s
     `address` is that of the site, "" if it does not know its own.
     """
     emitted: list[SiteFile] = []
-    from generator.pages.reads import Reads
-    from generator.pages.vocabulary import vocabulary
+    from generator.data.scopes import Reads
+    from generator.pages.vocabulary import NAMED, vocabulary
 
-    reads = Reads()
+    reads = Reads(NAMED)
     names = vocabulary(results, language, emitted.append, address and f"{address}{language.prefix}", reads)
     return tuple(render_pages(language, names, docs, emitted, reads))
 
@@ -88,9 +87,9 @@ def render_pages(
 
     While a page is rendered, the files that the functions emit go to `emitted`, and what it reads to `reads`.
     """
-    from generator.pages.reads import Reads
+    from generator.data.scopes import Reads
 
-    jinja = _jinja(names, [] if emitted is None else emitted, reads or Reads())
+    jinja = _jinja(names, [] if emitted is None else emitted, reads or Reads({}))
     for source in read_pages(docs):
         translated = translate(source, language)
         if source.front.for_each is None:

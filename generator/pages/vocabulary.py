@@ -40,6 +40,7 @@ from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import short_name
 from generator.data.registry import COORDINATES
+from generator.data.scopes import DIRECTORY, TEXTS, THROUGHPUT, Reads, Scope
 from generator.data.selection import MODES, Row, Rows, is_compared, is_comparison, labels_by, where
 from generator.drawing import badge
 from generator.drawing.curves import CurvesChart
@@ -57,9 +58,8 @@ from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
 from generator.pages import build_times, decision, downloads, explorer, harness, injected_faults, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
-from generator.pages.reads import Reads
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
-from generator.pages.translators import translators
+from generator.pages.translators import NAMES as TRANSLATORS, translators
 
 FILES = f"{DATA}/v{schema.VERSION}"
 CELLS = f"{FILES}/compile-atlas"
@@ -96,6 +96,13 @@ depends on what is selected of them."""
 LARGE_BATCHES = {"workload": "throughput"}
 """The rows of `Gains`."""
 
+NAMED: Mapping[str, Scope] = {
+    **dict.fromkeys(("page", "language"), DIRECTORY),
+    **dict.fromkeys(TRANSLATORS, TEXTS),
+    "gains": THROUGHPUT,
+}
+"""What names hold whose calls and attributes are not noted."""
+
 _DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "build_times", "estimates")
 """Those of `Results` that pages name."""
 
@@ -119,7 +126,7 @@ def vocabulary(
         **documents,
         "estimated_devices": [*map(short_name, results.estimates.devices)] if results.estimates else [],
         **_filters(language),
-        **_Functions(atlas, emit, address).names(reads or Reads()),
+        **_Functions(atlas, emit, address).names(reads or Reads({})),
         **translators(language),
     }
 
@@ -148,6 +155,10 @@ def prepare(results: Results) -> None:
     """Compute these before there is a process for each language."""
     gains_of(results).prepare()
     matrix.leading(results)
+
+
+def prepare_families(results: Results) -> None:
+    """Likewise, for the pages of families."""
     for family in labels_by(results.newest["family"]).values():
         if labels := chosen(results, tables.throughput_rows, family):
             throughput_lines(results, labels)

@@ -22,8 +22,7 @@ import msgspec
 from mkdocs.config.defaults import MkDocsConfig
 
 from bench.machine import boot
-from generator.cache import CACHE, put
-from generator.pages.scopes import digest
+from generator.cache import CACHE, digest, put
 from generator.site.last_build import BuiltEdition
 
 SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")

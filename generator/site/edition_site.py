@@ -19,12 +19,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files, get_files, set_exclusions
 from mkdocs.structure.nav import Navigation, get_navigation
 
+from generator.cache import digest
 from generator.checks.rendered_checks import outline
 from generator.drawing.link_preview import card_uri, has_card
 from generator.languages.language import Language
 from generator.pages.guide import Edition, Guide, Mark
 from generator.pages.pages import PageFile
-from generator.pages.scopes import digest
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, page_path
 from generator.site import PLUGIN
 from generator.site.last_build import BuiltEdition, BuiltHtml, BuiltMarkdown, rendered
@@ -34,7 +34,7 @@ from generator.site.theme import offers
 from generator.site.web_fonts import web_fonts, whole_fonts
 
 if TYPE_CHECKING:
-    from generator.pages.reads import Digests
+    from generator.data.scopes import Digests
 
 SEARCH = "material/search"
 SEARCH_INDEX = "search/search_index.json"

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from generator.cache import digest
 from generator.pages.pages import PageFile
-from generator.pages.scopes import EVERYTHING, digest
 from generator.pages.site_file import page_path
 from generator.site.web_fonts import Letters
 
 if TYPE_CHECKING:
-    from generator.pages.reads import Digests
+    from generator.data.scopes import Digests
 
 
 class BuiltMarkdown(msgspec.Struct, frozen=True):
@@ -34,8 +34,7 @@ class BuiltMarkdown(msgspec.Struct, frozen=True):
     def is_that_of(self, page: PageFile, digests: Digests) -> bool:
         """Whether a page would be rendered to this Markdown, as far as can be told without rendering it."""
         return self.sources == digest(page.sources) and all(
-            (column, value) != EVERYTHING and digests.of((column, value)) == known
-            for column, value, known in self.reads
+            digests.of((column, value)) == known for column, value, known in self.reads
         )
 
 
@@ -64,5 +63,5 @@ class BuiltEdition(msgspec.Struct, frozen=True):
 
 def rendered(page: PageFile, emitted: list[str], digests: Digests) -> BuiltMarkdown:
     """Return what to remember of a page that is rendered."""
-    reads = [(*scope, "" if scope == EVERYTHING else digests.of(scope)) for scope in sorted(page.reads)]
+    reads = [(*scope, digests.of(scope)) for scope in sorted(page.reads)]
     return BuiltMarkdown(digest(page.sources), reads, digest(page.content), emitted, Letters.of(page.content))

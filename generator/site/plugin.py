@@ -46,6 +46,7 @@ from generator.languages.typography import code_from_the_left, plain
 from generator.live.live_run import BUDGET, LiveRun, conduct
 from generator.pages.guide import Edition, Guide, guide_of
 from generator.pages.site_file import SiteFile
+from generator.progress_bar import ProgressBar
 from generator.site import PLUGIN, watching
 from generator.site.edition_site import EditionSite
 from generator.site.last_build import BuiltEdition
@@ -54,7 +55,6 @@ from generator.site.mkdocs_files import EditionFile, EditionPage
 from generator.site.mkdocs_internals import load_separate_config
 from generator.site.policy import policy
 from generator.site.preview import Preview, check_address, template_error
-from generator.site.progress_bar import ProgressBar
 from generator.site.publishing import address, is_published, refuse_uncommitted, uncommitted_runs
 from generator.site.search_index import SearchIndex
 from generator.site.site_build import Outcome, SiteBuild, concerns_site
@@ -62,7 +62,7 @@ from generator.site.theme import SidebarCache, Theme, offers, translate
 from generator.site.web_fonts import STYLESHEET, preloaded
 
 if TYPE_CHECKING:
-    from generator.pages.reads import Digests
+    from generator.data.scopes import Digests
 
 GARBAGE_THRESHOLD = 100_000
 """Objects after which a build collects garbage. It makes hardly any, and the default of 700 takes 5% of its time."""
@@ -276,43 +276,41 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """Build all languages, and compare the structure of their pages with those in English."""
         if self._build is None:
             return
-        try:
-            editions = dict(zip(self.languages, self._build_languages(self._build, config), strict=True))
-        except AtlasError as error:
-            raise PluginError(str(error)) from None
+        editions = dict(zip(self.languages, self._build_languages(self._build, config), strict=True))
         for finding in differences(Path(config.site_dir), {code: each.outlines for code, each in editions.items()}):
             _log.warning("%s", finding)
         self._progress.end()
         self._build.end(config, editions)
 
     def _build_languages(self, site: SiteBuild, config: MkDocsConfig) -> list[BuiltEdition]:
-        """Build English here and each other language in a process of its own, with all that they share made before."""
-        from generator.pages import atlas, explorer, reads, translators, vocabulary
+        """Build each language in a process of its own, with all that they share made before."""
+        from generator.data.scopes import TEXTS, THROUGHPUT, Digests
+        from generator.pages import atlas, explorer, translators, vocabulary
 
-        digests = reads.Digests(self.guide.results, self.guide.catalogs)
+        digests = Digests(self.guide.results, self.guide.texts)
+        digests.prepare()
         for made in (atlas.prepare, vocabulary.prepare, explorer.details_as_json):
             made(self.guide.results)
-        translators.prepare()
-        digests.prepare()
+        if not site.knows(digests.of(THROUGHPUT)):
+            vocabulary.prepare_families(self.guide.results)
+        if not site.knows(digests.of(TEXTS)):
+            translators.prepare()
         self._theme.load(site.shared())
         self._progress.count(len(self.languages) * len(self.guide.edition(SOURCE).pages))
-        builds = {code: partial(self._build_language, site, config, code, digests) for code in self.languages}
-        english = builds.pop(SOURCE)
-        site.start({_named(code): partial(self._outcome, code, language) for code, language in builds.items()})
+        site.start(
+            {_named(code): partial(self._build_language, site, config, code, digests) for code in self.languages}
+        )
         self._progress.show()
-        site.wait_for_core()
-        return [english(), *site.others()]
+        return site.editions()
 
-    def _build_language(self, site: SiteBuild, config: MkDocsConfig, code: str, digests: Digests) -> BuiltEdition:
-        pages = EditionSite(self.guide, code, partial(self.config_of, config, code))
-        return pages.build_all(site.frame, site.last.get(code, BuiltEdition()), site.last_site / _folder(code), digests)
-
-    def _outcome(self, code: str, build: Callable[[], BuiltEdition]) -> Outcome:
-        """Return what is wrong with a language instead of raising it: the others go on."""
+    def _build_language(self, site: SiteBuild, config: MkDocsConfig, code: str, digests: Digests) -> Outcome:
+        """Build a language, or return what is wrong with it: the others go on."""
+        pages, last = EditionSite(self.guide, code, partial(self.config_of, config, code)), site.last.get(code)
         try:
-            return build()
+            return pages.build_all(site.frame, last or BuiltEdition(), site.last_site / _folder(code), digests)
         except (AtlasError, jinja2.TemplateError, OSError, PluginError) as error:
-            return f"{_named(code)}: {self._told(error) or error}"
+            fault = self._told(error) or str(error)
+            return fault if code == SOURCE else f"{_named(code)}: {fault}"
 
     def on_build_error(self, *, error: Exception) -> None:
         """Stop all languages. Report a mistake in a template or font, and an unusable folder, without a traceback."""

@@ -1,4 +1,4 @@
-"""One build of the whole site: English in this process, each other language in one of its own, and their outcome.
+"""One build of the whole site: each language in a process of its own, and their outcome.
 
 Takes MkDocs' configuration. A site whose stamp is current is not built; the stamp of one that was built without a
 warning is written, with what the next build needs to keep pages. A site is built beside the one that is there, and
@@ -21,12 +21,12 @@ if sys.platform != "win32":  # where builds are not kept apart
     import fcntl
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import Abort
+from mkdocs.exceptions import Abort, PluginError
 from mkdocs.plugins import get_plugin_logger
 from mkdocs.utils import CountHandler
 
 from bench.errors import AtlasError
-from generator.parallel import CallError, ForkedCall, start, wait_for_core
+from generator.parallel import CallError, ForkedCall, start
 from generator.site import PLUGIN
 from generator.site.build_stamp import BuildStamp
 from generator.site.last_build import BuiltEdition
@@ -73,27 +73,31 @@ class SiteBuild:
         logging.getLogger("mkdocs").addHandler(self._warnings)
         self._shared = ForkedCall(partial(_share, config, theme))
 
+    def knows(self, digest: str) -> bool:
+        """Whether a page of the last site read a scope of this digest, so that pages which read it may be kept."""
+        pages = (page for edition in self.last.values() for page in edition.markdown.values())
+        return any(digest == known for page in pages for *_, known in page.reads)
+
     def shared(self) -> Bytecode:
         """Wait for the templates that all languages share."""
         return self._shared.result_or_repeat() if self._shared else {}
 
     def start(self, builds: Mapping[str, Callable[[], Outcome]]) -> None:
-        """Start the builds of the other languages, each by its name."""
+        """Start the builds of the languages, each by its name, the source language first."""
         self._names = [*builds]
         self._languages = start(builds.values(), on_error=_log_error)
 
-    def wait_for_core(self) -> None:
-        """Wait until there is a core for the build of this process."""
-        wait_for_core(self._languages)
-
-    def others(self) -> list[BuiltEdition]:
-        """Wait for the other languages. Raises `Abort` with all that is wrong with them."""
+    def editions(self) -> list[BuiltEdition]:
+        """Wait for the languages. Raises `PluginError` with what is wrong with the source language, which all languages
+        share, or else `Abort` with all that is wrong with the others."""
         outcomes: list[Outcome] = []
         for name, language in zip(self._names, self._languages, strict=True):
             try:
                 outcomes.append(language.result())
             except CallError:
                 outcomes.append(f"{name}: its process failed or was stopped; build again")
+            if isinstance(outcomes[0], str):
+                raise PluginError(outcomes[0])
         if faults := [outcome for outcome in outcomes if isinstance(outcome, str)]:
             raise Abort("\n".join((*faults, f"Aborted with errors in {len(faults)} of the languages; {self._kept}")))
         return [outcome for outcome in outcomes if not isinstance(outcome, str)]

@@ -395,7 +395,7 @@ def test_a_language_whose_process_is_killed_is_named(tmp_path: Path) -> None:
     build = SiteBuild(load_config(str(small_project(tmp_path) / "mkdocs.yml")))
     build.start({"Japanese (ja)": BuiltEdition, "Arabic (ar)": _killed})
     with pytest.raises(Abort, match=r"^Arabic \(ar\): its process .*build again\nAborted .* 1 of") as error:
-        build.others()
+        build.editions()
     assert "Japanese" not in str(error.value)
 
 
