@@ -9,6 +9,7 @@ are kept, and a `Part` in which nothing has changed is the same object as before
 from __future__ import annotations
 
 import json
+import pickle
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -31,11 +32,12 @@ from bench.statistics.causes import explain
 from bench.statistics.cells import by_size
 from bench.statistics.processes import VARIANTS, Processes
 from bench.statistics.ragged import Array, Indices
+from generator.cache import Cache, digest
 from generator.data.archive import Database, Stamp, measurements
 from generator.data.names import device_slug, distinct_labels, model_slug, short_name, slugs
 from generator.data.parts import Part
 from generator.data.registry import COLUMNS
-from generator.data.selection import ORDERS
+from generator.data.selection import MANY, ORDERS
 
 
 class ResultsRows(NamedTuple):
@@ -129,7 +131,8 @@ def _part(origin: str, shown: _Shown, made: Callable[[Sequence[int]], _Rows]) ->
     if last and last.shown == shown:
         return last.part
     keys, known = shown.keys, last.positions if last else {}
-    rows, rounds = made([number for number, key in zip(shown.columns["id"], keys, strict=True) if key not in known])
+    ids = [number for number, key in zip(shown.columns["id"], keys, strict=True) if key not in known]
+    rows, rounds = made(ids) if known or len(ids) < MANY else _remembered(keys, partial(made, ids))
     if last:
         rows, rounds = pd.concat([last.part.rows, rows], ignore_index=True), [*last.part.rounds_ms, *rounds]
     new = count(len(known))
@@ -141,6 +144,20 @@ def _part(origin: str, shown: _Shown, made: Callable[[Sequence[int]], _Rows]) ->
     part = Part(rows, [rounds[at] for at in positions[order].tolist()], [sort_keys[at] for at in order.tolist()])
     _LAST[origin] = _Kept(shown, {keys[at]: place for place, at in enumerate(order.tolist())}, part)
     return part
+
+
+def _remembered(keys: Sequence[_Key], make: Callable[[], _Rows]) -> _Rows:
+    """Return the rows of these keys as another process has made them, or else what `make` returns."""
+    made: _Rows = pickle.loads(_MADE.get(digest(_VERSION, keys), lambda: pickle.dumps(make())))  # noqa: S301  # our own
+    return made
+
+
+_MADE = Cache("rows", ".pickle")
+"""Rows by the digest of what they were made from. Only many are worth it."""
+
+_MODULES = (*Path(record.__file__).parents[1].rglob("*.py"), *Path(__file__).parent.glob("*.py"))
+_VERSION = digest(pd.__version__, sorted((str(path), path.stat().st_mtime_ns) for path in _MODULES))
+"""Changes with the code that rows depend on."""
 
 
 # ── Files ───────────────────────────────────────────────────────────────────────────────────────────────────────────
