@@ -1,6 +1,6 @@
 """The builders that are compared: how each builds and serves the pages, and how its caches are removed.
 
-Takes a project grown by `perf.content` and its pages as finished Markdown; returns a `Builder`. To be fair, all have
+Takes a project grown by `perf.content`, or its pages as `FinishedPages`; returns a `Builder`. To be fair, all have
 the same pages and navigation, Material's features and a search. The other builders get finished charts and figures, and
 each runs as its documentation recommends for several languages.
 """
@@ -8,6 +8,7 @@ each runs as its documentation recommends for several languages.
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import os
 import shutil
 import sys
@@ -22,7 +23,7 @@ import yaml
 from bench.records.build_times import OURS
 from generator.languages.language import SOURCE, name_of, published_languages
 from perf import edits
-from perf.cost import Command
+from perf.cost import Command, cost_of
 from perf.served import Edit, LongPoll, Tab, WebSocket
 
 STATIC_I18N, ZENSICAL = "static-i18n", "zensical"
@@ -44,6 +45,7 @@ class Builder:
     ports: int
     open_tab: Callable[[str], Tab]
     edits: Mapping[str, Edit]
+    add_record: Callable[[], None]  # or change the finished pages that show it
     caches: bool = True  # in .cache in its folder
     env: Mapping[str, str] = field(default_factory=lambda: {**os.environ})
 
@@ -75,6 +77,7 @@ def ours(project: Path) -> Builder:
         ports=1,
         open_tab=LongPoll,
         edits=edits.of_project(project),
+        add_record=lambda: edits.add_record(project),
         env=environment_of(project),
     )
 
@@ -84,8 +87,40 @@ def environment_of(project: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(project)}
 
 
-def static_i18n(staged: Path, folder: Path, programs: Path) -> Builder:
+@dataclass(frozen=True)
+class FinishedPages:
+    """Finished Markdown and settings of each language in `staged`, made from a `project` that no builder builds.
+
+    So the caches of `ours` stay free of what only these pages have needed.
+    """
+
+    project: Path
+    staged: Path
+    limit_s: float
+
+    def make(self) -> None:
+        """Make the pages anew from the records."""
+        shutil.rmtree(self.staged, ignore_errors=True)
+        stage = (sys.executable, "-m", "generator", "stage", "--out", str(self.staged))
+        log = self.staged.with_suffix(".log")
+        cost_of([stage], self.project, environment_of(self.project), log, self.limit_s)
+
+    def add_record(self, pages: Path) -> None:
+        """Add a record, and replace the files that it changes in `pages`, a folder with a folder for each language."""
+        edits.add_record(self.project)
+        self.make()
+        for code in published_languages():
+            shutil.copytree(self.staged / code, pages / code, dirs_exist_ok=True, copy_function=_replace_if_changed)
+
+
+def _replace_if_changed(source: str, target: str) -> None:
+    if not (Path(target).exists() and filecmp.cmp(source, target, shallow=False)):
+        shutil.copy(source, target)
+
+
+def static_i18n(finished: FinishedPages, folder: Path, programs: Path) -> Builder:
     """Return Material for MkDocs with the plugin static-i18n, which builds all languages at once."""
+    staged = finished.staged
     shutil.rmtree(folder, ignore_errors=True)
     for code in published_languages():
         shutil.copytree(staged / code, folder / "docs" / code)
@@ -103,6 +138,7 @@ def static_i18n(staged: Path, folder: Path, programs: Path) -> Builder:
         ports=1,
         open_tab=LongPoll,
         edits=edits.of_markdown(folder / "docs" / SOURCE),
+        add_record=lambda: finished.add_record(folder / "docs"),
         caches=False,
     )
 
@@ -113,10 +149,10 @@ def _language(code: str, staged: Path) -> dict[str, Any]:
     return {"locale": code, "name": name_of(code), "default": code == SOURCE, "build": True, **kept}
 
 
-def zensical(staged: Path, folder: Path, programs: Path) -> Builder:
+def zensical(finished: FinishedPages, folder: Path, programs: Path) -> Builder:
     """Return Zensical, with a project, a build and a server for each language."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(staged, folder)
+    shutil.copytree(finished.staged, folder)
     program = str(programs / PEERS[ZENSICAL])
     return Builder(
         name=ZENSICAL,
@@ -129,6 +165,7 @@ def zensical(staged: Path, folder: Path, programs: Path) -> Builder:
         ports=len(published_languages()),
         open_tab=WebSocket,
         edits=edits.of_markdown(folder / SOURCE),
+        add_record=lambda: finished.add_record(folder),
     )
 
 

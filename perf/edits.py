@@ -1,6 +1,7 @@
 """The edits that are timed: of a record, a message of a catalog, a paragraph, a title.
 
-Takes a project grown by `perf.content`, or finished Markdown; returns `Edit`s by name.
+Takes a project grown by `perf.content`, or finished Markdown; returns `Edit`s by name. `add_record` is the only change
+that stays.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from bench.records.families import slugify
 from bench.records.record import Measurement, Record, Status, Variant
 from bench.records.run_file import encode, read, run_files
 from generator.languages.language import SOURCE, catalog_path, published_languages, translated_languages
-from perf.served import Edit
+from perf.served import Edit, new_word
 
 PAGE, NEIGHBOUR = "methodology", "data"
 """The page that is edited, and another page whose navigation shows its title."""
@@ -31,12 +32,13 @@ def of_project(project: Path) -> dict[str, Edit]:
     page = project / "docs" / f"{PAGE}.md"
     roots = tuple("" if code == SOURCE else f"{code}/" for code in published_languages())
     translated = translated_languages()[0]
-    record = _some_record(project / "bench" / "results")
+    results = project / "bench" / "results"
+    record = _some_record(results)
     model = f"models/{slugify(record.cell.model)}/"
     return {
         "record": Edit(
-            project / "bench" / "results" / "measured" / f"{RUN}.jsonl",
-            lambda _, word: encode(_measured(record, word)).decode(),
+            _run_file(results, RUN),
+            lambda _, word: encode(_measured(record, word, RUN)).decode(),
             tuple(root + model for root in roots),
         ),
         "message": Edit(
@@ -61,18 +63,31 @@ def of_markdown(folder: Path) -> dict[str, Edit]:
 # ── Records ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def add_record(project: Path) -> None:
+    """Add a new measurement of one benchmark case to the records, in a run of its own."""
+    results = project / "bench" / "results"
+    run = f"{RUN}-{sum(1 for _ in _run_file(results, RUN).parent.glob(f'{RUN}-*')) + 1}"
+    path = _run_file(results, run)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(encode(_measured(_some_record(results), new_word(), run)))
+
+
+def _run_file(results: Path, run: str) -> Path:
+    return results / "measured" / f"{run}.jsonl"
+
+
 def _some_record(results: Path) -> Record:
     """Return a passing record, measured if there is one."""
     records = [record for path in run_files(results) for record in read(path) if record.status is Status.PASS]
     return max(records, key=lambda record: record.origin == "measured")
 
 
-def _measured(record: Record, word: str) -> Record:
+def _measured(record: Record, word: str, run: str) -> Record:
     """Return a newer measurement of the same cell, whose latency begins with the digits of `word`."""
     eager_ms = float(f"{word}5")  # one more digit, because a mean of logarithms may change the last one
     return msgspec.structs.replace(
         record,
-        run=RUN,
+        run=run,
         origin="measured",
         profile="standard",
         process=0,

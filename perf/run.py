@@ -24,11 +24,14 @@ from bench.machine import commit
 from bench.records.build_times import BUILDS, EDITS, LOADS, OURS, START, BuildEnvironment, BuildTimes, Timing, rounded
 from bench.records.scrub import one_line
 from perf import builders, content
-from perf.builders import PEERS, STATIC_I18N, ZENSICAL, Builder
+from perf.builders import PEERS, STATIC_I18N, ZENSICAL, Builder, FinishedPages
 from perf.cost import Cost, cost_of
 from perf.served import free_ports, served
 
 ROOT = Path(__file__).resolve().parent.parent
+
+CONTINUED = ("unchanged", "publish")
+"""The builds that go on with the site and the caches of the build before."""
 
 T = TypeVar("T")
 
@@ -102,23 +105,28 @@ class TimingRun:
     # ── Builds ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _builds(self, laid_out: Sequence[Builder], size: int, repeat: int) -> None:
-        """Time cold, warm and unchanged builds, each after the previous one, with the builders next to each other."""
+        """Time the builds, each after the previous one, with the builders next to each other.
+
+        A record that was added stays: records, caches and site still agree, and all later timings have it.
+        """
         settled: dict[str, bool] = {}
         for action in BUILDS:
             for builder in _shuffled(laid_out):
-                is_settled = settled.pop(builder.name, False)
                 if not self._is_pending(builder.name, action, size, repeat):
                     continue
+                is_settled = settled.pop(builder.name, False)
                 if action == "warm":
                     self._warm_up(builder)
-                elif action == "unchanged" and not is_settled:
+                elif action in CONTINUED and not is_settled:
                     self._settle(builder)
                 build = partial(self._build, builder, action)
                 settled[builder.name] = self._timed(builder.name, action, size, repeat, build)
 
     def _build(self, builder: Builder, action: str) -> Cost:
-        if action != "unchanged":
+        if action not in CONTINUED:
             builder.forget(caches=action == "cold")
+        if action == "publish":
+            builder.add_record()
         return cost_of(builder.builds, builder.folder, builder.env, self._log_file(builder), self.plan.limit_s)
 
     def _warm_up(self, builder: Builder) -> None:
@@ -234,17 +242,18 @@ print(time.perf_counter() - start)
 def lay_out(plan: TimingPlan, size: int) -> Iterator[Builder]:
     """Yield every builder of the plan with the same pages. Raises `AtlasError` if their number differs from `size`."""
     folder = plan.work / f"pages-{size}"
-    project, staged = content.grow(plan.project, folder / OURS, size), folder / "staged"
-    ours = builders.ours(project)
+    finished = FinishedPages(folder / "source", folder / "staged", plan.limit_s)
     if set(plan.present) - {OURS}:
-        shutil.rmtree(staged, ignore_errors=True)
-        stage = (sys.executable, "-m", "generator", "stage", "--out", str(staged))
-        cost_of([stage], project, ours.env, folder / "stage.log", plan.limit_s)
-        if (number := content.count(staged)) != size:
+        content.grow(plan.project, finished.project, size)
+        finished.make()
+        if (number := content.count(finished.staged)) != size:
             raise AtlasError(f"there are {number} pages, not {size}", where="--pages", remedy="give a larger number")
     peers = {STATIC_I18N: builders.static_i18n, ZENSICAL: builders.zensical}
     for name in plan.present:
-        yield ours if name == OURS else peers[name](staged, folder / name, plan.programs)
+        if name == OURS:
+            yield builders.ours(content.grow(plan.project, folder / OURS, size))
+        else:
+            yield peers[name](finished, folder / name, plan.programs)
 
 
 def environment(plan: TimingPlan) -> BuildEnvironment:

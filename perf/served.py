@@ -53,6 +53,11 @@ class Edit:
     pages: tuple[str, ...]
 
 
+def new_word() -> str:
+    """Return a number such as 347.58213, which no page shows yet."""
+    return f"{random.uniform(100, 1000):.5f}"
+
+
 class Tab(Protocol):
     """A page that is open in a browser."""
 
@@ -133,7 +138,7 @@ class Served:
 
         Raises `AtlasError` if the pages do not show it within `limit_s` seconds.
         """
-        word = f"{random.uniform(100, 1000):.5f}"
+        word = new_word()
         before = edit.path.read_text(encoding="utf-8") if edit.path.exists() else None
         after = edit.made(before, word)
         try:

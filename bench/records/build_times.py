@@ -33,8 +33,8 @@ COMMAND = "make perf"
 OURS = "atlas"
 """The name of this project's builder."""
 
-BUILDS = ("cold", "warm", "unchanged")
-"""A build with empty caches; one with filled caches and no site; and one with nothing changed."""
+BUILDS = ("cold", "warm", "unchanged", "publish")
+"""A build with empty caches; with filled caches and no site; with nothing changed; and with one more record."""
 
 START = "serve"
 """From the start of the development server with warm caches to its first page."""

@@ -95,6 +95,7 @@ def _action(action: str, words: Words) -> str:
         "cold": gettext("Build with empty caches"),
         "warm": gettext("Build with the caches of an earlier build"),
         "unchanged": gettext("Build again, nothing changed"),
+        "publish": gettext("Build again, one record added"),
         "serve": gettext("Start the server and wait for its first page"),
         "record": gettext("Add a record and wait for the page to reload"),
         "message": gettext("Translate a paragraph and wait for the page to reload"),

@@ -17,14 +17,14 @@ from rich.console import Console
 
 from bench.errors import AtlasError
 from bench.machine import commit
-from bench.records.build_times import EDITS, OURS, START, BuildEnvironment, BuildTimes, Timing, nothing_yet
+from bench.records.build_times import BUILDS, EDITS, OURS, START, BuildEnvironment, BuildTimes, Timing, nothing_yet
 from bench.records.run_file import read
 from generator.data.load import load
 from generator.data.selection import records
 from generator.languages.language import load_language
 from generator.pages.pages import pages_of
-from perf import content, served
-from perf.builders import ZENSICAL
+from perf import content, edits, run as timing_run, served
+from perf.builders import ZENSICAL, Builder, FinishedPages
 from perf.content import grown
 from perf.cost import Cost, cost_of
 from perf.report import tables
@@ -117,6 +117,96 @@ def test_too_few_pages_are_refused(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="cannot have 8 pages") as refused:
         content.grow(ROOT, tmp_path / "grown", 8)
     assert "multiple of 4" in str(refused.value.remedy)
+
+
+# ── Builds ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+BUILD = """
+import pathlib
+site, cache = pathlib.Path("site"), pathlib.Path(".cache")
+found = [site.exists() * "site", cache.exists() * "caches", pathlib.Path("records").read_text()]
+print(*filter(None, found), sep=", ", file=open("builds", "a"))
+site.mkdir(exist_ok=True), cache.mkdir(exist_ok=True)
+"""
+"""A builder that keeps a line about what each build has found, timed or not."""
+
+
+def found_by_builds(folder: Path, monkeypatch: pytest.MonkeyPatch, *actions: str, repeats: int = 1) -> list[str]:
+    """Return what each build has found, one after the other."""
+    folder.mkdir()
+    records = folder / "records"
+    records.write_text("records", encoding="utf-8")
+
+    def add_record() -> None:
+        records.write_text(records.read_text(encoding="utf-8") + " + 1", encoding="utf-8")
+
+    command = (sys.executable, "-c", BUILD)
+    builder = Builder(OURS, folder, [command], lambda _: [], 0, served.LongPoll, {}, add_record)
+    monkeypatch.setattr(timing_run, "lay_out", lambda *_: [builder])
+    plan = TimingPlan([20], [], repeats, folder.parent, folder, 60, names=[OURS], actions=actions)
+    times, _ = run(plan)
+    assert [(each.action, each.failure) for each in times.timings] == [*[(each, None) for each in actions] * repeats]
+    return (folder / "builds").read_text(encoding="utf-8").splitlines()
+
+
+def test_each_build_finds_what_it_is_named_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A published record is the only difference from the build before, and each repeat has another one."""
+    assert found_by_builds(tmp_path / "all", monkeypatch, *BUILDS, repeats=2) == [
+        "records",
+        "caches, records",
+        "site, caches, records",
+        "site, caches, records + 1",
+        "records + 1",
+        "caches, records + 1",
+        "site, caches, records + 1",
+        "site, caches, records + 1 + 1",
+    ]
+
+
+@pytest.mark.parametrize("actions", [["publish"], ["cold", "publish"], ["warm", "publish"]])
+def test_a_record_is_published_into_a_finished_site(
+    actions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever else is timed, nothing but the record has changed since the last build."""
+    *_, before, last = found_by_builds(tmp_path / "few", monkeypatch, *actions)
+    assert before.endswith("records")
+    assert last == "site, caches, records + 1"
+
+
+def test_every_added_record_is_another_run_of_the_same_case(tmp_path: Path) -> None:
+    content.write(read(PUBLISHED), tmp_path / "bench" / "results")
+    for _ in range(3):
+        edits.add_record(tmp_path)
+    added = [record for path in sorted(tmp_path.rglob("edited-*.jsonl")) for record in read(path)]
+    assert [record.run for record in added] == ["edited-1", "edited-2", "edited-3"]
+    assert len({record.cell for record in added}) == 1
+    assert len({str(record.measurement) for record in added}) == 3
+
+
+def test_other_builders_get_only_the_files_that_a_record_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages, finished = tmp_path / "pages", FinishedPages(tmp_path / "source", tmp_path / "staged", 60)
+    for code in LANGUAGES:
+        (pages / code).mkdir(parents=True)
+        for name in ("changed", "same"):
+            (pages / code / f"{name}.md").write_text("old", encoding="utf-8")
+            os.utime(pages / code / f"{name}.md", (1, 1))
+
+    def make(_: FinishedPages) -> None:
+        for code in LANGUAGES:
+            for name, text in (("changed", "new"), ("same", "old"), ("data/more", "new")):
+                path = finished.staged / code / f"{name}.md"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+
+    monkeypatch.setattr(FinishedPages, "make", make)
+    monkeypatch.setattr(edits, "add_record", lambda _: None)
+    finished.add_record(pages)
+    for code in LANGUAGES:
+        assert (pages / code / "changed.md").read_text(encoding="utf-8") == "new"
+        assert (pages / code / "data" / "more.md").exists()
+        assert (pages / code / "same.md").stat().st_mtime == 1
 
 
 # ── A real server ───────────────────────────────────────────────────────────────────────────────────────────────────

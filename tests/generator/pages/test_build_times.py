@@ -115,6 +115,15 @@ def test_each_action_with_every_builder_beside_ours(tmp_path: Path) -> None:
     assert record[2:] == ["0.05", "—", "—", "—", "—"]
 
 
+def test_a_build_with_one_more_record_has_a_line_if_it_was_timed(tmp_path: Path) -> None:
+    """Documents from before it was timed have none."""
+    words = Words(load_language("en"), html=True)
+    with_publish = build_times(*TIMINGS, timing(OURS, "publish", 1.5))
+    actions = [line[1] for line in table("en", tmp_path, shown.builds(with_publish, words, "wall_s"))]
+    assert actions[:2] == ["Build with empty caches", "Build again, one record added"]
+    assert "Build again, one record added" not in [line[1] for line in builds("en", tmp_path)]
+
+
 def test_cpu_time_and_memory_are_those_of_builds(tmp_path: Path) -> None:
     [cold] = builds("en", tmp_path, "cpu_s")
     assert cold[2:5] == ["6.00", "2.00", "3.00×"]
