@@ -36,7 +36,7 @@ TEXTS: Scope = "texts", ""
 THROUGHPUT: Scope = "workload", "throughput"
 
 _OF_A_LINK = (
-    *("device", "device_name", "device_type", "cores", "origin"),
+    *("device", "device_name", "device_type", "cores"),
     *("model", "model_label", "family", "workload", "task"),
 )
 

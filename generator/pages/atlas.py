@@ -185,7 +185,7 @@ def _rows_by(choose: Choose) -> cached_property[tuple[Row, ...]]:
 
 
 _OF_ATLAS: Mapping[str, Scope] = {
-    **dict.fromkeys(("device", "devices", "families", "listed", "machines", "model", "row"), DIRECTORY),
+    **dict.fromkeys(("device", "devices", "families", "listed", "model", "row"), DIRECTORY),
     **dict.fromkeys(("published_best", "published_worst"), ("origin", "published")),
     "latency": ("workload", "latency"),
     "measured": ("origin", "measured"),

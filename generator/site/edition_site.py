@@ -9,6 +9,7 @@ cards, which are left out.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -212,12 +213,15 @@ def _frame(edition: Edition, languages: Iterable[Language]) -> tuple[Hashable, .
 
 
 def link(site: Path, last_site: Path, names: Iterable[str]) -> None:
-    """Let files of the last site be files of this one as well, without a copy."""
+    """Let files of the last site be files of this one as well, without a copy where the disk has links."""
     for name in names:
         path = site / name
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            os.link(last_site / name, path)
+            try:
+                os.link(last_site / name, path)
+            except OSError:
+                shutil.copy2(last_site / name, path)
 
 
 def _new_context(
