@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,6 +45,7 @@ VERSION = hashlib.sha256(b"\0".join([duckdb.__version__.encode(), *_SOURCES])).h
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": "2GB",  # buffers count with 32 MB a file, of which most files fill little
     "threads": "1",  # to read: two take twice the work for many small files, and longer for few
+    "async_threads": "0",  # the files are local, and processes are forked
     "temp_directory": str(Path(tempfile.gettempdir(), f"atlas-{os.getpid()}")),
 }
 
@@ -65,11 +66,12 @@ def ask(results: Path, root: Path, question: Callable[[Database], Answer]) -> An
     kept = root / "records" / f"{hashlib.sha256(bytes(results.resolve())).hexdigest()[:16]}.{VERSION}.duckdb"
     for file in (kept, None) if is_large else (None,):
         try:
-            with contextlib.closing(_connected(file)) as database:
+            with _attached(file) as database:
                 _update(database, stamps)
                 database.execute("RESET threads")  # to the number of cores: questions about many lines gain by it
                 return question(database)
         except (duckdb.Error, OSError) as error:
+            _engine.cache_clear()  # which may refuse to go on
             if file is None:
                 raise
             if "lock on file" not in str(error):  # damaged, or the disk is full
@@ -87,16 +89,28 @@ def measurements(path: str, stamp: Stamp) -> Sequence[Measurement | None]:
     return found
 
 
-def _connected(file: Path | None) -> Database:
-    """Open a database, one in memory for None, and remove those of other versions."""
+@cache
+def _engine() -> Database:
+    """Return DuckDB in this process, which takes longer to start and stop than to answer after a new record."""
+    return duckdb.connect(config=_CONFIG)
+
+
+@contextlib.contextmanager
+def _attached(file: Path | None) -> Iterator[Database]:
+    """Open a database for a while, one in memory for None, and remove those of other versions."""
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
         for other in file.parent.glob(f"{file.name.partition('.')[0]}.*"):
             if not other.name.startswith(file.name):
                 _remove(other)
-    database = duckdb.connect(file or ":memory:", config=_CONFIG)
-    database.execute(_TABLES)
-    return database
+    place, engine = str(file or ":memory:").replace("'", "''"), _engine()
+    engine.execute(f"ATTACH '{place}' AS records")
+    try:
+        with engine.cursor() as database:
+            database.execute(f"USE records; {_TABLES}")
+            yield database
+    finally:
+        engine.execute("DETACH records; SET threads = 1")  # no thread is left: processes may be forked
 
 
 def _remove(file: Path) -> None:

@@ -194,22 +194,20 @@ UPDATE groups SET standing = line
 FROM (SELECT unnest(?::BIGINT[]) AS number, unnest(?::BIGINT[]) AS line) WHERE id = number
 """
 
-# Two cells of one age are of one run.
 _CELLS = """
 CREATE OR REPLACE TEMP TABLE cells AS
 SELECT g.*, origin, model, named, device, processor, host, malloc,
-    (coalesce(g.measured_at, -1), source_date, g.run, id) AS age
+    row_number() OVER (ORDER BY coalesce(g.measured_at, -1), source_date, g.run, id) AS age
 FROM groups g JOIN lines ON lines.rowid = standing
 """
 
 _SHOWN = """
 CREATE OR REPLACE TEMP TABLE shown AS
 WITH last AS (
-    SELECT arg_max(id, age) AS id, max(age) AS age, cell, host, origin FROM cells
-    GROUP BY cell, host, origin, malloc, processor),
-newest AS (SELECT arg_max(id, age) AS id FROM last GROUP BY cell, host, origin)
-SELECT *, id IN (SELECT id FROM newest) AS newest, FROM cells, (SELECT count(*) AS total FROM cells)
-WHERE total <= ? OR id IN (SELECT id FROM last)
+    SELECT max(age) AS age, cell, host, origin FROM cells GROUP BY cell, host, origin, malloc, processor),
+newest AS (SELECT max(age) AS age FROM last GROUP BY cell, host, origin)
+SELECT *, age IN (FROM newest) AS newest, FROM cells, (SELECT count(*) AS total FROM cells)
+WHERE total <= ? OR age IN (SELECT age FROM last)
 """
 
 _KEYS = """
