@@ -429,7 +429,7 @@ def _pooled(processes: Processes, sizes: Indices, batch_sizes: Array) -> dict[st
 
 def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.DataFrame:
     """Return `COLUMNS` in their order. What is unknown is "" in a column of text, and missing in any other."""
-    columns: dict[str, Any] = {}
+    by_dtype: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for name, column in COLUMNS.items():
         values: Any = figures[name] if name in figures else [row.get(name) for row in rows]
         if column.type is str:
@@ -438,5 +438,6 @@ def _frame(rows: Sequence[Mapping[str, Any]], figures: Mapping[str, Any]) -> pd.
             values = pd.array(values, dtype="Int64")
         elif column.type is datetime:
             values = pd.to_datetime(pd.Series(values, dtype="Int64"), unit="us", utc=True)
-        columns[name] = pd.Series(values, dtype=column.dtype)  # pandas would take arrays of text for its own type
-    return pd.DataFrame(columns)
+        by_dtype[column.dtype][name] = values
+    blocks = (pd.DataFrame(columns, dtype=dtype) for dtype, columns in by_dtype.items())
+    return pd.concat(blocks, axis=1)[[*COLUMNS]]
