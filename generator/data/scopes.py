@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,10 +68,14 @@ class Reads:
 
 
 class Digests:
-    """Digests of what the scopes of some results hold: equal ones hold the same. `texts` tells that of `TEXTS`."""
+    """Digests of what the scopes of some results hold: equal ones hold the same.
 
-    def __init__(self, results: Results, texts: Hashable) -> None:
+    `files` are the paths of all files of the results with the digest of each, and `texts` tells what `TEXTS` holds.
+    """
+
+    def __init__(self, results: Results, files: Iterable[tuple[str, bytes]], texts: Hashable) -> None:
         self._results = results
+        self._files = sorted(files)
         self._texts = texts
         self.of = cache(self._of)
 
@@ -85,7 +88,7 @@ class Digests:
     def _of(self, scope: Scope) -> str:
         column, value = scope
         if scope == EVERYTHING:
-            return digest(self._documents, self._content(run_files(self._results.folder)), self._own, self._texts)
+            return digest(self._files, self._own, self._texts)
         if scope == TEXTS:
             return digest(self._texts)
         if scope == DIRECTORY:
@@ -126,10 +129,5 @@ class Digests:
     @cached_property
     def _documents(self) -> str:
         """A digest of the files that hold no records."""
-        folder = self._results.folder
-        records = {*run_files(folder)}
-        return self._content(path for path in folder.rglob("*") if path.is_file() and path not in records)
-
-    def _content(self, paths: Iterable[Path]) -> str:
-        folder = self._results.folder
-        return digest([(path.relative_to(folder).as_posix(), path.read_bytes()) for path in sorted(paths)])
+        records = {*map(str, run_files(self._results.folder))}
+        return digest([file for file in self._files if file[0] not in records])

@@ -135,6 +135,11 @@ class Guide:
         self.languages, self.faults = languages, faults
 
     @property
+    def files(self) -> Mark:
+        """The digests of the files that the results are read from."""
+        return mark(self.results.folder)
+
+    @property
     def texts(self) -> Hashable:
         """The digests of all pages and of all translations."""
         return tuple(sorted((*mark(self._docs, "*.md"), *mark(self._locales, "*.po"))))

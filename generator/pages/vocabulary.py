@@ -93,9 +93,6 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
-LARGE_BATCHES = {"workload": "throughput"}
-"""The rows of `Gains`."""
-
 NAMED: Mapping[str, Scope] = {
     **dict.fromkeys(("page", "language"), DIRECTORY),
     **dict.fromkeys(TRANSLATORS, TEXTS),
@@ -307,7 +304,9 @@ class _Functions:
                 "cases_table",
             ),
         }
-        read = dict.fromkeys(functions, reads.rows) | dict.fromkeys(of_throughput, lambda _: reads.rows(LARGE_BATCHES))
+        read = dict.fromkeys(functions, reads.rows) | dict.fromkeys(
+            of_throughput, lambda _: reads.scopes.add(THROUGHPUT)
+        )
         return {name: _with_page(getattr(self, name), read[name]) for name in sorted(read)}
 
     # Tables

@@ -22,7 +22,7 @@ import msgspec
 from mkdocs.config.defaults import MkDocsConfig
 
 from bench.machine import boot
-from generator.cache import CACHE, digest, put
+from generator.cache import CACHE, put
 from generator.site.last_build import BuiltEdition
 
 SOURCES = ("mkdocs.yml", "docs", "locales", "bench", "generator")
@@ -67,19 +67,13 @@ class BuildStamp:
         )
 
     @property
-    def frame(self) -> str:
-        """The digest of all sources but records, and texts that belong to one page: a page that they change differs in
-        its Markdown."""
-        return digest(
-            self._settings, {path: each for path, each in _contents(self._sources).items() if _is_frame(path)}
-        )
-
-    @property
     def editions(self) -> Mapping[str, BuiltEdition]:
-        """What was built of each language, as far as it can be kept: nothing unless the site is as it was built."""
+        """What was built of each language, as far as it can be kept: nothing unless the site is as it was built, from
+        the same code, templates and assets."""
         with suppress(OSError, msgspec.MsgspecError):
             encoded = self._editions_path.read_bytes()
-            if self._is_whole and hashlib.sha256(encoded).hexdigest() == self._known["editions"]:
+            is_known = self._is_whole and hashlib.sha256(encoded).hexdigest() == self._known["editions"]
+            if is_known and _frame(self._known["sources"]) == _frame(self._sources):
                 return msgspec.msgpack.decode(encoded, type=dict[str, BuiltEdition])
         return {}
 
@@ -107,8 +101,14 @@ class BuildStamp:
             self._path.unlink(missing_ok=True)
 
 
-def _is_frame(path: str) -> bool:
-    return not (path.endswith((".md", ".po")) or path.startswith("bench/results/"))
+def _frame(sources: Files) -> dict[str, str]:
+    """Return the contents of all sources but records, and texts that belong to one page: a page that they change
+    differs in its Markdown."""
+    return {
+        path: content
+        for path, content in _contents(sources).items()
+        if not (path.endswith((".md", ".po")) or path.startswith("bench/results/"))
+    }
 
 
 def _path_of(site: Path) -> Path:

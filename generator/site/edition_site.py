@@ -174,14 +174,13 @@ class EditionSite:
 
     # ── For a build ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def build_all(self, frame: str, last: BuiltEdition, last_site: Path, digests: Digests) -> BuiltEdition:
+    def build_all(self, last: BuiltEdition, last_site: Path, digests: Digests) -> BuiltEdition:
         """Build the site into an empty folder, and return what the next build should know of it.
 
-        `frame` is the digest of what all languages share, and `last` what the last build returned for the files in
-        `last_site`. Raises whatever is wrong with the sources.
+        `last` is what the last build returned for the files in `last_site`. Raises whatever is wrong with the sources.
         """
         edition = self._guide.edition(self._code)
-        frame = digest(frame, *_frame(edition, self._guide.languages))
+        frame = digest(*_frame(edition, self._guide.languages))
         last = last if last.frame == frame else BuiltEdition()
         markdown = {page.uri: _markdown(page, edition, last.markdown.get(page.uri), digests) for page in edition.pages}
         kept = {

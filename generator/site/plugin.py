@@ -287,7 +287,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         from generator.data.scopes import TEXTS, THROUGHPUT, Digests
         from generator.pages import atlas, explorer, translators, vocabulary
 
-        digests = Digests(self.guide.results, self.guide.texts)
+        digests = Digests(self.guide.results, self.guide.files, self.guide.texts)
         digests.prepare()
         for made in (atlas.prepare, vocabulary.prepare, explorer.details_as_json):
             made(self.guide.results)
@@ -305,9 +305,9 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def _build_language(self, site: SiteBuild, config: MkDocsConfig, code: str, digests: Digests) -> Outcome:
         """Build a language, or return what is wrong with it: the others go on."""
-        pages, last = EditionSite(self.guide, code, partial(self.config_of, config, code)), site.last.get(code)
+        pages = EditionSite(self.guide, code, partial(self.config_of, config, code))
         try:
-            return pages.build_all(site.frame, last or BuiltEdition(), site.last_site / _folder(code), digests)
+            return pages.build_all(site.last.get(code, BuiltEdition()), Path(self._site_dir, _folder(code)), digests)
         except (AtlasError, jinja2.TemplateError, OSError, PluginError) as error:
             fault = self._told(error) or str(error)
             return fault if code == SOURCE else f"{_named(code)}: {fault}"

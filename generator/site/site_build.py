@@ -48,9 +48,7 @@ class SiteBuild:
         real = self._site.resolve()  # beside the target of a link, on its disk
         self.unfinished = real.with_name(f".{real.name}.unfinished")
         self._strict = bool(config.strict)
-        self.last_site = self._site
         self.last: Mapping[str, BuiltEdition] = {}
-        self.frame = self._stamp.frame
         self._warnings = CountHandler(level=logging.WARNING)
         self._shared: ForkedCall[Bytecode] | None = None
         self._names: list[str] = []

@@ -53,9 +53,9 @@ def test_what_a_page_reads_is_noted(what: str, tmp_path: Path) -> None:
 def changes(tmp_path: Path, *records: Record) -> set[str]:
     """Return which scopes have another digest once there are more records."""
     folder = write(tmp_path, [measured(model="A", checkpoint="a/a", device_name="Testbed")])
-    before = Digests(load(folder), ())
+    before = Digests(load(folder), (), ())
     write(folder, records)
-    after = Digests(load(folder), ())
+    after = Digests(load(folder), (), ())
     return {
         value or column
         for column, value in (DIRECTORY, OF_MODEL, OF_DEVICE)
@@ -78,4 +78,4 @@ def test_a_doubt_about_a_row_belongs_to_what_it_holds(tmp_path: Path) -> None:
     doubted, trusted = load(folder), load(folder)
     assert doubted.doubts
     vars(trusted).update(problems=(), doubts={})
-    assert Digests(doubted, ()).of(OF_DEVICE) != Digests(trusted, ()).of(OF_DEVICE)
+    assert Digests(doubted, (), ()).of(OF_DEVICE) != Digests(trusted, (), ()).of(OF_DEVICE)
