@@ -90,6 +90,11 @@ settings.load_profile("weekly" if THOROUGH else "day")
 
 def pytest_configure(config: pytest.Config) -> None:
     """The process that starts the others hosts the site for all, even before it is built: a build has to know where."""
+    # A process keeps to the vector instructions that it found first, and some tests switch them off. torch does not ask
+    # whether code in its cache uses them: what another process left there would not compile.
+    cache = tempfile.TemporaryDirectory(prefix="atlas-inductor-")
+    config.add_cleanup(cache.cleanup)
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache.name
     if hasattr(config, "workerinput"):
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # processes with as many threads as cores keep each other waiting
         return
