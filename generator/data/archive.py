@@ -35,6 +35,9 @@ WORTH_KEEPING = 2_000_000
 PACKED = 16
 """How many times its size a compressed file is about worth."""
 
+ROW_GROUP = 122_880
+"""Lines that DuckDB gives to a thread at once. With fewer, other threads only get in the way."""
+
 BATCH = 64_000_000
 """Bytes of run files that are read at once: they bound the memory that it takes."""
 
@@ -68,7 +71,8 @@ def ask(results: Path, root: Path, question: Callable[[Database], Answer]) -> An
         try:
             with _attached(file) as database:
                 _update(database, stamps)
-                database.execute("RESET threads")  # to the number of cores: questions about many lines gain by it
+                if len(database.table("lines")) > ROW_GROUP:
+                    database.execute("RESET threads")
                 return question(database)
         except (duckdb.Error, OSError) as error:
             _engine.cache_clear()  # which may refuse to go on

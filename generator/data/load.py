@@ -40,7 +40,6 @@ from generator.data.lint import (
     settled,
 )
 from generator.data.parts import Part
-from generator.data.registry import COLUMNS
 from generator.data.selection import JoinedRecords, Row
 
 if TYPE_CHECKING:
@@ -78,12 +77,13 @@ class Results:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """The rows as they were measured, by `COLUMNS`; unknown text is empty, anything else missing."""
+        """The rows as they were measured, by `registry.COLUMNS`; unknown text is empty, anything else missing."""
         return self._rows(np.arange(len(self.order)))
 
-    def _rows(self, labels: Indices, columns: Sequence[str] = (*COLUMNS,)) -> pd.DataFrame:
-        """Return the rows with some labels."""
-        return pd.concat([part.rows[[*columns]] for part in self.parts]).take(self.order[labels]).set_axis(labels)
+    def _rows(self, labels: Indices, columns: Sequence[str] = ()) -> pd.DataFrame:
+        """Return the rows with some labels, with some columns or all."""
+        rows = pd.concat([part.rows[[*columns]] if columns else part.rows for part in self.parts])
+        return rows.take(self.order[labels]).set_axis(labels)
 
     @cached_property
     def rounds_ms(self) -> Sequence[Mapping[str, Sequence[float]]]:

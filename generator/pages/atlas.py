@@ -31,7 +31,6 @@ from generator.data.selection import (
     Row as PlainRow,
     dtype_order,
     grouped,
-    labels_by,
     mode_order,
     version_order,
     where,
@@ -202,6 +201,11 @@ def _scope_of(column: str) -> Callable[[Any, str], Scope | None]:
     return lambda owner, name: None if name in _IN_DIRECTORY else (column, owner.slug)
 
 
+def _of_all(column: str) -> property:
+    """Return the property that holds what all cells have in a column."""
+    return property(lambda known: known.atlas.results.by_label.column(column)[known.labels[0]])
+
+
 class _Known:
     """Some cells with the rows that the table of each name shows, none where it would be empty."""
 
@@ -258,8 +262,15 @@ class _Known:
 
     def _distinct(self, column: str) -> list[Any]:
         """Return the values of a column, in the order in which they first occur."""
+        return list(self._labels_by(column))
+
+    def _labels_by(self, column: str) -> dict[Any, list[int]]:
+        """Return the labels by the value of a column, in the same order."""
         values = self.atlas.results.by_label.column(column)
-        return list(dict.fromkeys(values[label] for label in self.labels))
+        labels: dict[Any, list[int]] = {}
+        for label in self.labels:
+            labels.setdefault(values[label], []).append(label)
+        return labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,17 +479,17 @@ class Model(_Known):
     atlas: Atlas
     labels: list[int]
     slug: str
-    label: str
-    checkpoint: str
-    digest: str  # "" unless it is a local checkpoint
-    model_type: str  # likewise
-    task: str
-    task_name: str
+    label = _of_all("model_label")
+    checkpoint = _of_all("checkpoint")
+    digest = _of_all("digest")  # "" unless it is a local checkpoint
+    model_type = _of_all("model_type")  # likewise
+    task = _of_all("task")
+    family_slug = _of_all("family")
 
-    @cached_property
-    def family_slug(self) -> str:
-        """The slug of its family."""
-        return str(self.atlas.results.by_label.column("family")[self.labels[0]])
+    @property
+    def task_name(self) -> str:
+        """What it does, in words."""
+        return self.atlas.words.task(self.task)
 
     @cached_property
     def family(self) -> Family | None:
@@ -626,15 +637,15 @@ class Atlas(_Known):
     @cached_property
     def device(self) -> Mapping[str, Device]:
         """Devices by slug, in the order of the results: accelerators first."""
-        return {slug: self._device(slug, labels) for slug, labels in labels_by(self.cells["device"]).items()}
+        return {slug: self._device(slug, labels) for slug, labels in self._labels_by("device").items()}
 
     @cached_property
     def model(self) -> Mapping[str, Model]:
         """Models by slug, by task."""
-        labels = labels_by(self.cells["model"])
+        labels = self._labels_by("model")
         task = self.results.by_label.column("task")
         by_task = sorted(labels, key=lambda slug: (task[labels[slug][0]], slug))
-        return {slug: self._model(slug, labels[slug]) for slug in by_task}
+        return {slug: Model(self, labels[slug], slug) for slug in by_task}
 
     @cached_property
     def family(self) -> Mapping[str, Family]:
@@ -653,13 +664,6 @@ class Atlas(_Known):
     def _device(self, slug: str, labels: list[int]) -> Device:
         row = self.results.by_label[labels[0]]
         return Device(self, labels, slug, self.words.device(row), row["device_name"], row["device_type"], row["cores"])
-
-    def _model(self, slug: str, labels: list[int]) -> Model:
-        column = self.results.by_label.column
-        own = {name: column(name)[labels[0]] for name in ("checkpoint", "digest", "model_type", "task")}
-        return Model(
-            self, labels, slug, column("model_label")[labels[0]], **own, task_name=self.words.task(own["task"])
-        )
 
     @cached_property
     def devices(self) -> tuple[Device, ...]:
