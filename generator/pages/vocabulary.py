@@ -631,8 +631,7 @@ class _Functions:
         message = self.language.gettext(
             "The tables show only the models, devices, and batch sizes with the most records."
         )
-        address, label = self._in_explorer(page, {})
-        return Markup('<p class="table-rest">{} <a href="{}">{}</a></p>').format(message, address, label)
+        return self._more(page, message, {})
 
     # Should I compile?
 
@@ -964,9 +963,12 @@ class _Functions:
             return ""
         message = self.language.gettext("These are the first %(shown)s of %(count)s rows.")
         numbers = {"shown": self.language.number(most), "count": self.language.number(count)}
-        address, label = self._in_explorer(page, selection)
-        rest = Markup('<p class="table-rest">{} <a href="{}">{}</a></p>')
-        return f"\n{rest.format(self.words.say(message, **numbers), address, label)}"
+        return f"\n{self._more(page, self.words.say(message, **numbers), selection)}"
+
+    def _more(self, page: str, message: str, selection: Mapping[str, Any]) -> Markup:
+        """Say that tables leave something out, and where it is."""
+        link = Markup('<a href="{}">{}</a>').format(*self._in_explorer(page, selection))
+        return Markup('<p class="table-rest">{}</p>').format(self.words.sentences((escape(message), link)))
 
     def _table(self, page: str, lines: pd.DataFrame, caption: str) -> str:
         if lines.empty:
