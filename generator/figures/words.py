@@ -489,7 +489,7 @@ class Words:
             )
         ]
         if not math.isnan(figures["expected_ms"]):
-            message = gettext("With a different PyTorch version, the eager latency of this row is %(expected)s.")
+            message = gettext("With another PyTorch version, the eager latency of the same case is %(expected)s.")
             parts.append(self.say(message, expected=self._latency(rows[0], "eager", figures["expected_ms"])))
         return self.sentences(parts)
 

@@ -412,7 +412,7 @@ class _Functions:
 
     def versions_table(self, page: str, **selection: Any) -> str:
         """The same cells across versions of PyTorch."""
-        headline = self.language.gettext("Compiled latency by PyTorch version, with eager below it")
+        headline = self.language.gettext("Compiled and eager latency by PyTorch version")
         return self._of_rows(page, selection, headline, tables.version_rows, tables.versions)
 
     def malloc_table(self, page: str, *, device: str) -> str:
@@ -647,7 +647,7 @@ class _Functions:
         if short:
             return decision.form(self.atlas, addresses, relative_address(page, HELPER))
         headline = self.language.gettext(
-            "The newest record of every benchmark case: latency, time to ready, and break-even point"
+            "The newest record of each benchmark case"
         )
         latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
         table = self._limited(page, decision.lines(latencies), latencies, headline, {}, most=MOST_FOLDED)
