@@ -192,14 +192,18 @@ def versions(rows: Rows, language: Language) -> Chart:
     )
     headline = gettext("Compiled latency by PyTorch version")
     cells = _split(rows, ACROSS_VERSIONS)
-    changes = [newest["compiled_ms"] / oldest["compiled_ms"] - 1 for oldest, *_, newest in cells]
-    alt = selection.words.sentences([selection.described(headline), _version_finding(changes, selection)])
-    counted = language.ngettext("%(count)s benchmark case", "%(count)s benchmark cases", len(changes)), len(changes)
+    alt = selection.words.sentences([selection.described(headline), _version_finding(cells, selection)])
+    counted = language.ngettext("%(count)s benchmark case", "%(count)s benchmark cases", len(cells)), len(cells)
     return Chart(drawn, alt, selection.caption(headline, selection.notes(), counted=counted))
 
 
-def _version_finding(changes: Sequence[float], selection: _Selection) -> str:
-    """Return a sentence on the changes of the compiled latency from the oldest to the newest version."""
+def _version_finding(cells: Iterable[Sequence[Row]], selection: _Selection) -> str:
+    """Return a sentence on the changes of the compiled latency from the oldest to the newest version, "" where all are
+    doubtful."""
+    ends = [(oldest, newest) for oldest, *_, newest in cells if not (_is_doubtful(oldest) or _is_doubtful(newest))]
+    changes = [newest["compiled_ms"] / oldest["compiled_ms"] - 1 for oldest, newest in ends]
+    if not changes:
+        return ""
     language = selection.language
     message = language.ngettext(
         "From the oldest to the newest version, the median change in compiled latency is %(median)s over %(count)s "

@@ -646,9 +646,7 @@ class _Functions:
         addresses = self._decisions(page)
         if short:
             return decision.form(self.atlas, addresses, relative_address(page, HELPER))
-        headline = self.language.gettext(
-            "The newest record of each benchmark case"
-        )
+        headline = self.language.gettext("The newest record of each benchmark case")
         latencies = where(cells, cells["workload"] == "latency")  # those of throughput are on the pages of families
         table = self._limited(page, decision.lines(latencies), latencies, headline, {}, most=MOST_FOLDED)
         folded = Markup('<details class="decision-records" open>\n<summary>{}</summary>\n{}\n</details>')
