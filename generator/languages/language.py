@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import pickle
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,7 @@ from babel.units import format_unit
 from markupsafe import Markup
 
 from bench.errors import AtlasError
+from generator.cache import Cache, digest
 from generator.languages import typography
 from generator.languages.injection import injections_in_entry
 from generator.languages.pofile import Key, forms, is_complete, key, parse
@@ -354,10 +356,23 @@ def _shown(path: Path) -> str:
 
 @lru_cache(maxsize=8)
 def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int], bool]:
-    """Return the messages and lines of a catalog, and whether it is complete. Parsing takes 0.1 s, hence the cache."""
-    catalog = parse(content, where)
-    messages, lines = _usable(catalog, plurals, where)
-    return MappingProxyType(messages), MappingProxyType(lines), is_complete(catalog)
+    """Return the messages and lines of a catalog, and whether it is complete. Parsing takes 0.1 s, hence the caches."""
+
+    def make() -> bytes:
+        catalog = parse(content, where)
+        return pickle.dumps((*_usable(catalog, plurals, where), is_complete(catalog)))
+
+    known = _PARSED.get(digest(_VERSION, content, plurals), make)
+    messages, lines, complete = pickle.loads(known)  # noqa: S301  # our own
+    return MappingProxyType(messages), MappingProxyType(lines), complete
+
+
+_PARSED = Cache("catalogs", ".pickle")
+"""Catalogs without a mistake, by the digest of their content."""
+
+_MODULES = Path(__file__).parent.glob("*.py")
+_VERSION = digest(polib.__version__, sorted((path.name, path.stat().st_mtime_ns) for path in _MODULES))
+"""Changes with the code that reads and checks catalogs."""
 
 
 def _usable(catalog: polib.POFile, plurals: int, where: str) -> tuple[dict[Key, tuple[str, ...]], dict[Key, int]]:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from generator.data.scopes import Digests
 
 GARBAGE_THRESHOLD = 100_000
-"""Objects after which a build collects garbage. It makes hardly any, and the default of 700 takes 5% of its time."""
+"""Objects after which garbage is collected. Builds make hardly any, and the default of 700 takes 5% of their time."""
 
 _log = get_plugin_logger(PLUGIN)
 """Its warnings fail a strict build."""
@@ -118,8 +118,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self.serving = command == "serve"
         self._publishing = command == "gh-deploy"
         self._may_skip = command == "build"
+        gc.set_threshold(GARBAGE_THRESHOLD)
         if not self.serving:
-            gc.set_threshold(GARBAGE_THRESHOLD)
             return
         for name in ("SIGTERM", "SIGHUP"):  # as Ctrl-C: MkDocs removes its folder; nohup's choice stays
             if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_DFL:

@@ -94,7 +94,6 @@ class Preview:
         """Make a server that has not started show the guide."""
         Path(server.root, EMPTY_PAGE_NAME).write_text(EMPTY_PAGE, encoding="utf-8")
         self._update()
-        gc.collect()
         gc.freeze()  # or garbage collection, while a page is built, would search everything that is loaded
         server.request_queue_size = CLIENTS
         server.builder, server.build_delay, server.observer = self._update, SETTLING_S, ChangeObserver()
