@@ -32,14 +32,17 @@ class Cache:
 
     def get(self, key: str, make: Callable[[], bytes]) -> bytes:
         """Return the bytes of `key` from disk, else from `make`, which threads never run concurrently for one key."""
-        name = hashlib.sha256(key.encode()).hexdigest()
-        with self._locks[int(name[:2], 16)]:
-            return self._read(name) or self._write(name, make())
+        with self._locks[int(_name(key)[:2], 16)]:
+            if (content := self.read(key)) is None:
+                self.write(key, content := make())
+            return content
 
     def _path(self, name: str) -> Path:
         return self.folder / name[:2] / f"{name[2:]}{self.suffix}"
 
-    def _read(self, name: str) -> bytes | None:
+    def read(self, key: str) -> bytes | None:
+        """Return the bytes of `key`, None where there are none."""
+        name = _name(key)
         try:
             with self._path(name).open("rb") as file:
                 digest, content = file.read(_DIGEST_BYTES), file.read(MAX_BYTES)
@@ -47,18 +50,22 @@ class Cache:
             return None
         return content if digest == _digest(name, content) else None
 
-    def _write(self, name: str, content: bytes) -> bytes:
-        path = self._path(name)
+    def write(self, key: str, content: bytes) -> None:
+        """Keep the bytes of `key`."""
+        path = self._path(name := _name(key))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_digest(name, content) + content)
         except OSError:  # such as a full disk: without the cache the build only takes longer
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-        return content
 
 
 _DIGEST_BYTES = 32
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def _digest(name: str, content: bytes) -> bytes:

@@ -24,6 +24,7 @@ from markupsafe import Markup, escape
 from bench.records.record import Status
 from bench.statistics.digits import decimals
 from bench.statistics.verdicts import Verdict, judge_change, time_change
+from generator.compiled import CompiledTemplates
 from generator.data.digits import digits
 from generator.data.lint import gathered
 from generator.data.load import Results
@@ -184,7 +185,12 @@ def render(template: str, **values: Any) -> str:
 def _environment() -> jinja2.Environment:
     loader = jinja2.FileSystemLoader(TEMPLATES)
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=loader,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        bytecode_cache=CompiledTemplates(),
     )
     environment.filters["bare"] = str  # an attribute cannot hold the markup of an untranslated text
     return environment

@@ -295,7 +295,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
             vocabulary.prepare_families(self.guide.results)
         if not site.knows(digests.of(TEXTS)):
             translators.prepare()
-        self._theme.load(site.shared())
+        site.wait_for_shared()
         self._progress.count(len(self.languages) * len(self.guide.edition(SOURCE).pages))
         site.start(
             {_named(code): partial(self._build_language, site, config, code, digests) for code in self.languages}

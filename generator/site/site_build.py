@@ -30,7 +30,7 @@ from generator.parallel import CallError, ForkedCall, start
 from generator.site import PLUGIN
 from generator.site.build_stamp import BuildStamp
 from generator.site.last_build import BuiltEdition
-from generator.site.theme import Bytecode, Theme
+from generator.site.theme import Theme
 from generator.site.web_fonts import cut_latin
 
 Outcome = BuiltEdition | str
@@ -50,7 +50,7 @@ class SiteBuild:
         self._strict = bool(config.strict)
         self.last: Mapping[str, BuiltEdition] = {}
         self._warnings = CountHandler(level=logging.WARNING)
-        self._shared: ForkedCall[Bytecode] | None = None
+        self._shared: ForkedCall[None] | None = None
         self._names: list[str] = []
         self._languages: list[ForkedCall[Outcome]] = []
         self._lock: int | None = None
@@ -76,9 +76,10 @@ class SiteBuild:
         pages = (page for edition in self.last.values() for page in edition.markdown.values())
         return any(digest == known for page in pages for *_, known in page.reads)
 
-    def shared(self) -> Bytecode:
-        """Wait for the templates that all languages share."""
-        return self._shared.result_or_repeat() if self._shared else {}
+    def wait_for_shared(self) -> None:
+        """Wait for the fonts and templates that all languages share."""
+        if self._shared:
+            self._shared.result_or_repeat()
 
     def start(self, builds: Mapping[str, Callable[[], Outcome]]) -> None:
         """Start the builds of the languages, each by its name, the source language first."""
@@ -163,9 +164,9 @@ def concerns_site(error: OSError, *sites: str | Path) -> bool:
     return not names or any(Path(name).is_relative_to(site) for name in names for site in sites if site)
 
 
-def _share(config: MkDocsConfig, theme: Theme) -> Bytecode:
+def _share(config: MkDocsConfig, theme: Theme) -> None:
     cut_latin()
-    return theme.compiled(config)
+    theme.compile(config)
 
 
 def _log_error(error: Exception) -> None:

@@ -1,6 +1,6 @@
 """The theme's templates in every language: compiled once, with the texts and functions that they use.
 
-Takes MkDocs' configuration of a language; its Jinja environments then share compiled templates. Most of the time of a
+Takes MkDocs' configuration of a language; its Jinja environments then keep their compiled templates. Most of the time of a
 page without tables goes into its navigation, which `SidebarCache` renders once for the pages of a folder.
 """
 
@@ -13,33 +13,28 @@ from functools import partial
 from typing import Any
 
 import jinja2
-import jinja2.bccache
 from jinja2.meta import find_referenced_templates
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
+from generator.compiled import CompiledTemplates
 from generator.figures.plain_markdown import escaped
 from generator.languages.language import Language, Untranslated
 from generator.site.mkdocs_internals import asset_url_filter
-
-Bytecode = Mapping[tuple[str, str], bytes]
-"""Compiled templates, by name and checksum of the source."""
-
 
 class Theme:
     """The theme of a site, shared by the builds of all its languages."""
 
     def __init__(self) -> None:
-        self._bytecode = _BytecodeCache()
         self._files: list[str] = []
 
     def install(self, config: MkDocsConfig, *, publish_files: bool) -> None:
         """Let the environments of a configuration share templates. One language publishes the theme's files for all."""
         config.theme.get_env = partial(self._environment, config.theme.get_env, publish_files=publish_files)
 
-    def compiled(self, config: MkDocsConfig) -> Bytecode:
-        """Compile the templates that pages use, in any process."""
+    def compile(self, config: MkDocsConfig) -> None:
+        """Compile the templates that pages use, for any process."""
         environment = self._environment(config.theme.get_env, publish_files=False)
         assert environment.loader, "MkDocs sets one"
         waiting = ["main.html", *config.theme.static_templates]
@@ -52,15 +47,10 @@ class Theme:
                 names = {name for name in find_referenced_templates(environment.parse(source)) if name} - seen
                 waiting += names
                 seen |= names
-        return self._bytecode.known
-
-    def load(self, bytecode: Bytecode) -> None:
-        """Use templates that another process has compiled."""
-        self._bytecode.known.update(bytecode)
 
     def _environment(self, make: Callable[[], jinja2.Environment], *, publish_files: bool) -> jinja2.Environment:
         environment = make()
-        environment.bytecode_cache = self._bytecode
+        environment.bytecode_cache = CompiledTemplates()
         environment.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
         environment.filters["in_markdown"] = escaped
         list_files = partial(self._list_files, environment.list_templates)
@@ -71,18 +61,6 @@ class Theme:
         """The theme's files, which MkDocs looks for among thousands of icons, and which never change."""
         self._files = self._files or list_templates(**choice)
         return self._files
-
-
-class _BytecodeCache(jinja2.BytecodeCache):
-    def __init__(self) -> None:
-        self.known: dict[tuple[str, str], bytes] = {}
-
-    def load_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
-        if (code := self.known.get((bucket.key, bucket.checksum))) is not None:
-            bucket.bytecode_from_string(code)
-
-    def dump_bytecode(self, bucket: jinja2.bccache.Bucket) -> None:
-        self.known[bucket.key, bucket.checksum] = bucket.bytecode_to_string()
 
 
 def translate(environment: jinja2.Environment, language: Language) -> None:
