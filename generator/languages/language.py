@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache, lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -371,7 +372,7 @@ _PARSED = Cache("catalogs", ".pickle")
 """Catalogs without a mistake, by the digest of their content."""
 
 _MODULES = Path(__file__).parent.glob("*.py")
-_VERSION = digest(polib.__version__, sorted((path.name, path.stat().st_mtime_ns) for path in _MODULES))
+_VERSION = digest(version("polib"), sorted((path.name, path.stat().st_mtime_ns) for path in _MODULES))
 """Changes with the code that reads and checks catalogs."""
 
 

@@ -69,10 +69,16 @@ class _Context:
         """Write a page that was converted."""
         write_page(file.page, self.config, self.files, self.nav, self.env)
 
+    def write_template(self, name: str) -> None:
+        """Write a file of the theme that lists all pages or records, or is no page, such as ``404.html``."""
+        write_theme_template(name, self.config, self.files, self.nav, self.env)
+
     def build_all(self, kept: Mapping[str, BuiltHtml]) -> dict[str, BuiltHtml]:
         """Build all pages but those that are kept, with their cards, and the search index. Links between all pages are
         checked."""
         plugins, index = self.config.plugins, self.config.plugins[SEARCH].search_index
+        for template in self.config.theme.static_templates:
+            self.write_template(template)
         changed = [file for file in self.pages.values() if file.src_uri not in kept]
         for file in changed:
             self.read(file)
@@ -144,8 +150,8 @@ class EditionSite:
             context.write_search_index()
         elif path in context.pages:
             self._build_page(context, path)
-        elif path in context.config.theme.static_templates:  # what lists all pages or records
-            write_theme_template(path, context.config, context.files, context.nav, context.env)
+        elif (name := path.removesuffix(".gz")) in context.config.theme.static_templates:
+            context.write_template(name)
         elif path.startswith(EMITTED) and (file := self._edition.find(path)) and context.built.get(path) is not file:
             EditionFile.of(file, context.config).copy_file()
             context.built[path] = file
@@ -244,6 +250,4 @@ def _new_context(
             read_page(file.page, config, files)
     env = config.plugins.on_env(env, config=config, files=files)
     files.copy_static_files(dirty=True)
-    for template in config.theme.static_templates:
-        write_theme_template(template, config, files, nav, env)
     return _Context(config, files, nav, env, {file.dest_uri: file for file in files.documentation_pages()})

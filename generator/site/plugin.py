@@ -58,7 +58,7 @@ from generator.site.preview import Preview, check_address, template_error
 from generator.site.publishing import address, is_published, refuse_uncommitted, uncommitted_runs
 from generator.site.search_index import SearchIndex
 from generator.site.site_build import Outcome, SiteBuild, concerns_site
-from generator.site.theme import SidebarCache, Theme, offers, translate
+from generator.site.theme import SidebarCache, install, offers, translate
 from generator.site.web_fonts import STYLESHEET, preloaded
 
 if TYPE_CHECKING:
@@ -104,7 +104,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self._may_skip = False  # the build, where nothing has changed
         self._site_dir = ""  # that of the site, whose pages are written elsewhere first
         self._site_name = ""
-        self._theme = Theme()
         self._progress = ProgressBar()
         self._build: SiteBuild | None = None
         self._preview: Preview | None = None
@@ -182,7 +181,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         self.guide = guide_of(root, self.languages)
         self._site_dir, self._site_name = config.site_dir, config.site_name
         self.guide.address = config.site_url or ""
-        self._theme.install(config, publish_files=False)
+        install(config, publish_files=False)
         if self.serving:
             self.guide.own_runs = partial(uncommitted_runs, root)
             _leave_nothing(config)
@@ -196,14 +195,14 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         if self._may_skip and self._build.is_current:
             _log.info("Nothing has changed since %s was built", config.site_dir)
             raise click.exceptions.Exit(0)
-        self._build.begin(config, self._theme)
+        self._build.begin(config)
         _leave_nothing(config)
         self.guide.update()
 
     def _fit(self, config: MkDocsConfig) -> None:
         """Set labels, search and navigation of the language."""
         edition = self._edition
-        self._theme.install(config, publish_files=self._is_source)
+        install(config, publish_files=self._is_source)
         apply_language(config, edition.language)
         config.extra_css.insert(0, STYLESHEET)
         config.extra["scope"] = (
@@ -350,7 +349,7 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         own = config.plugins[PLUGIN]
         own.config.languages = self.config.languages
         own.language, own.serving, own.guide = code, self.serving, self.guide
-        own._site_name, own._theme, own._progress = self._site_name, self._theme, self._progress  # noqa: SLF001  # its own class
+        own._site_name, own._progress = self._site_name, self._progress  # noqa: SLF001  # its own class
         return config
 
     @property

@@ -19,6 +19,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -97,7 +98,7 @@ class Preview:
         gc.freeze()  # or garbage collection, while a page is built, would search everything that is loaded
         server.request_queue_size = CLIENTS
         server.builder, server.build_delay, server.observer = self._update, SETTLING_S, ChangeObserver()
-        server.error_handler = lambda code: _error_page(Path(server.root), code)
+        server.error_handler = partial(self._error_page, Path(server.root))
         app = self._with_notice(self._on_demand(server), server.mount_path)
         if self._live_run:
             from generator.live.strip import Strip  # its words take what draws tables, and most servers do without
@@ -206,6 +207,12 @@ class Preview:
 
         return on_demand
 
+    def _error_page(self, root: Path, code: int) -> bytes | None:
+        """Return what the server shows in place of a page."""
+        page = root / f"{code}.html"
+        self._build(page.name)
+        return page.read_bytes() if page.is_file() else None
+
     def _with_notice(self, app: App, mount_path: str) -> App:
         """Return WSGI middleware that changes pages only while there is a problem to show."""
 
@@ -271,11 +278,6 @@ class _ErrorLog(logging.Handler):
 
     def __exit__(self, *_: object) -> None:
         logging.getLogger("mkdocs").removeHandler(self)
-
-
-def _error_page(root: Path, code: int) -> bytes | None:
-    page = root / f"{code}.html"
-    return page.read_bytes() if page.is_file() else None
 
 
 def _explain(error: Exception, logged: list[str]) -> str:

@@ -30,7 +30,7 @@ from generator.parallel import CallError, ForkedCall, start
 from generator.site import PLUGIN
 from generator.site.build_stamp import BuildStamp
 from generator.site.last_build import BuiltEdition
-from generator.site.theme import Theme
+from generator.site.theme import compile_templates
 from generator.site.web_fonts import cut_latin
 
 Outcome = BuiltEdition | str
@@ -60,7 +60,7 @@ class SiteBuild:
         """Whether a build would give the site that is there."""
         return bool(self._stamp)
 
-    def begin(self, config: MkDocsConfig, theme: Theme) -> None:
+    def begin(self, config: MkDocsConfig) -> None:
         """Make what all languages share, in another process, and count warnings from here on. The site is written into
         the folder `unfinished`."""
         self._lock = _only_build(self.unfinished, self._site)
@@ -69,7 +69,7 @@ class SiteBuild:
             shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
         config.site_dir = str(self.unfinished)
         logging.getLogger("mkdocs").addHandler(self._warnings)
-        self._shared = ForkedCall(partial(_share, config, theme))
+        self._shared = ForkedCall(partial(_share, config))
 
     def knows(self, digest: str) -> bool:
         """Whether a page of the last site read a scope of this digest, so that pages which read it may be kept."""
@@ -164,9 +164,9 @@ def concerns_site(error: OSError, *sites: str | Path) -> bool:
     return not names or any(Path(name).is_relative_to(site) for name in names for site in sites if site)
 
 
-def _share(config: MkDocsConfig, theme: Theme) -> None:
+def _share(config: MkDocsConfig) -> None:
     cut_latin()
-    theme.compile(config)
+    compile_templates(config)
 
 
 def _log_error(error: Exception) -> None:

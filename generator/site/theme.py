@@ -1,15 +1,17 @@
 """The theme's templates in every language: compiled once, with the texts and functions that they use.
 
-Takes MkDocs' configuration of a language; its Jinja environments then keep their compiled templates. Most of the time of a
-page without tables goes into its navigation, which `SidebarCache` renders once for the pages of a folder.
+Takes MkDocs' configuration of a language; its Jinja environments then keep their compiled templates. Most of the time
+of a page without tables goes into its navigation, which `SidebarCache` renders once for the pages of a folder.
 """
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from glob import glob
 from typing import Any
 
 import jinja2
@@ -23,44 +25,41 @@ from generator.figures.plain_markdown import escaped
 from generator.languages.language import Language, Untranslated
 from generator.site.mkdocs_internals import asset_url_filter
 
-class Theme:
-    """The theme of a site, shared by the builds of all its languages."""
 
-    def __init__(self) -> None:
-        self._files: list[str] = []
+def install(config: MkDocsConfig, *, publish_files: bool) -> None:
+    """Let a configuration keep its compiled templates. One language publishes the files of the theme for all."""
+    config.theme.get_env = partial(_environment, config.theme.get_env, config.theme.dirs if publish_files else [])
 
-    def install(self, config: MkDocsConfig, *, publish_files: bool) -> None:
-        """Let the environments of a configuration share templates. One language publishes the theme's files for all."""
-        config.theme.get_env = partial(self._environment, config.theme.get_env, publish_files=publish_files)
 
-    def compile(self, config: MkDocsConfig) -> None:
-        """Compile the templates that pages use, for any process."""
-        environment = self._environment(config.theme.get_env, publish_files=False)
-        assert environment.loader, "MkDocs sets one"
-        waiting = ["main.html", *config.theme.static_templates]
-        seen: set[str] = set()
-        while waiting:
-            name = waiting.pop()
-            with suppress(jinja2.TemplateNotFound):
-                environment.get_template(name)
-                source, *_ = environment.loader.get_source(environment, name)
-                names = {name for name in find_referenced_templates(environment.parse(source)) if name} - seen
-                waiting += names
-                seen |= names
+def compile_templates(config: MkDocsConfig) -> None:
+    """Compile the templates that pages use, for any process."""
+    environment = config.theme.get_env()
+    waiting = ["main.html", *config.theme.static_templates]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        with suppress(jinja2.TemplateNotFound):
+            environment.get_template(name)
+            source, *_ = environment.loader.get_source(environment, name)
+            names = {name for name in find_referenced_templates(environment.parse(source)) if name} - seen
+            waiting += names
+            seen |= names
 
-    def _environment(self, make: Callable[[], jinja2.Environment], *, publish_files: bool) -> jinja2.Environment:
-        environment = make()
-        environment.bytecode_cache = CompiledTemplates()
-        environment.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
-        environment.filters["in_markdown"] = escaped
-        list_files = partial(self._list_files, environment.list_templates)
-        environment.list_templates = list_files if publish_files else lambda *_, **__: []  # type: ignore[method-assign]
-        return environment
 
-    def _list_files(self, list_templates: Callable[..., list[str]], **choice: Any) -> list[str]:
-        """The theme's files, which MkDocs looks for among thousands of icons, and which never change."""
-        self._files = self._files or list_templates(**choice)
-        return self._files
+def _environment(make: Callable[[], jinja2.Environment], published: Iterable[str]) -> jinja2.Environment:
+    environment = make()
+    environment.bytecode_cache = CompiledTemplates()
+    environment.filters["marked"] = lambda text: text.__html__() if isinstance(text, Untranslated) else text
+    environment.filters["in_markdown"] = escaped
+    environment.list_templates = partial(_files, published)  # type: ignore[method-assign]
+    return environment
+
+
+def _files(folders: Iterable[str], filter_func: Callable[[str], bool]) -> list[str]:
+    """Return the files of some folders that MkDocs asks for. Unlike Jinja, pass over hidden ones: thousands of icons,
+    which MkDocs leaves out."""
+    names = {name for folder in folders for name in glob("**", root_dir=folder, recursive=True)}  # noqa: PTH207  # Path has icons, too
+    return sorted(filter(filter_func, (name.replace(os.sep, "/") for name in names)))
 
 
 def translate(environment: jinja2.Environment, language: Language) -> None:
