@@ -32,6 +32,9 @@ DIRECTORY: Scope = "directory", ""
 TEXTS: Scope = "texts", ""
 """All pages and their translations, of which some pages tell."""
 
+DOCUMENTS: Scope = "documents", ""
+"""What files without records hold, such as estimates and build times."""
+
 THROUGHPUT: Scope = "workload", "throughput"
 
 _OF_A_LINK = (
@@ -91,6 +94,8 @@ class Digests:
             return digest(self._files, self._own, self._texts)
         if scope == TEXTS:
             return digest(self._texts)
+        if scope == DOCUMENTS:
+            return self._documents
         if scope == DIRECTORY:
             columns = (self._results.by_label.column(name) for name in _OF_A_LINK)
             rows = [*zip(*columns, strict=True)]

@@ -23,6 +23,7 @@ from jinja2.filters import do_format, do_indent, do_join
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.tests import test_in
+from jinja2.utils import missing
 from jinja2.visitor import NodeTransformer
 
 FAMILIAR = frozenset({"builtins", "datetime", "types", "jinja2", "markupsafe"})
@@ -112,10 +113,11 @@ class _Counted(Context):
             raise SecurityError(f"the page makes or repeats more than {MOST:,} characters and items")
 
     def resolve_or_missing(self, key: str) -> Any:
-        """Return what a name stands for, and note that it was used."""
+        """Return what a name stands for, and note that it was used, unless the page itself has given it a value."""
         value = super().resolve_or_missing(key)
         environment: Any = self.environment  # a `Sandbox`
-        environment.on_name(key, value)
+        if value is not missing and key not in self.vars:
+            environment.on_name(key, value)
         return value
 
     def check_time(self) -> None:

@@ -40,7 +40,7 @@ from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import short_name
 from generator.data.registry import COORDINATES
-from generator.data.scopes import DIRECTORY, TEXTS, THROUGHPUT, Reads, Scope
+from generator.data.scopes import DIRECTORY, DOCUMENTS, TEXTS, THROUGHPUT, Reads, Scope
 from generator.data.selection import MODES, Row, Rows, is_compared, is_comparison, labels_by, where
 from generator.drawing import badge
 from generator.drawing.curves import CurvesChart
@@ -93,15 +93,16 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
+_DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "build_times", "estimates")
+"""Those of `Results` that pages name."""
+
 NAMED: Mapping[str, Scope] = {
     **dict.fromkeys(("page", "language"), DIRECTORY),
     **dict.fromkeys(TRANSLATORS, TEXTS),
+    **dict.fromkeys((*_DOCUMENTS, "estimated_devices"), DOCUMENTS),
     "gains": THROUGHPUT,
 }
 """What names hold whose calls and attributes are not noted."""
-
-_DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "build_times", "estimates")
-"""Those of `Results` that pages name."""
 
 Emit = Callable[[SiteFile], object]
 Draw = Callable[[Rows, Language], Chart]
@@ -275,6 +276,11 @@ class _Functions:
             *("losses_table", "history_chart", "history_table", "regressions_table", "equal_table", "unequal_table"),
             *("dtypes_chart", "dtypes_table"),
         }
+        of_documents = {
+            *("walkthrough_graphs_table", "walkthrough_breaks_table", "walkthrough_scores_table", "loss_chart"),
+            *("repeatability_table", "proofs_tables", "building_table", "loading_table", "faults_table", "cases_table"),
+            *("estimate_ways_table", "estimate_devices_table", "estimate_families_table"),
+        }
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
             *("families_table", "throughput_table"),
@@ -283,30 +289,13 @@ class _Functions:
             *("environment_table", "runs_table", "sources_list", "problems_table", "status_legend", "downloads"),
             *("addresses", "citation", "badges"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
-            "throughput_chart",
-            *(
-                "explorer",
-                "decision_helper",
-                "own_model_form",
-                "estimate_ways_table",
-                "estimate_devices_table",
-                "estimate_families_table",
-                "speedup_matrix",
-                "walkthrough_graphs_table",
-                "walkthrough_breaks_table",
-                "walkthrough_scores_table",
-                "loss_chart",
-                "repeatability_table",
-                "proofs_tables",
-                "building_table",
-                "loading_table",
-                "faults_table",
-                "cases_table",
-            ),
+            *("throughput_chart", "explorer", "decision_helper", "own_model_form", "speedup_matrix"),
         }
-        read = dict.fromkeys(functions, reads.rows) | dict.fromkeys(
-            of_throughput, lambda _: reads.scopes.add(THROUGHPUT)
-        )
+        read = {
+            **dict.fromkeys(functions, reads.rows),
+            **dict.fromkeys(of_throughput, lambda _: reads.scopes.add(THROUGHPUT)),
+            **dict.fromkeys(of_documents, lambda _: reads.scopes.add(DOCUMENTS)),
+        }
         return {name: _with_page(getattr(self, name), read[name]) for name in sorted(read)}
 
     # Tables

@@ -9,7 +9,7 @@ from atlas_data import measured, measurement, write
 
 from bench.records.record import Record
 from generator.data.load import load
-from generator.data.scopes import DIRECTORY, EVERYTHING, TEXTS, Digests, Scope
+from generator.data.scopes import DIRECTORY, DOCUMENTS, EVERYTHING, TEXTS, Digests, Scope
 from generator.languages.language import load_language
 from generator.pages.pages import pages_of
 
@@ -29,6 +29,11 @@ READS: dict[str, tuple[str, set[Scope]]] = {
     ),
     "a table of some": ("{{ latency_table(model='a') }}\n", {DIRECTORY, OF_MODEL}),
     "a table of all": ("{{ latency_table() }}\n", {DIRECTORY, EVERYTHING}),
+    "a document": ("{{ proofs | length }}{{ proofs_tables() }}\n", {DIRECTORY, DOCUMENTS}),
+    "what it has set itself": (
+        "{% set rows = atlas.latency.rows %}\n{% if rows %}\n{{ rows | length }}\n{% endif %}\n",
+        {("workload", "latency")},
+    ),
     "translations": ("{{ translation_table() }}\n", {TEXTS}),
     "its own model": (f"{EACH}{{{{ model.latency.rows | length }}}}\n", {OF_MODEL}),
     "the device of its row": (f"{EACH}{{{{ model.devices[0].label }}}}\n", {OF_MODEL}),
