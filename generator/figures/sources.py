@@ -83,7 +83,7 @@ def sources(language: Language) -> Mapping[str, SourceText]:
                 "model processes the same batch of random images repeatedly. Eager and compiled are measured in two "
                 "separate runs."
             ),
-            gettext("The time per batch is the mean over these calls; the source gives no intervals."),
+            gettext("The time per batch is the mean over all calls after the warm-up; the source gives no intervals."),
             gettext(
                 "Throughput is the number that the source printed: images divided by the time that the whole loop took."
             ),
