@@ -117,30 +117,11 @@ def unreadable(text: str) -> Violation | None:
 
 def endless(text: str) -> Violation | None:
     """Return what Markdown would not read in time, or None: many brackets in long paragraphs."""
-    parts = _without_raw(text).split("\n\n")
-    if sum(len(SIGNS.findall(part)) * len(part) for part in parts) <= MOST_WORK:
+    if sum(len(SIGNS.findall(part)) * len(part) for part in text.split("\n\n")) <= MOST_WORK:
         return None
     remedy = "put code between fences, and split long paragraphs"
     return Violation("brackets", "more brackets in its paragraphs than Markdown can parse in reasonable time", remedy)
 
-
-def _without_raw(text: str) -> str:
-    """Return a page without the ``div`` elements that begin a line, such as tables: Markdown sets them aside as they
-    are, unless they have the attribute ``markdown``."""
-    kept, start, end, depth = [], 0, 0, 0
-    for tag in _DIV.finditer(text):
-        if not depth:
-            if tag["closing"] or tag["markdown"] or text[max(0, tag.start() - 1) : tag.start()] not in ("", "\n"):
-                continue
-            start = tag.start()
-        depth += -1 if tag["closing"] else 1
-        if not depth:
-            kept.append(text[end:start])
-            end = tag.end()
-    return "".join((*kept, text[end:]))
-
-
-_DIV = re.compile(r"<(?P<closing>/)?div\b(?P<markdown>[^<>]*?\bmarkdown\b)?[^<>]*>")
 
 # --- Jinja ------------------------------------------------------------------------------------------------------------
 

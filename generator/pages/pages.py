@@ -28,7 +28,7 @@ from generator.languages.front_matter import EACH
 from generator.languages.language import UNKNOWN, Language, Untranslated
 from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
 from generator.pages.sandbox import Sandbox
-from generator.pages.site_file import SiteFile, relative_address
+from generator.pages.site_file import FINISHED, SiteFile, relative_address
 
 if TYPE_CHECKING:
     from generator.data.load import Results
@@ -389,7 +389,7 @@ def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: s
 
 def _refuse_unreadable(body: str, where: str) -> None:
     """Raise `AtlasError` where expressions have made what no parser can take."""
-    if found := blocks.unreadable(body) or blocks.endless(body):
+    if found := blocks.unreadable(body) or blocks.endless(FINISHED.sub("", body)):
         raise AtlasError(f"its expressions make {found.what}", where=where, remedy=found.remedy)
 
 

@@ -12,8 +12,8 @@ CHARTS = "assets/charts"
 DATA = "data"
 """The folders of badges, charts and downloads."""
 
-FINISHED = re.compile(r"^<(table|figure)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
-"""A table or chart of ours: HTML that needs no conversion, and makes up most of many pages."""
+FINISHED = re.compile(r"^<(table|figure|form|ul)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
+"""A table, chart, form or list of ours: HTML that needs no conversion, and makes up most of many pages."""
 
 
 @dataclass(frozen=True, eq=False)

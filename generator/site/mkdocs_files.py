@@ -147,12 +147,12 @@ class EditionPage(Page):  # type: ignore[misc]
         self.keep(known.anchors, known.links, files)
 
 
-_HELD = re.compile(r"<(table|figure) data-held=(\d+)></\1>")
+_HELD = re.compile(r"<(\w+) data-held=(\d+)></\1>")
 _ID = re.compile(r'\bid="([^"]+)"')
 
 
 def _held_back(markdown: str) -> tuple[str, list[str]]:
-    """Replace each table and chart by a short element. Returns the Markdown, and what was replaced."""
+    """Replace what is finished by short elements. Returns the Markdown, and what was replaced."""
     held: list[str] = []
 
     def hold(match: re.Match[str]) -> str:

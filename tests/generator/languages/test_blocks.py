@@ -248,23 +248,3 @@ def test_wrapping_a_paragraph_anew_changes_no_message(text: str, width: int) -> 
             line = ""
     wrapped = "\n".join([*lines, line] if line else lines)
     assert messages(f"- x\n\n{wrapped}\n") == messages(f"- x\n\n{text}\n")
-
-
-BRACKETS = "[" * 10_000
-
-
-@pytest.mark.parametrize(
-    ("page", "is_refused"),
-    [
-        (f"<div>\n<div>{BRACKETS}</div>\n\n{BRACKETS}\n</div>\n\nText.\n", False),
-        (f"{BRACKETS}\n", True),
-        (f"<div></div>{BRACKETS}\n", True),
-        (f"<div>\n</div>\n{BRACKETS}\n", True),
-        (f"<div markdown>\n\n{BRACKETS}\n\n</div>\n", True),
-        (f"<div>\n\n{BRACKETS}\n", True),
-        (f"Text <div>{BRACKETS}</div>\n", True),
-        (f"</div>\n<p>{BRACKETS}</p>\n", True),
-    ],
-)
-def test_brackets_count_where_markdown_reads_them(page: str, is_refused: bool) -> None:
-    assert bool(blocks.endless(page)) == is_refused

@@ -231,6 +231,29 @@ def test_what_expressions_make_obeys_the_limits_of_pages(made: str, tmp_path: Pa
     assert error.value.where == "docs/index.md"
 
 
+AROUND = [
+    ("<div></div>", ""),
+    ("<div>\n</div>\n", ""),
+    ("<div markdown>\n\n", "\n\n</div>"),
+    ("<div>\n\n", ""),
+    ("Text <div>", "</div>"),
+    ("</div>\n<p>", "</p>"),
+    ("```\n<div>\n```\n\n", "\n\n```\n</div>\n```"),
+    ('<p title="\n<div>\n"></p>\n\n', '\n\n<p title="\n</div>\n"></p>'),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), AROUND)
+def test_brackets_do_not_hide_behind_markup(before: str, after: str, tmp_path: Path) -> None:
+    with pytest.raises(AtlasError, match="its expressions make more brackets"):
+        page(f"Text\n\n{before}{{{{ '[' * 9999 }}}}{after}\n", tmp_path)
+
+
+@pytest.mark.parametrize("tag", ["table", "figure", "form", "ul"])
+def test_brackets_do_not_count_where_nothing_is_converted(tag: str, tmp_path: Path) -> None:
+    assert "[" * 9999 in page(f"Text\n\n<{tag}>\n{{{{ '[' * 9999 }}}}\n</{tag}>\n", tmp_path)
+
+
 def test_lines_of_errors_are_those_of_the_page_in_every_language(tmp_path: Path) -> None:
     with pytest.raises(AtlasError) as error:
         page("It takes\n{{ 7 | ms }}.\n\n{{ atlas.lates }}\n", tmp_path, "zh", ZH)
