@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
@@ -76,6 +76,11 @@ def _digest(name: str, content: bytes) -> bytes:
 def digest(*values: object) -> str:
     """Return a digest of values whose `repr` tells them apart, and is the same in every process."""
     return hashlib.sha256(repr(values).encode()).hexdigest()[:32]
+
+
+def code_digest(modules: Iterable[Path], *versions: str) -> str:
+    """Return a digest of the code that bytes are made by: modules of ours, and `versions` of libraries."""
+    return digest(versions, sorted((str(path), path.stat().st_mtime_ns) for path in modules))
 
 
 def put(path: Path, content: bytes | memoryview) -> None:

@@ -76,10 +76,15 @@ def numbered(cells: pd.DataFrame, columns: Iterable[str]) -> pd.Series:
 
 def labels_by(values: pd.Series) -> dict[Any, list[int]]:
     """Return the labels of the rows by their value, in the order in which the values first occur."""
-    labels: dict[Any, list[int]] = {}
-    for label, value in zip(values.index.tolist(), values.tolist(), strict=True):
-        labels.setdefault(value, []).append(label)
-    return labels
+    return by_value(values.index.tolist(), values.tolist())
+
+
+def by_value(labels: Iterable[int], values: Iterable[Any]) -> dict[Any, list[int]]:
+    """Return some labels by the value that each has in `values`, in the order in which the values first occur."""
+    found: dict[Any, list[int]] = {}
+    for label, value in zip(labels, values, strict=True):
+        found.setdefault(value, []).append(label)
+    return found
 
 
 def records(cells: pd.DataFrame) -> list[Row]:

@@ -32,7 +32,7 @@ from bench.statistics.causes import explain
 from bench.statistics.cells import by_size
 from bench.statistics.processes import VARIANTS, Processes
 from bench.statistics.ragged import Array, Indices
-from generator.cache import Cache, digest
+from generator.cache import Cache, code_digest, digest
 from generator.data.archive import Database, Stamp, measurements
 from generator.data.names import device_slug, distinct_labels, model_slug, short_name, slugs
 from generator.data.parts import Part
@@ -156,7 +156,7 @@ _MADE = Cache("rows", ".pickle")
 """Rows by the digest of what they were made from. Only many are worth it."""
 
 _MODULES = (*Path(record.__file__).parents[1].rglob("*.py"), *Path(__file__).parent.glob("*.py"))
-_VERSION = digest(pd.__version__, sorted((str(path), path.stat().st_mtime_ns) for path in _MODULES))
+_VERSION = code_digest(_MODULES, pd.__version__)
 """Changes with the code that rows depend on."""
 
 

@@ -32,7 +32,7 @@ from babel.units import format_unit
 from markupsafe import Markup
 
 from bench.errors import AtlasError
-from generator.cache import Cache, digest
+from generator.cache import Cache, code_digest, digest
 from generator.languages import typography
 from generator.languages.injection import injections_in_entry
 from generator.languages.pofile import Key, forms, is_complete, key, parse
@@ -371,8 +371,7 @@ def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tupl
 _PARSED = Cache("catalogs", ".pickle")
 """Catalogs without a mistake, by the digest of their content."""
 
-_MODULES = Path(__file__).parent.glob("*.py")
-_VERSION = digest(version("polib"), sorted((path.name, path.stat().st_mtime_ns) for path in _MODULES))
+_VERSION = code_digest(Path(__file__).parent.glob("*.py"), version("polib"))
 """Changes with the code that reads and checks catalogs."""
 
 

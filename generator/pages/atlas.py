@@ -29,6 +29,7 @@ from generator.data.names import location
 from generator.data.scopes import DIRECTORY, EVERYTHING, THROUGHPUT, Scope
 from generator.data.selection import (
     Row as PlainRow,
+    by_value,
     dtype_order,
     grouped,
     mode_order,
@@ -262,15 +263,12 @@ class _Known:
 
     def _distinct(self, column: str) -> list[Any]:
         """Return the values of a column, in the order in which they first occur."""
-        return list(self._labels_by(column))
+        return list(dict.fromkeys(self._column(column)))
 
-    def _labels_by(self, column: str) -> dict[Any, list[int]]:
-        """Return the labels by the value of a column, in the same order."""
+    def _column(self, column: str) -> list[Any]:
+        """Return the value of each cell in a column."""
         values = self.atlas.results.by_label.column(column)
-        labels: dict[Any, list[int]] = {}
-        for label in self.labels:
-            labels.setdefault(values[label], []).append(label)
-        return labels
+        return [values[label] for label in self.labels]
 
 
 @dataclass(frozen=True, eq=False)
@@ -637,12 +635,13 @@ class Atlas(_Known):
     @cached_property
     def device(self) -> Mapping[str, Device]:
         """Devices by slug, in the order of the results: accelerators first."""
-        return {slug: self._device(slug, labels) for slug, labels in self._labels_by("device").items()}
+        devices = by_value(self.labels, self._column("device"))
+        return {slug: self._device(slug, labels) for slug, labels in devices.items()}
 
     @cached_property
     def model(self) -> Mapping[str, Model]:
         """Models by slug, by task."""
-        labels = self._labels_by("model")
+        labels = by_value(self.labels, self._column("model"))
         task = self.results.by_label.column("task")
         by_task = sorted(labels, key=lambda slug: (task[labels[slug][0]], slug))
         return {slug: Model(self, labels[slug], slug) for slug in by_task}

@@ -136,8 +136,9 @@ class Guide:
 
     @property
     def files(self) -> Mark:
-        """The digests of the files that the results are read from."""
-        return mark(self.results.folder)
+        """The digests of the files that the results were read from."""
+        files: Mark = self._made["results"][0][0]
+        return files
 
     @property
     def texts(self) -> Hashable:
