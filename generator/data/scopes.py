@@ -7,7 +7,7 @@ holds: a page whose scopes have the digests of its last build would be rendered 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from generator.data.load import Results
 
 Scope = tuple[str, str]
-"""Some rows: a column of the table, and the value that they have there. Or one of the following."""
+"""Some rows: a column of the table, and the value that they have there; ``device/mode_rows`` for those of a device that
+an attribute chooses. Or one of the following."""
 
 EVERYTHING: Scope = "everything", ""
 DIRECTORY: Scope = "directory", ""
@@ -74,12 +75,20 @@ class Digests:
     """Digests of what the scopes of some results hold: equal ones hold the same.
 
     `files` are the paths of all files of the results with the digest of each, and `texts` tells what `TEXTS` holds.
+    `choose` returns those of some labels that the attribute of a name chooses.
     """
 
-    def __init__(self, results: Results, files: Iterable[tuple[str, bytes]], texts: Hashable) -> None:
+    def __init__(
+        self,
+        results: Results,
+        files: Iterable[tuple[str, bytes]],
+        texts: Hashable,
+        choose: Callable[[str, Iterable[int]], list[int]],
+    ) -> None:
         self._results = results
         self._files = sorted(files)
         self._texts = texts
+        self._choose = choose
         self.of = cache(self._of)
 
     def prepare(self) -> None:
@@ -101,7 +110,10 @@ class Digests:
             rows = [*zip(*columns, strict=True)]
             newest = (rows[label] for label in self._results.newest.index.tolist())
             return digest(tuple(dict.fromkeys(newest)), self._own)
+        column, _, name = column.partition("/")
         labels = self._labels(column).get(value, [])
+        if name:
+            labels = self._choose(name, labels)
         doubts = [sorted(self._doubts[label]) for label in labels if label in self._doubts]
         return digest(self._documents, self._rows[labels].tobytes(), doubts)
 

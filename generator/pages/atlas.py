@@ -132,18 +132,6 @@ class Malloc:
         return (self.default.verdict, self.keep.verdict) == ("slower", "faster")
 
 
-_CHOICES = (
-    tables.compile_rows,
-    tables.mode_rows,
-    tables.memory_rows,
-    tables.efficiency_rows,
-    tables.cause_rows,
-    tables.break_rows,
-    tables.skip_rows,
-    tables.recompile_rows,
-    tables.version_rows,
-)
-
 _SECTION = ("origin", "workload", "torch", "compile_mode", "dtype")
 """What the cells of a `Section` have in common."""
 
@@ -151,6 +139,19 @@ _VERSION_AND_MODE = ("torch", "compile_mode")
 
 Choose = Callable[[pd.DataFrame], pd.DataFrame]
 """A function that returns some of the cells, such as those that know the cost of compiling."""
+
+CHOICES: Mapping[str, Choose] = {
+    "compile_rows": tables.compile_rows,
+    "mode_rows": tables.mode_rows,
+    "memory_rows": tables.memory_rows,
+    "efficiency_rows": tables.efficiency_rows,
+    "cause_rows": tables.cause_rows,
+    "break_rows": tables.break_rows,
+    "skip_rows": tables.skip_rows,
+    "recompile_rows": tables.recompile_rows,
+    "version_rows": tables.version_rows,
+}
+"""What chooses the rows of each table, by the name of the attribute that has them."""
 
 
 @lru_cache(maxsize=64)
@@ -168,6 +169,11 @@ def chosen(results: Results, choose: Choose, labels: Iterable[int]) -> list[int]
     return sorted((label for label in labels if label in places), key=places.__getitem__)
 
 
+def chosen_by_name(results: Results, name: str, labels: Iterable[int]) -> list[int]:
+    """Return those that the attribute of a name chooses."""
+    return chosen(results, CHOICES[name], labels)
+
+
 @lru_cache(maxsize=2)
 def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
     return tables.malloc_pairs(results.table)
@@ -176,7 +182,7 @@ def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
 def prepare(results: Results) -> None:
     """Choose the rows of all tables at once: the processes that build a language each then have them already."""
     results.by_label, results.doubts  # noqa: B018  # cached
-    for choose in (*_CHOICES, tables.trusted, tables.slower_rows):
+    for choose in (*CHOICES.values(), tables.trusted, tables.slower_rows):
         _places(results, choose)
 
 
@@ -199,7 +205,13 @@ _IN_DIRECTORY = frozenset({"label", "slug", "place", "is_listed"})
 
 def _scope_of(column: str) -> Callable[[Any, str], Scope | None]:
     """Return the method by which an object of a slug tells which rows its attributes hold."""
-    return lambda owner, name: None if name in _IN_DIRECTORY else (column, owner.slug)
+
+    def scope_of(owner: Any, name: str) -> Scope | None:
+        if name in _IN_DIRECTORY:
+            return None
+        return f"{column}/{name}" if name in CHOICES else column, owner.slug
+
+    return scope_of
 
 
 def _of_all(column: str) -> property:
@@ -212,15 +224,15 @@ class _Known:
 
     atlas: Atlas
     labels: Sequence[int]
-    compile_rows = _rows_by(tables.compile_rows)  # of compile_cost_table and break_even_table
-    mode_rows = _rows_by(tables.mode_rows)
-    memory_rows = _rows_by(tables.memory_rows)
-    efficiency_rows = _rows_by(tables.efficiency_rows)
-    cause_rows = _rows_by(tables.cause_rows)
-    break_rows = _rows_by(tables.break_rows)
-    skip_rows = _rows_by(tables.skip_rows)
-    recompile_rows = _rows_by(tables.recompile_rows)
-    version_rows = _rows_by(tables.version_rows)
+    compile_rows = _rows_by(CHOICES["compile_rows"])  # of compile_cost_table and break_even_table
+    mode_rows = _rows_by(CHOICES["mode_rows"])
+    memory_rows = _rows_by(CHOICES["memory_rows"])
+    efficiency_rows = _rows_by(CHOICES["efficiency_rows"])
+    cause_rows = _rows_by(CHOICES["cause_rows"])
+    break_rows = _rows_by(CHOICES["break_rows"])
+    skip_rows = _rows_by(CHOICES["skip_rows"])
+    recompile_rows = _rows_by(CHOICES["recompile_rows"])
+    version_rows = _rows_by(CHOICES["version_rows"])
 
     @cached_property
     def cells(self) -> pd.DataFrame:

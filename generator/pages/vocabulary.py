@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache, lru_cache, partial
@@ -150,16 +150,22 @@ def throughput_lines(results: Results, labels: Sequence[int]) -> pd.DataFrame:
 
 
 def prepare(results: Results) -> None:
-    """Compute these before there is a process for each language."""
-    gains_of(results).prepare()
+    """Compute this before there is a process for each language."""
     matrix.leading(results)
 
 
-def prepare_families(results: Results) -> None:
-    """Likewise, for the pages of families."""
+def prepare_throughput(results: Results) -> None:
+    """Likewise, for the pages that compare throughput."""
+    gains_of(results).prepare()
     for family in labels_by(results.newest["family"]).values():
         if labels := chosen(results, tables.throughput_rows, family):
             throughput_lines(results, labels)
+
+
+def large_files(results: Results) -> Iterator[SiteFile]:
+    """Yield the files that take longest to make. They are the same in all languages."""
+    yield from (_decision_file(results, device) for device in results.newest["device"].unique())
+    yield from (_cells_file(results, kind) for kind in _CELLS)
 
 
 # ── Filters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -644,8 +650,7 @@ class _Functions:
 
     def _decisions(self, page: str) -> Mapping[str, str]:
         """Return the address of the records of each device, which go to `emit`. They are made when they are read."""
-        made = partial(_decision, self.atlas.results)
-        return {slug: self._shared(page, f"{DECISIONS}/{slug}.json", partial(made, slug)) for slug in self.atlas.device}
+        return {slug: self._shared(page, _decision_file(self.atlas.results, slug)) for slug in self.atlas.device}
 
     # Estimates
 
@@ -681,7 +686,8 @@ class _Functions:
         """Every record in one table that a script fills; its records go to `emit`."""
         results = self.atlas.results
         for device in explorer.devices_with_rounds(results):
-            self._shared(page, f"{ROUNDS}{device}.json", partial(explorer.rounds_as_json, results, device))
+            made = partial(explorer.rounds_as_json, results, device)
+            self._shared(page, SiteFile(f"{ROUNDS}{device}.json", made, shared=True))
         files = {
             "data": self._named_by_content(page, EXPLORER, partial(explorer.as_json, results, self._from_root)),
             "details": self._named_by_content(page, EXPLORER_DETAILS, partial(explorer.details_as_json, results)),
@@ -772,8 +778,8 @@ class _Functions:
         n = len(self.atlas.results.table)
         counted = self.words.say(_counted(self.language, "row", n), count=self.language.number(n))
         items = []
-        for kind, content in (("csv", downloads.as_csv), ("json", downloads.as_json)):
-            address = self._shared(page, f"{CELLS}.{kind}", partial(content, self.atlas.results))
+        for kind in _CELLS:
+            address = self._shared(page, _cells_file(self.atlas.results, kind))
             link = Markup('<a href="{}" download>{}</a>')
             items.append(self.words.noted(link.format(address, self.words.value(kind.upper())), counted))
         return str(_list("downloads", items))
@@ -783,7 +789,7 @@ class _Functions:
         gettext = self.language.gettext
         schemas = {f"{FILES}/schema.json": schema.table_schema, f"{FILES}/record.schema.json": schema.record_schema}
         for uri, made in schemas.items():
-            self._shared(page, uri, partial(_as_json, made))
+            self._shared(page, SiteFile(uri, partial(_as_json, made), shared=True))
         described = {
             f"{CELLS}.csv": gettext("every row of every run"),
             f"{CELLS}.json": gettext("the same as JSON"),
@@ -845,14 +851,14 @@ class _Functions:
 
     # Parts
 
-    def _shared(self, page: str, uri: str, made: Callable[[], str]) -> str:
+    def _shared(self, page: str, file: SiteFile) -> str:
         """Emit a file that is the same in all languages, and return its address."""
-        self.emit(SiteFile(uri, made, shared=True))
-        return f"{self._to_root}{relative_address(page, uri)}"
+        self.emit(file)
+        return f"{self._to_root}{relative_address(page, file.uri)}"
 
     def _named_by_content(self, page: str, uri: str, made: Callable[[], str]) -> str:
         """Do the same for a file that scripts load. `made` is called at once, so it should keep its result."""
-        return self._shared(page, named_by_content(uri, made()), made)
+        return self._shared(page, SiteFile(named_by_content(uri, made()), made, shared=True))
 
     @property
     def _to_root(self) -> str:
@@ -1048,8 +1054,15 @@ def _measures(source: SourceText, words: Words, workload: str = "") -> str:
     return words.sentences(map(words.phrase, source.told(workload)))
 
 
-def _decision(results: Results, device: str) -> str:
-    return decision.by_device(results)[device]
+def _decision_file(results: Results, device: str) -> SiteFile:
+    return SiteFile(f"{DECISIONS}/{device}.json", lambda: decision.by_device(results)[device], shared=True)
+
+
+_CELLS: Mapping[str, Callable[[Results], str]] = {"csv": downloads.as_csv, "json": downloads.as_json}
+
+
+def _cells_file(results: Results, kind: str) -> SiteFile:
+    return SiteFile(f"{CELLS}.{kind}", partial(_CELLS[kind], results), shared=True)
 
 
 def _as_json(made: Callable[[], Any]) -> str:

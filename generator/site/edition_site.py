@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from generator.cache import digest
 from generator.checks.rendered_checks import outline
 from generator.drawing.link_preview import card_uri, has_card
 from generator.languages.language import Language
+from generator.made_ahead import MadeAhead
 from generator.pages.guide import Edition, Guide, Mark
 from generator.pages.pages import PageFile
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, page_path
@@ -31,6 +33,7 @@ from generator.site import PLUGIN
 from generator.site.last_build import BuiltEdition, BuiltHtml, BuiltMarkdown, rendered
 from generator.site.mkdocs_files import EditionFile, KeptFile
 from generator.site.mkdocs_internals import read_page, write_page, write_theme_template
+from generator.site.search_index import SearchIndex
 from generator.site.theme import offers
 from generator.site.web_fonts import web_fonts, whole_fonts
 
@@ -61,6 +64,12 @@ class _Context:
         for page in edition.pages:
             self.files.src_uris[page.uri].source = page
 
+    @property
+    def index(self) -> SearchIndex:
+        """The search index."""
+        index: SearchIndex = self.config.plugins[SEARCH].search_index
+        return index
+
     def read(self, file: EditionFile) -> None:
         """Convert a page to HTML."""
         read_page(file.page, self.config, self.files)
@@ -76,7 +85,7 @@ class _Context:
     def build_all(self, kept: Mapping[str, BuiltHtml]) -> dict[str, BuiltHtml]:
         """Build all pages but those that are kept, with their cards, and the search index. Links between all pages are
         checked."""
-        plugins, index = self.config.plugins, self.config.plugins[SEARCH].search_index
+        plugins, index = self.config.plugins, self.index
         for template in self.config.theme.static_templates:
             self.write_template(template)
         changed = [file for file in self.pages.values() if file.src_uri not in kept]
@@ -96,10 +105,8 @@ class _Context:
 
     def _html(self, file: EditionFile) -> BuiltHtml:
         text = Path(file.abs_dest_path).read_text(encoding="utf-8")
-        index = self.config.plugins[SEARCH].search_index
-        return BuiltHtml(
-            outline(text), sorted(file.page.present_anchor_ids), file.page.links, index.entries_of(file.src_uri)
-        )
+        search = self.index.entries_of(file.src_uri)
+        return BuiltHtml(outline(text), sorted(file.page.present_anchor_ids), file.page.links, search)
 
     def files_of(self, pages: Iterable[str]) -> Iterator[str]:
         """Yield the files of some pages: HTML, Markdown and card."""
@@ -180,10 +187,11 @@ class EditionSite:
 
     # ── For a build ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def build_all(self, last: BuiltEdition, last_site: Path, digests: Digests) -> BuiltEdition:
+    def build_all(self, last: BuiltEdition, last_site: Path, digests: Digests, made_ahead: MadeAhead) -> BuiltEdition:
         """Build the site into an empty folder, and return what the next build should know of it.
 
-        `last` is what the last build returned for the files in `last_site`. Raises whatever is wrong with the sources.
+        `last` is what the last build returned for the files in `last_site`; `made_ahead` has some files already.
+        Raises whatever is wrong with the sources.
         """
         edition = self._guide.edition(self._code)
         frame = digest(*_frame(edition, self._guide.languages))
@@ -198,7 +206,11 @@ class EditionSite:
         stay = {uri for page in markdown.values() for uri in page.emitted} - {file.uri for file in emitted}
         fonts = web_fonts(edition.language, {uri: page.letters for uri, page in markdown.items()})
 
-        context = _new_context(self._configure(), edition, (*emitted, *fonts), stay)
+        shared = [SiteFile(file.uri, partial(made_ahead.content_of, file)) for file in emitted if file.shared]
+        others = *shared, *(file for file in emitted if not file.shared), *fonts
+        context = _new_context(self._configure(), edition, others, stay)
+        for known in last.html.values():
+            context.index.learn(known.search)
         html = context.build_all(kept)
         link(Path(context.config.site_dir), last_site, (*stay, *context.files_of(kept)))
         return BuiltEdition(frame, markdown, html)

@@ -283,15 +283,19 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def _build_languages(self, site: SiteBuild, config: MkDocsConfig) -> list[BuiltEdition]:
         """Build each language in a process of its own, with all that they share made before."""
-        from generator.data.scopes import TEXTS, THROUGHPUT, Digests
+        from generator.data.scopes import EVERYTHING, TEXTS, THROUGHPUT, Digests
         from generator.pages import atlas, explorer, translators, vocabulary
 
-        digests = Digests(self.guide.results, self.guide.files, self.guide.texts)
+        choose = partial(atlas.chosen_by_name, self.guide.results)
+        digests = Digests(self.guide.results, self.guide.files, self.guide.texts, choose)
         digests.prepare()
-        for made in (atlas.prepare, vocabulary.prepare, explorer.details_as_json):
-            made(self.guide.results)
+        for prepare in (atlas.prepare, vocabulary.prepare):
+            prepare(self.guide.results)
+        if not site.knows(digests.of(EVERYTHING)):
+            site.made_ahead.begin(vocabulary.large_files(self.guide.results))
+        explorer.details_as_json(self.guide.results)
         if not site.knows(digests.of(THROUGHPUT)):
-            vocabulary.prepare_families(self.guide.results)
+            vocabulary.prepare_throughput(self.guide.results)
         if not site.knows(digests.of(TEXTS)):
             translators.prepare()
         site.wait_for_shared()
@@ -306,7 +310,8 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         """Build a language, or return what is wrong with it: the others go on."""
         pages = EditionSite(self.guide, code, partial(self.config_of, config, code))
         try:
-            return pages.build_all(site.last.get(code, BuiltEdition()), Path(self._site_dir, _folder(code)), digests)
+            last, last_site = site.last.get(code, BuiltEdition()), Path(self._site_dir, _folder(code))
+            return pages.build_all(last, last_site, digests, site.made_ahead)
         except (AtlasError, jinja2.TemplateError, OSError, PluginError) as error:
             fault = self._told(error) or str(error)
             return fault if code == SOURCE else f"{_named(code)}: {fault}"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from atlas_data import measured, measurement, write
 
 from bench.records.record import Record
-from generator.data.load import load
+from generator.data.load import Results, load
 from generator.data.scopes import DIRECTORY, DOCUMENTS, EVERYTHING, TEXTS, Digests, Scope
 from generator.languages.language import load_language
+from generator.pages.atlas import chosen_by_name
 from generator.pages.pages import pages_of
 
 OF_MODEL: Scope = "model", "a"
 OF_DEVICE: Scope = "device", "testbed"
+MODES: Scope = "device/mode_rows", "testbed"
 
 EACH = '---\nfor_each: models\ntitle: "{{ model.label }}"\n---\n\n'
 
@@ -35,6 +38,7 @@ READS: dict[str, tuple[str, set[Scope]]] = {
         {("workload", "latency")},
     ),
     "translations": ("{{ translation_table() }}\n", {TEXTS}),
+    "chosen rows of a device": ("{{ atlas.devices[0].mode_rows | length }}\n", {DIRECTORY, MODES}),
     "its own model": (f"{EACH}{{{{ model.latency.rows | length }}}}\n", {OF_MODEL}),
     "the device of its row": (f"{EACH}{{{{ model.devices[0].label }}}}\n", {OF_MODEL}),
     "more of that": (
@@ -55,15 +59,19 @@ def test_what_a_page_reads_is_noted(what: str, tmp_path: Path) -> None:
     assert page.reads == expected
 
 
+def digests_of(results: Results) -> Digests:
+    return Digests(results, (), (), partial(chosen_by_name, results))
+
+
 def changes(tmp_path: Path, *records: Record) -> set[str]:
     """Return which scopes have another digest once there are more records."""
     folder = write(tmp_path, [measured(model="A", checkpoint="a/a", device_name="Testbed")])
-    before = Digests(load(folder), (), ())
+    before = digests_of(load(folder))
     write(folder, records)
-    after = Digests(load(folder), (), ())
+    after = digests_of(load(folder))
     return {
-        value or column
-        for column, value in (DIRECTORY, OF_MODEL, OF_DEVICE)
+        {MODES: "modes"}.get((column, value), value or column)
+        for column, value in (DIRECTORY, OF_MODEL, OF_DEVICE, MODES)
         if before.of((column, value)) != after.of((column, value))
     }
 
@@ -77,10 +85,17 @@ def test_another_run_changes_what_shows_it(tmp_path: Path) -> None:
     assert changes(tmp_path, again) == {"a", "testbed"}
 
 
+def test_rows_that_are_not_chosen_change_nothing_of_those_that_are(tmp_path: Path) -> None:
+    other_mode = measured(run="run-2", model="A", checkpoint="a/a", device_name="Testbed", compile_mode="max-autotune")
+    assert changes(tmp_path / "mode", other_mode) == {"a", "testbed", "modes"}
+    other_size = measured(run="run-3", model="A", checkpoint="a/a", device_name="Testbed", batch_size=7)
+    assert changes(tmp_path / "size", other_size) == {"a", "testbed"}
+
+
 def test_a_doubt_about_a_row_belongs_to_what_it_holds(tmp_path: Path) -> None:
     """The row stays as it was: what doubts it may be the rows of other devices."""
     folder = write(tmp_path, [measured(device_name="Testbed", figures=measurement(10, 4))])
     doubted, trusted = load(folder), load(folder)
     assert doubted.doubts
     vars(trusted).update(problems=(), doubts={})
-    assert Digests(doubted, (), ()).of(OF_DEVICE) != Digests(trusted, (), ()).of(OF_DEVICE)
+    assert digests_of(doubted).of(OF_DEVICE) != digests_of(trusted).of(OF_DEVICE)
