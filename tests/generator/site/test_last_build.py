@@ -30,6 +30,8 @@ PAGES = (
     "models/each.md",
     "models/index.md",
     "models/families/each.md",
+    "modes.md",
+    "versions.md",
     "when-not.md",
 )
 
@@ -37,7 +39,7 @@ PAGES = (
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A small guide without the links to pages that it lacks: nothing is kept of a build with warnings."""
-    project = small_project(tmp_path / "project", *PAGES, languages=("en", "ar"))
+    project = small_project(tmp_path / "project", *PAGES, languages=("en", "zh", "ar"))
     for path in (project / "docs").rglob("*.md"):
         path.write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", path.read_text("utf-8")), "utf-8")
     build(project, "site")
