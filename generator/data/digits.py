@@ -28,11 +28,15 @@ def digits(row: Mapping[str, Any], name: str) -> int:
     return _decimals(row, name)
 
 
-def _decimals(row: Mapping[str, Any], name: str) -> int:
+def with_interval(name: str) -> tuple[str, str, str]:
+    """Return the column of a figure, and those of the ends of its interval."""
     stem, suffix = (name.removesuffix("_ms"), "_ms") if name.endswith("_ms") else (name, "")
-    value, low, high = (row.get(each) for each in (name, f"{stem}_low{suffix}", f"{stem}_high{suffix}"))
-    known = (math.nan if each is None else each for each in (value, low, high))
-    return decimals(*known, least=LATENCY if suffix else LEAST)
+    return name, f"{stem}_low{suffix}", f"{stem}_high{suffix}"
+
+
+def _decimals(row: Mapping[str, Any], name: str) -> int:
+    known = (math.nan if each is None else each for each in map(row.get, with_interval(name)))
+    return decimals(*known, least=LATENCY if name.endswith("_ms") else LEAST)
 
 
 class RowFigure(float):

@@ -6,15 +6,21 @@ the other one, with thousands of published rows, keeps what was computed from it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import pickle
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from generator.cache import Cache
 from generator.data.lint import Anomaly, lint_alone, lint_within
 from generator.data.selection import Records
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_FOUND = Cache("lint", ".pickle")
+"""What the data lint finds in many rows: thousands of published ones are the same in build after build."""
 
 
 class Part:
@@ -25,10 +31,12 @@ class Part:
         rows: pd.DataFrame,
         rounds_ms: Sequence[Mapping[str, Sequence[float]]],
         sort_keys: Sequence[tuple[Any, ...]] = (),
+        key: str = "",
     ) -> None:
         self.rows = rows
         self.rounds_ms = rounds_ms
         self.sort_keys = sort_keys  # in ascending order
+        self._key = key  # tells all that the rows depend on, if they are worth keeping for other processes
 
     @cached_property
     def records(self) -> Records:
@@ -38,9 +46,16 @@ class Part:
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in its newest rows without those of other origins."""
-        return tuple(lint_within(self.rows[self.rows["newest"]]))
+        return self._kept("problems", lambda: tuple(lint_within(self.rows[self.rows["newest"]])))
 
     @cached_property
     def former_problems(self) -> tuple[Anomaly, ...]:
         """What it finds within each of its other rows."""
         return tuple(lint_alone(self.rows[~self.rows["newest"]]))
+
+    def _kept(self, name: str, find: Callable[[], tuple[Anomaly, ...]]) -> tuple[Anomaly, ...]:
+        if not self._key:
+            return find()
+        found = _FOUND.get(f"{self._key} {name}", lambda: pickle.dumps(find()))
+        kept: tuple[Anomaly, ...] = pickle.loads(found)  # noqa: S301  # our own
+        return kept

@@ -150,6 +150,11 @@ class JoinedRecords(Sequence[Row]):
             self._columns[name] = column
         return self._columns[name]
 
+    def only(self, names: Sequence[str]) -> Iterator[Row]:
+        """Yield all rows with these columns alone, which takes far less than all columns."""
+        values = zip(*map(self.column, names), strict=True)
+        return (dict(zip(names, row, strict=True)) for row in values)
+
     def __len__(self) -> int:
         return len(self._order)
 

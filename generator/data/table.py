@@ -137,11 +137,13 @@ def _part(origin: str, shown: _Shown, made: Callable[[Sequence[int]], _Rows]) ->
         rows, rounds = pd.concat([last.part.rows, rows], ignore_index=True), [*last.part.rounds_ms, *rounds]
     new = count(len(known))
     positions = np.array([known[key] if key in known else next(new) for key in keys], np.int64)
-    rows = rows.take(positions).assign(**shown.names)
+    names = shown.names
+    rows = rows.take(positions).assign(**names)
     sort_keys = _sort_keys(rows)
     order = _order(sort_keys)
     rows = rows.take(order).reset_index(drop=True).copy()  # one block for each data type
-    part = Part(rows, [rounds[at] for at in positions[order].tolist()], [sort_keys[at] for at in order.tolist()])
+    key = digest(_VERSION, keys, [list(each) for each in names.values()]) if len(keys) >= MANY else ""
+    part = Part(rows, [rounds[at] for at in positions[order].tolist()], [sort_keys[at] for at in order.tolist()], key)
     _LAST[origin] = _Kept(shown, {keys[at]: place for place, at in enumerate(order.tolist())}, part)
     return part
 

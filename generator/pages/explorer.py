@@ -18,7 +18,7 @@ import pandas as pd
 from bench.exchange.importers import huggingface_2023
 from bench.records.record import Status
 from bench.statistics.verdicts import NOISE
-from generator.data.digits import digits
+from generator.data.digits import digits, with_interval
 from generator.data.load import Results
 from generator.data.registry import COLUMNS, COORDINATES
 from generator.data.selection import ORDERS, records
@@ -92,7 +92,9 @@ def _is_first(name: str) -> bool:
 def _columns(results: Results) -> Mapping[str, Any]:
     """Return all columns in which something is known, packed."""
     known = results.table.loc[:, [(values.notna() & (values != "")).any() for _, values in results.table.items()]]
-    decimals = pd.Series([" ".join(str(digits(row, name)) for name in ROUNDED) for row in results.by_label])
+    names = {"origin", *(each for name in ROUNDED for each in with_interval(name))}.intersection(results.table)
+    rows = results.by_label.only(sorted(names))
+    decimals = pd.Series([" ".join(str(digits(row, name)) for name in ROUNDED) for row in rows])
     return {str(name): _packed(column) for name, column in known.items()} | {"digits": _coded(decimals)}
 
 

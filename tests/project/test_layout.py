@@ -75,7 +75,6 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "bench/records/test_scrub.py": ("bench.records.wording",),
     "bench/harness/test_proof.py": ("bench.harness.power_limit",),
     "bench/records/test_walkthrough.py": ("bench.measuring.dynamo_walkthrough", "bench.records.document"),
-    "generator/data/test_archive_cache.py": ("generator.data.parts",),
     "generator/data/test_lint.py": ("generator.checks.data_notes", "generator.data.selection"),
     "bench/statistics/test_intervals.py": ("bench.statistics.cells", "bench.statistics.verdicts"),
     "bench/statistics/test_causes.py": ("bench.statistics.processes",),
