@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
+from typing import TypeVar
+
+T = TypeVar("T")
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
 """The folder of all caches. Everything in it can be made again."""
@@ -36,6 +40,11 @@ class Cache:
             if (content := self.read(key)) is None:
                 self.write(key, content := make())
             return content
+
+    def value(self, key: str, make: Callable[[], T]) -> T:
+        """Return a value as `get` returns bytes. It is kept as a pickle: nobody but us writes into the cache."""
+        value: T = pickle.loads(self.get(key, lambda: pickle.dumps(make())))  # noqa: S301
+        return value
 
     def _path(self, name: str) -> Path:
         return self.folder / name[:2] / f"{name[2:]}{self.suffix}"

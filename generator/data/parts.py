@@ -6,8 +6,7 @@ the other one, with thousands of published rows, keeps what was computed from it
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -46,16 +45,12 @@ class Part:
     @cached_property
     def problems(self) -> tuple[Anomaly, ...]:
         """What the data lint finds in its newest rows without those of other origins."""
-        return self._kept("problems", lambda: tuple(lint_within(self.rows[self.rows["newest"]])))
+        return _FOUND.value(self._key, self._find_problems) if self._key else self._find_problems()
+
+    def _find_problems(self) -> tuple[Anomaly, ...]:
+        return tuple(lint_within(self.rows[self.rows["newest"]]))
 
     @cached_property
     def former_problems(self) -> tuple[Anomaly, ...]:
         """What it finds within each of its other rows."""
         return tuple(lint_alone(self.rows[~self.rows["newest"]]))
-
-    def _kept(self, name: str, find: Callable[[], tuple[Anomaly, ...]]) -> tuple[Anomaly, ...]:
-        if not self._key:
-            return find()
-        found = _FOUND.get(f"{self._key} {name}", lambda: pickle.dumps(find()))
-        kept: tuple[Anomaly, ...] = pickle.loads(found)  # noqa: S301  # our own
-        return kept

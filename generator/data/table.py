@@ -9,7 +9,6 @@ are kept, and a `Part` in which nothing has changed is the same object as before
 from __future__ import annotations
 
 import json
-import pickle
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -132,7 +131,7 @@ def _part(origin: str, shown: _Shown, made: Callable[[Sequence[int]], _Rows]) ->
         return last.part
     keys, known = shown.keys, last.positions if last else {}
     ids = [number for number, key in zip(shown.columns["id"], keys, strict=True) if key not in known]
-    rows, rounds = made(ids) if known or len(ids) < MANY else _remembered(keys, partial(made, ids))
+    rows, rounds = made(ids) if known or len(ids) < MANY else _MADE.value(digest(_VERSION, keys), partial(made, ids))
     if last:
         rows, rounds = pd.concat([last.part.rows, rows], ignore_index=True), [*last.part.rounds_ms, *rounds]
     new = count(len(known))
@@ -146,12 +145,6 @@ def _part(origin: str, shown: _Shown, made: Callable[[Sequence[int]], _Rows]) ->
     part = Part(rows, [rounds[at] for at in positions[order].tolist()], [sort_keys[at] for at in order.tolist()], key)
     _LAST[origin] = _Kept(shown, {keys[at]: place for place, at in enumerate(order.tolist())}, part)
     return part
-
-
-def _remembered(keys: Sequence[_Key], make: Callable[[], _Rows]) -> _Rows:
-    """Return the rows of these keys as another process has made them, or else what `make` returns."""
-    made: _Rows = pickle.loads(_MADE.get(digest(_VERSION, keys), lambda: pickle.dumps(make())))  # noqa: S301  # our own
-    return made
 
 
 _MADE = Cache("rows", ".pickle")

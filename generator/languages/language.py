@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import pickle
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -359,12 +358,11 @@ def _shown(path: Path) -> str:
 def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int], bool]:
     """Return the messages and lines of a catalog, and whether it is complete. Parsing takes 0.1 s, hence the caches."""
 
-    def make() -> bytes:
+    def make() -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int], bool]:
         catalog = parse(content, where)
-        return pickle.dumps((*_usable(catalog, plurals, where), is_complete(catalog)))
+        return *_usable(catalog, plurals, where), is_complete(catalog)
 
-    known = _PARSED.get(digest(_VERSION, content, plurals), make)
-    messages, lines, complete = pickle.loads(known)  # noqa: S301  # our own
+    messages, lines, complete = _PARSED.value(digest(_VERSION, content, plurals), make)
     return MappingProxyType(messages), MappingProxyType(lines), complete
 
 

@@ -141,15 +141,18 @@ Choose = Callable[[pd.DataFrame], pd.DataFrame]
 """A function that returns some of the cells, such as those that know the cost of compiling."""
 
 CHOICES: Mapping[str, Choose] = {
-    "compile_rows": tables.compile_rows,
-    "mode_rows": tables.mode_rows,
-    "memory_rows": tables.memory_rows,
-    "efficiency_rows": tables.efficiency_rows,
-    "cause_rows": tables.cause_rows,
-    "break_rows": tables.break_rows,
-    "skip_rows": tables.skip_rows,
-    "recompile_rows": tables.recompile_rows,
-    "version_rows": tables.version_rows,
+    choose.__name__: choose
+    for choose in (
+        tables.compile_rows,
+        tables.mode_rows,
+        tables.memory_rows,
+        tables.efficiency_rows,
+        tables.cause_rows,
+        tables.break_rows,
+        tables.skip_rows,
+        tables.recompile_rows,
+        tables.version_rows,
+    )
 }
 """What chooses the rows of each table, by the name of the attribute that has them."""
 
@@ -224,15 +227,15 @@ class _Known:
 
     atlas: Atlas
     labels: Sequence[int]
-    compile_rows = _rows_by(CHOICES["compile_rows"])  # of compile_cost_table and break_even_table
-    mode_rows = _rows_by(CHOICES["mode_rows"])
-    memory_rows = _rows_by(CHOICES["memory_rows"])
-    efficiency_rows = _rows_by(CHOICES["efficiency_rows"])
-    cause_rows = _rows_by(CHOICES["cause_rows"])
-    break_rows = _rows_by(CHOICES["break_rows"])
-    skip_rows = _rows_by(CHOICES["skip_rows"])
-    recompile_rows = _rows_by(CHOICES["recompile_rows"])
-    version_rows = _rows_by(CHOICES["version_rows"])
+    compile_rows = _rows_by(tables.compile_rows)  # of compile_cost_table and break_even_table
+    mode_rows = _rows_by(tables.mode_rows)
+    memory_rows = _rows_by(tables.memory_rows)
+    efficiency_rows = _rows_by(tables.efficiency_rows)
+    cause_rows = _rows_by(tables.cause_rows)
+    break_rows = _rows_by(tables.break_rows)
+    skip_rows = _rows_by(tables.skip_rows)
+    recompile_rows = _rows_by(tables.recompile_rows)
+    version_rows = _rows_by(tables.version_rows)
 
     @cached_property
     def cells(self) -> pd.DataFrame:
