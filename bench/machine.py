@@ -41,6 +41,17 @@ def system() -> str:
     return f"{platform.system()} {platform.machine()}"
 
 
+def is_of_sweep(pid: int, sweep: int) -> bool:
+    """Return whether a process is that sweep, or one of its workers, or was started by one of them. Each worker leads a
+    process group. Raises `ProcessLookupError` if there is no such process here."""
+    import psutil  # noqa: PLC0415 - only for measuring
+
+    try:
+        return sweep in (pid, psutil.Process(os.getpgid(pid)).ppid())
+    except psutil.Error:
+        return False  # the leader of its group has ended
+
+
 def boot() -> str:
     """Return an id that changes with each boot, or an empty string where the system has none.
 

@@ -24,7 +24,7 @@ from typing import Any
 import psutil
 
 from bench.errors import Complaint, attempt
-from bench.machine import c_compiler, compiler, cores, python_headers, sees_all_processes
+from bench.machine import c_compiler, compiler, cores, is_of_sweep, python_headers, sees_all_processes
 from bench.measuring.interference import SLOWDOWNS, throttle_reasons
 from bench.served_requests import ServedRequests
 
@@ -470,7 +470,7 @@ def _gpu(nvml: Any, device: _Device, *, is_alone: bool) -> Gpu:
     bits = attempt(lambda: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device.gpu))
     milliwatts = (nvml.nvmlDeviceGetPowerManagementLimit, nvml.nvmlDeviceGetPowerManagementDefaultLimit)
     limit, usual = (attempt(partial(ask, device.gpu)) for ask in milliwatts)
-    processes = attempt(lambda: len(nvml.nvmlDeviceGetComputeRunningProcesses(device.handle)))
+    processes = attempt(lambda: sum(map(_is_other, nvml.nvmlDeviceGetComputeRunningProcesses(device.handle))))
     hidden = _hidden(device, processes)
     return Gpu(
         name=name if is_alone else f"{name} (GPU {device.index})",
@@ -482,6 +482,13 @@ def _gpu(nvml: Any, device: _Device, *, is_alone: bool) -> Gpu:
         default_power_limit_w=usual and usual / 1e3,
         persistent=attempt(lambda: bool(nvml.nvmlDeviceGetPersistenceMode(device.gpu))),
     )
+
+
+def _is_other(process: Any) -> bool:
+    """Return whether a process does not belong to the sweep that asks, as far as is known."""
+    with suppress(OSError):
+        return not is_of_sweep(process.pid, os.getpid())
+    return True  # it is outside of this container
 
 
 def _hidden(device: _Device, processes: int | None) -> str:

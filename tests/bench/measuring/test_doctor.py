@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -187,3 +189,12 @@ def test_a_system_without_sensors_has_no_temperature(monkeypatch: pytest.MonkeyP
     """On macOS, psutil lacks the function itself."""
     monkeypatch.delattr(psutil, "sensors_temperatures", raising=False)
     assert doctor._hottest() is None
+
+
+def test_workers_that_wait_for_their_turn_are_not_counted_as_others() -> None:
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as waiting:
+        assert not doctor._is_other(SimpleNamespace(pid=waiting.pid))
+        waiting.kill()
+    assert not doctor._is_other(SimpleNamespace(pid=os.getpid()))
+    assert doctor._is_other(SimpleNamespace(pid=os.getppid()))
+    assert doctor._is_other(SimpleNamespace(pid=2**22 + 1)), "it is outside of this container"

@@ -157,7 +157,11 @@ int nvmlDeviceSetPowerManagementLimit(const device *of, unsigned limit) {
     return SUCCESS;
 }
 
-/* The answer lists process ids; "self" is the caller, and "none" nobody. */
+/* The answer lists process ids; "self" is the caller, "parent" what started it, and "none" nobody. */
+static unsigned pid_of(const char *name) {
+    return (unsigned)(!strcmp(name, "self") ? getpid() : !strcmp(name, "parent") ? getppid() : atoi(name));
+}
+
 int nvmlDeviceGetComputeRunningProcesses_v3(const device *of, unsigned *size, struct process *infos) {
     struct line *line;
     unsigned given = *size;
@@ -169,7 +173,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(const device *of, unsigned *size, st
     for (char *each = strtok(copy, " "); each; each = strtok(NULL, " ")) {
         if (!strcmp(each, "none")) continue;
         if (infos && *size < given)
-            infos[*size] = (struct process){.pid = strcmp(each, "self") ? (unsigned)atoi(each) : (unsigned)getpid()};
+            infos[*size] = (struct process){.pid = pid_of(each)};
         ++*size;
     }
     return *size > given ? INSUFFICIENT_SIZE : SUCCESS;
