@@ -33,19 +33,17 @@ def answer(request: Request, send: Send) -> Answer:
         name = os.environ.get("STUB_DEVICE", ENVIRONMENT.device_name)
         return Machine(device="cpu", environment=msgspec.structs.replace(ENVIRONMENT, device_name=name))
     assert isinstance(request, Job)
-    outcome = measured(request, send)
-    for following in request.then:
-        send(outcome)
-        outcome = measured(following, send)
-    return outcome
+    return measured(request, send)
 
 
 def prepare(request: Prepare) -> None:
     if log := os.environ.get("STUB_PREPARED"):
         with Path(log).open("a") as file:
-            file.write(f"{request.recipe.model} {os.getpid()}\n")
-    if request.recipe.model == os.environ.get("STUB_UNREADY"):
+            file.write(f"{request.job.cell.model} {os.getpid()}\n")
+    if request.job.cell.model == os.environ.get("STUB_UNREADY"):
         time.sleep(600)
+    if path := os.environ.get("STUB_EXCLUSIVE"):
+        Path(path).touch(exist_ok=False)  # as where a device has room for one process
 
 
 def measured(request: Job, send: Send) -> Answer:
@@ -59,9 +57,18 @@ def measured(request: Job, send: Send) -> Answer:
     misbehaves = None if is_well else MISBEHAVIOUR.get(request.cell.model)
     if misbehaves and (outcome := misbehaves()):
         return outcome
+    if os.environ.get("STUB_CROWDED") and is_beside_others():
+        return CellOutcome(status=Status.OOM, reason="CUDA out of memory")
     send(Phase(name="measuring", done=1, of=2))
     size = find(request.cell.checkpoint).input_size
     return CellOutcome(status=Status.PASS, measurement=measurement(warm=request.warm), input_size=size)
+
+
+def is_beside_others() -> bool:
+    """Return whether another worker waits."""
+    lines = Path(os.environ["STUB_PREPARED"]).read_text().splitlines()
+    others = {int(line.split()[1]) for line in lines} - {os.getpid()}
+    return any(Path(f"/proc/{pid}/cmdline").exists() for pid in others)
 
 
 def die(number: signal.Signals) -> None:

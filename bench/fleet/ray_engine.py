@@ -178,7 +178,7 @@ def _serve(task: CellTask | SurveyTask, command: tuple[str, ...] | None, with_do
         return Reply(ask(executor, task.request))
     caches = _caches(task.node.name, task.run)
     complaints = tuple(examine(look(caches))) if with_doctor else ()
-    ended = measure([task.step], task.profile, caches, executor, timeout_s=task.timeout_s, on_phase=lambda _: None)
+    ended = measure(task.step, task.profile, caches, executor, timeout_s=task.timeout_s, on_phase=lambda _: None)
     return Reply(ended, complaints)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,31 +77,27 @@ def load(
     batches: int,
     dtype: torch.dtype,
     device: torch.device,
-    module: torch.nn.Module | None = None,
+    turn: AbstractContextManager[None] | None = None,
 ) -> Loaded:
-    """Build the module, unless it is given, and its batches on `device`, which a given module moves to. Raises whatever
+    """Build the module and its batches, and move them to `device` within the context `turn`. Raises whatever
     transformers raises, such as `OSError`.
 
     On the meta device there are shapes and no numbers: a large model takes no memory and no time.
     """
     spec = recipe.spec
     with _without_hub(recipe):
-        if module is None:
-            torch.manual_seed(SEED)
-            with torch.device("meta") if device.type == "meta" else nullcontext():
-                module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
-        module = module.to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
+        torch.manual_seed(SEED)
+        with torch.device("meta") if device.type == "meta" else nullcontext():
+            module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
+        module = module.to(dtype=dtype).eval().requires_grad_(requires_grad=False)
         pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}
     scenes = ([(first + index) % SCENES for index in range(batch_size)] for first in range(batches))
     inputs = ({name: value[own] for name, value in pixels.items() if name in accepted} | text for own in scenes)
-    placed = ({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
-    return Loaded(module, tuple(placed))
-
-
-def on_host(recipe: Recipe) -> torch.nn.Module:
-    """Build a module that `load` can be given. Touches no device."""
-    return load(recipe, batch_size=1, batches=1, dtype=torch.float32, device=torch.device("cpu")).module
+    with turn or nullcontext():
+        module = module.to(device)
+        placed = tuple({name: _place(value, dtype, device) for name, value in batch.items()} for batch in inputs)
+    return Loaded(module, placed)
 
 
 def architecture(recipe: Recipe) -> str:

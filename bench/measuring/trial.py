@@ -1,4 +1,4 @@
-"""Measure the cells of one process, from building the model to the verdict. Imports torch.
+"""Measure one cell in one process, from building the model to the verdict. Imports torch.
 
 `run` takes a `Job` and returns a `CellOutcome`; it is the protocol. A failure keeps what was sampled before it.
 """
@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from copy import deepcopy
 
 import msgspec
@@ -25,7 +26,7 @@ from bench.measuring.environment import load_average, minor_faults
 from bench.measuring.interference import SLOWDOWNS, CpuWatch, RequestWatch, RoundWatch, Watch
 from bench.measuring.rounds import Round, Subject, expected_rounds, sample, warm_up
 from bench.measuring.sensors import DeviceWatch
-from bench.measuring.variants import Shared, Variants, autocast, load_job
+from bench.measuring.variants import Turn, Variants, autocast, load_job
 from bench.plans.messages import BUILDING, PEAKS, CellOutcome, Job, Phase, Send, is_out_of_memory
 from bench.records import plausibility, wording
 from bench.records.record import Accuracy, Compilation, Measurement, Peaks, Status, Variant, Work
@@ -56,33 +57,27 @@ REPORT_EVERY_S = 1.0
 
 
 @torch.no_grad()
-def run(job: Job, send: Send, module: torch.nn.Module | None = None) -> CellOutcome:
-    """Measure the cell of the job and those that follow it, and return the last outcome. The others are sent as soon as
-    they are known, since the process may not survive the next cell. The `module` is that of the model, if it is built.
-
-    The process ends early where it would measure what it has done before: if a cell failed, or left something behind.
-    """
-    shared = Shared(send, module)
-    outcome = _measured(job, shared, send)
-    for following in job.then:
-        if outcome.has_failed or not shared.forget_compiled(following):
-            break
-        send(outcome)
-        outcome = _measured(following, shared, send)
-    return outcome
+def prepare(job: Job, device: str) -> Variants:
+    """Return what `run` can be given: the model and batches, compiled if the job may be. See `Prepare`."""
+    turn = Turn(device) if device else nullcontext()
+    variants = Variants(job, turn)
+    if job.ahead:
+        variants.compile_ahead(turn)
+    return variants
 
 
-def _measured(job: Job, shared: Shared, send: Send) -> CellOutcome:
-    """Measure one cell.
+@torch.no_grad()
+def run(job: Job, send: Send, prepared: Variants | None = None) -> CellOutcome:
+    """Measure the cell of the job, and return how it ended.
 
     Eager runs before anything is compiled, because buffers that a model creates on its first call would cause graph
     breaks. After the timed compilation, both variants are warmed up and sampled in turn. Diagnostics come last, because
     they disturb the measurement.
     """
-    send(Phase(name="making batches" if shared.loaded else BUILDING))
+    send(Phase(name=BUILDING))
     size = None
     try:
-        variants = Variants(job, shared)
+        variants = prepared or Variants(job)
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
             return CellOutcome(status=Status.SKIPPED, reason=wording.BUSY(), input_size=size)
@@ -93,14 +88,10 @@ def _measured(job: Job, shared: Shared, send: Send) -> CellOutcome:
     except Exception as error:  # noqa: BLE001 - any exception of the model is the outcome of its cell
         return _failure(job, error, Status.EAGER_OOM, size)
 
-    failed, is_fresh, shared.has_compiled = None, not shared.has_compiled, True
+    failed = None
     try:
         send(Phase(name="compiling"))
-        start = time.perf_counter()
-        with roofline.inductor_traffic() as compiled_traffic:
-            imported_ms = (time.perf_counter() - start) * 1e3  # of Inductor, otherwise part of the first call
-            first, *others = variants.compile()
-        first_calls_ms = (imported_ms + first, *others)
+        first_calls_ms = variants.compile()
         outputs.append(variants.output(variants.compiled))
         if reason := graphs.left_eager():
             failed = CellOutcome(status=Status.FAIL_TO_RUN, reason=reason, input_size=size)
@@ -112,9 +103,8 @@ def _measured(job: Job, shared: Shared, send: Send) -> CellOutcome:
         failed = _failure(job, error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
         return _with_what_runs(variants, failed, send)
-    compilation = _compilation(variants, first_calls_ms if is_fresh else ())
-    measurement = msgspec.structs.replace(measurement, compilation=compilation)
-    measurement, errors = _examined(variants, measurement, outputs[1:], compiled_traffic)
+    measurement = msgspec.structs.replace(measurement, compilation=_compilation(variants, first_calls_ms))
+    measurement, errors = _examined(variants, measurement, outputs[1:], job.peaks, send)
     repeats = accuracy.are_identical(*outputs[:2])
     status, reason = _verdict(variants, measurement, errors, repeats=repeats)
     return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
@@ -208,16 +198,16 @@ def _compiled_alone(variants: Variants, send: Send) -> Variant | None:
     return found.eager if found else None
 
 
-def _compilation(variants: Variants, first_calls_ms: tuple[float, ...]) -> Compilation:
-    """Return the time to ready: the first calls minus their time in steady state. Without first calls, it is unknown: a
-    process that has compiled before has started the compiler."""
+def _compilation(variants: Variants, first_calls_ms: tuple[float, ...] | None) -> Compilation:
+    """Return the time to ready: the first calls minus their time in steady state. Beside others, before its turn, a
+    process compiles more slowly than alone: without the first calls, nothing is known."""
+    if first_calls_ms is None:
+        return Compilation()
     steady_ms = float(np.median(variants.compiled.medians_ms()))
     ready_s = round(max(0.0, sum(first_calls_ms) - len(first_calls_ms) * steady_ms) / 1e3, 3)
-    is_warm, is_known = variants.job.warm, bool(first_calls_ms)
+    is_warm = variants.job.warm
     return Compilation(
-        cold_s=ready_s if is_known and not is_warm else None,
-        warm_s=ready_s if is_known and is_warm else None,
-        phases_s=graphs.phases_s(),
+        cold_s=None if is_warm else ready_s, warm_s=ready_s if is_warm else None, phases_s=graphs.phases_s()
     )
 
 
@@ -228,7 +218,8 @@ def _examined(
     variants: Variants,
     measurement: Measurement,
     outputs: list[accuracy.Tensors],
-    compiled_traffic: list[int],
+    peaks: Peaks | None,
+    send: Send,
 ) -> tuple[Measurement, Accuracy | None]:
     """Return the measurement with memory, graphs, causes and accuracy; and the errors of compiled, if they are known.
 
@@ -241,7 +232,7 @@ def _examined(
 
     def with_(name: str, change: Callable[[Measurement], Measurement]) -> None:
         nonlocal measurement
-        variants.shared.send(Phase(name=name))
+        send(Phase(name=name))
         try:
             measurement = change(measurement)
         except Exception as error:  # noqa: BLE001 - the latencies are sampled, and worth more than what explains them
@@ -264,22 +255,22 @@ def _examined(
     )
     with_("graphs", lambda given: replace(given, graphs=variants.inspect_graphs()))
     with_("accuracy", with_accuracy)
-    with_("causes", lambda given: _with_causes(variants, given, compiled_traffic))
+    with_("causes", lambda given: _with_causes(variants, given, peaks, send))
     return replace(measurement, failures=failures), errors
 
 
-def _with_causes(variants: Variants, measurement: Measurement, compiled_traffic: list[int]) -> Measurement:
+def _with_causes(variants: Variants, measurement: Measurement, peaks: Peaks | None, send: Send) -> Measurement:
     """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
     if variants.job.warm:
-        return _with_peaks(variants, measurement)
+        return _with_peaks(variants, measurement, peaks, send)
     found = measurement.graphs
-    traffic = sum(compiled_traffic) if compiled_traffic and found and not found.recompiles else None
-    work = variants.once("work", lambda: attempt(lambda: _work(variants)))
+    traffic = sum(variants.traffic_bytes) if variants.traffic_bytes and found and not found.recompiles else None
+    work = attempt(lambda: _work(variants))
     work = work and msgspec.structs.replace(work, compiled_traffic_bytes=traffic)
-    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work))
+    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work), peaks, send)
     if found is None or not variants.job.sampling.retraces:
         return diagnosed
-    recompiles = variants.once("recompiles", lambda: _retraced(variants))
+    recompiles = _retraced(variants, send)
     return msgspec.structs.replace(diagnosed, graphs=msgspec.structs.replace(found, batch_size_recompiles=recompiles))
 
 
@@ -288,17 +279,17 @@ def _work(variants: Variants) -> Work:
         return roofline.work(variants.loaded.module, variants.loaded.batches[0])
 
 
-def _with_peaks(variants: Variants, measurement: Measurement) -> Measurement:
+def _with_peaks(variants: Variants, measurement: Measurement, known: Peaks | None, send: Send) -> Measurement:
     """Return the measurement with the best rates of the device. Where its work is known, as in the first process of a
     cell, rates that its own latencies beat are measured again: something disturbed them. What they still beat by more
-    than any algorithm saves is left out. Earlier processes or cells may have measured them."""
-    known, dtype = variants.job.peaks or variants.shared.peaks, getattr(torch, variants.job.cell.dtype)
+    than any algorithm saves is left out. Earlier processes may have measured them: these are `known`."""
+    dtype = getattr(torch, variants.job.cell.dtype)
     tries = [msgspec.structs.replace(measurement, peaks=known)] if known else []
     while not tries or (len(tries) < PEAK_TRIES and _share_of(best_peaks(tries), measurement) > 1):
-        variants.shared.send(Phase(name=PEAKS))
+        send(Phase(name=PEAKS))
         peaks = attempt(lambda: roofline.peaks(variants.device, dtype))
         tries.append(msgspec.structs.replace(measurement, peaks=peaks))
-    best = variants.shared.peaks = best_peaks(tries)
+    best = best_peaks(tries)
     is_spoiled = _share_of(best, measurement) > plausibility.FLOP_SLACK
     return msgspec.structs.replace(measurement, peaks=None if is_spoiled else best)
 
@@ -309,12 +300,12 @@ def _share_of(peaks: Peaks | None, measurement: Measurement) -> float:
     return max(float(cells.peak_share(name)[0]) for name in VARIANTS)
 
 
-def _retraced(variants: Variants) -> int | None:
+def _retraced(variants: Variants, send: Send) -> int | None:
     """Return how many frames are traced again for other batch sizes, or None if that fails or takes too long.
 
     What is too slow keeps running until the process ends, so nothing may be timed afterwards.
     """
-    variants.shared.send(Phase(name="other batch sizes"))
+    send(Phase(name="other batch sizes"))
     module, inputs, answers = variants.loaded.module, variants.loaded.batches[0], list[int | None]()
 
     def ask() -> None:
@@ -324,7 +315,6 @@ def _retraced(variants: Variants) -> int | None:
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(RETRACE_CAP_S)
-    variants.shared.is_spoiled = thread.is_alive()
     return answers[0] if answers else None
 
 

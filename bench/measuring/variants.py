@@ -5,26 +5,27 @@ Imports torch.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, TypeVar
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import torch
 
-from bench.measuring import accuracy, graphs
+from bench.measuring import accuracy, graphs, roofline
 from bench.measuring.build import Loaded, load
 from bench.measuring.device_time import device_ms
 from bench.measuring.environment import PeakMemory
 from bench.measuring.rounds import Subject, timed, warm_up
 from bench.measuring.sensors import Sensors, energy_j
-from bench.plans.messages import Job, Send
-from bench.records.record import Cell, Graphs, Peaks, Variant
-
-T = TypeVar("T")
+from bench.plans.messages import Job
+from bench.records.record import Cell, Graphs, Variant
 
 FIRST_CALLS = 3
 """Calls until a compiled model is ready: the first compiles; with CUDA graphs, the second warms up and the third
@@ -43,19 +44,15 @@ ENERGY_BLOCK_MS = 20.0
 """Time between readings of the energy counter, which ticks no faster."""
 
 
-LEFT_BYTES = 64 * 2**20
-"""Memory that an earlier compiled model may leave allocated, for workspaces of libraries."""
-
-
-def load_job(job: Job, module: torch.nn.Module | None = None) -> Loaded:
-    """Build the model of the job's cell, unless it is given, and the batches. Autocast leaves both in float32."""
+def load_job(job: Job, turn: AbstractContextManager[None] | None = None) -> Loaded:
+    """Build the model of the job's cell and its batches: see `load`. Autocast leaves both in float32."""
     return load(
         job.recipe,
         batch_size=job.cell.batch_size,
         batches=job.sampling.inputs,
         dtype=torch.float32 if job.cell.autocast else getattr(torch, job.cell.dtype),
         device=torch.device(job.cell.device),
-        module=module,
+        turn=turn,
     )
 
 
@@ -87,48 +84,6 @@ def autocast(cell: Cell) -> AbstractContextManager[object]:
     return torch.autocast(cell.device, getattr(torch, cell.dtype)) if cell.autocast else nullcontext()
 
 
-class Shared:
-    """What the cells of one process have in common: the model, and what does not depend on how it is compiled."""
-
-    def __init__(self, send: Send = lambda _: None, module: torch.nn.Module | None = None) -> None:
-        self.send = send  # to the parent
-        self._module = module  # built before the job was known
-        self.loaded: Loaded | None = None  # of the cell before
-        self.warmup_ms: list[float] = []  # of eager with these batches
-        self.peaks: Peaks | None = None  # of the device
-        self.has_compiled = False
-        self.is_spoiled = False  # something still runs, and would disturb what is timed
-        self._batch_size = 0
-        self._answers: dict[tuple[str, int], Any] = {}
-        self._allocated = 0
-
-    def load(self, job: Job) -> Loaded:
-        """Return the model with batches for this job."""
-        if self.loaded is None or self._batch_size != job.cell.batch_size:
-            self.loaded = load_job(job, self.loaded.module if self.loaded else self._module)
-            self.warmup_ms, self._batch_size = [], job.cell.batch_size
-            self._allocated = _allocated(torch.device(job.cell.device))
-        return self.loaded
-
-    def once(self, name: str, batch_size: int, question: Callable[[], T]) -> T:
-        """Return the answer to a question, which is asked once for each batch size."""
-        key = name, batch_size
-        if key not in self._answers:
-            self._answers[key] = question()
-        found: T = self._answers[key]
-        return found
-
-    def forget_compiled(self, job: Job) -> bool:
-        """Release what was compiled and use the compile caches of another job. Return whether nothing of it is left."""
-        device = torch.device(job.cell.device)
-        try:
-            graphs.use_caches(job.caches)
-            _release(device)
-        except Exception:  # noqa: BLE001 - the device may not respond any more
-            return False
-        return not self.is_spoiled and _allocated(device) <= self._allocated + LEFT_BYTES
-
-
 def _release(device: torch.device) -> None:
     """Give back the memory of all that nothing refers to any more."""
     gc.unfreeze()  # sampling freezes what exists, compiled code too
@@ -137,18 +92,32 @@ def _release(device: torch.device) -> None:
         torch.accelerator.empty_cache()
 
 
-def _allocated(device: torch.device) -> int:
-    return torch.accelerator.memory_allocated(device) if device.type in ("cuda", "xpu") else 0
+class Turn(AbstractContextManager[None]):
+    """Holds the lock of a file, without which no worker that gets ready uses the device. Inductor enters it again while
+    it holds it."""
+
+    def __init__(self, device: str) -> None:
+        self._path, self._depth = Path(device), 0
+
+    def __enter__(self) -> None:
+        if not self._depth:
+            self._file = self._path.open("ab")
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._file.close()  # which gives the lock back
 
 
 class Variants:
     """Eager and compiled, each a `Subject`, with the same module and batches."""
 
-    def __init__(self, job: Job, shared: Shared | None = None) -> None:
+    def __init__(self, job: Job, turn: AbstractContextManager[None] | None = None) -> None:
         self.job = job
         set_precision(job.cell)
-        self.shared = shared or Shared()
-        self.loaded = self.shared.load(job)
+        self.loaded = load_job(job, turn)
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
         self.had_other_processes = False
@@ -156,7 +125,8 @@ class Variants:
         self._eager_reserved_gb: float | None = None  # before compiling, where compiled will reserve memory for graphs
         self._compiled_module: Any = None
         self._cuts: dict[str, None] = {}
-        self.eager = Subject(lambda number: self._call(self.loaded.module, number), self.shared.warmup_ms)
+        self.traffic_bytes: list[int] = []  # of each compiled graph, unless it came from a cache
+        self.eager = Subject(lambda number: self._call(self.loaded.module, number))
         self.compiled = Subject(lambda number: self._call(self._compiled_module, number))
 
     def _call(self, module: Any, number: int) -> Any:
@@ -169,10 +139,6 @@ class Variants:
         """Start a call as a service does."""
         with autocast(self.job.cell):
             return module(**self.loaded.batches[number % len(self.loaded.batches)])
-
-    def once(self, name: str, question: Callable[[], T]) -> T:
-        """See `Shared.once`."""
-        return self.shared.once(name, self.job.cell.batch_size, question)
 
     def synchronize(self) -> None:
         """Wait for the device. A CPU is always done."""
@@ -195,14 +161,36 @@ class Variants:
                 timed(self.eager, PEAK_CALLS)
             self._eager_reserved_gb = memory.reserved_gb
 
-    def compile(self) -> tuple[float, ...]:
-        """Compile, and return the latencies in ms of the calls until the model is ready."""
+    def compile(self) -> tuple[float, ...] | None:
+        """Compile, and return the latencies in ms of the calls until the model is ready, or None if the model has been
+        compiled ahead and only needs these calls."""
+        if self._compiled_module is not None:
+            timed(self.compiled, FIRST_CALLS)
+            return None
+        with self._compiling() as imported_ms:
+            first, *others = timed(self.compiled, FIRST_CALLS)
+        return imported_ms + first, *others
+
+    def compile_ahead(self, turn: AbstractContextManager[None]) -> None:
+        """Compile without running the result, after one eager call. Whatever runs on the device does so within `turn`,
+        which may be entered again within itself."""
+        with turn:
+            self.eager.call(0)
+            _release(self.device)
+        with graphs.kernels_timed_within(turn), self._compiling(), graphs.not_running():
+            self.compiled.call(0)
+
+    @contextmanager
+    def _compiling(self) -> Iterator[float]:
+        """Compile the model at its first call within the context, noting what Inductor tells then only. Yield the time
+        in ms to import Inductor, otherwise part of that call."""
         graphs.reset()
-        cell = self.job.cell
-        self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
+        cell, start = self.job.cell, time.perf_counter()
         noting: AbstractContextManager[dict[str, None]] = graphs.cut_reasons() if self._replays else nullcontext({})
-        with noting as self._cuts:
-            return timed(self.compiled, FIRST_CALLS)
+        with roofline.inductor_traffic() as self.traffic_bytes, noting as self._cuts:
+            imported_ms = (time.perf_counter() - start) * 1e3
+            self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
+            yield imported_ms
 
     def inspect_graphs(self) -> Graphs:
         """Return what Dynamo did, and how many CUDA graphs a warm call replays. Compiled code may be lost after it."""
@@ -239,7 +227,7 @@ class Variants:
             variant or Variant(),
             peak_memory_gb=None if self._replays and not is_eager else memory.allocated_gb,
             peak_reserved_gb=self._eager_reserved_gb if self._replays and is_eager else memory.reserved_gb,
-            energy_j=self.once("energy", lambda: self._energy_j(subject)) if is_eager else self._energy_j(subject),
+            energy_j=self._energy_j(subject),
         )
 
     def with_device_time(self, subject: Subject, variant: Variant | None) -> Variant:

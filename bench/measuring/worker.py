@@ -41,22 +41,21 @@ def main(
     answer: Callable[[Request, Send], Answer] | None = None, prepare: Callable[[Prepare], object] | None = None
 ) -> None:
     """Serve one request, then exit. A worker of another kind gives its own `answer`, and its own way to `prepare`."""
+    with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     channel = _claim_stdout()
-    request, module = _read(), None
+    request, prepared = _read(), None
 
     def send(message: Message) -> None:
         channel.write(msgspec.json.encode(message) + b"\n")
         channel.flush()
 
     if isinstance(request, Prepare):
-        module = (prepare or _prepared)(request)
+        prepared = (prepare or _prepared)(request)
         send(Phase(name=READY))
         request = _read()
-        os.environ.update(request.caches if isinstance(request, Job) else {})
     at_end_of_parent(_end)
-    with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-    send((answer or partial(_answer, module=module))(request, send))
+    send((answer or partial(_answer, prepared=prepared))(request, send))
     os._exit(0)  # tearing torch down takes seconds and may still crash
 
 
@@ -84,16 +83,13 @@ def _end() -> None:
 
 
 def _prepared(request: Prepare) -> object:
-    """Return the model, or None if it cannot be built: its job will find out why."""
-    with suppress(Exception):
-        from bench.measuring import trial  # noqa: F401, PLC0415 - all that a job needs, which takes seconds
-        from bench.measuring.build import on_host  # noqa: PLC0415 - as above
+    """Return what the job needs. If that fails, this process ends, and another one will find out why."""
+    from bench.measuring.trial import prepare  # noqa: PLC0415 - imports torch, which takes seconds
 
-        return on_host(request.recipe)
-    return None
+    return prepare(request.job, request.device)
 
 
-def _answer(request: Request, send: Send, module: Any = None) -> Answer:
+def _answer(request: Request, send: Send, prepared: Any = None) -> Answer:
     try:
         if isinstance(request, Preflight):
             from bench.measuring.preflight import preflight  # noqa: PLC0415 - imports torch, which takes seconds
@@ -110,7 +106,7 @@ def _answer(request: Request, send: Send, module: Any = None) -> Answer:
         assert isinstance(request, Job), "checks of the harness have a worker of their own"
         from bench.measuring.trial import run  # noqa: PLC0415 - as above
 
-        return run(request, send, module)
+        return run(request, send, prepared)
     except AtlasError as error:
         return Refusal(what=error.what, where=error.where, remedy=error.remedy)
 

@@ -3,8 +3,7 @@
 `DurationEstimates` takes records of earlier runs on this kind of machine, and those of this run as they come. It
 returns the seconds of the same cell, else the mean of its model, else of all models, else a default. How long
 processes take here, compared with what was expected, scales all figures from elsewhere: a different machine of the same
-name may be slower. A cell that shares a process with an earlier one saves the phases of `ONCE`, for as long as records
-say that they take.
+name may be slower.
 
 A time budget is for planning: no process begins that is expected to end later. One that takes longer than expected may
 overrun the budget by the share `OVERRUN` and is then stopped; nothing of it is kept, since it has no accuracy check and
@@ -17,15 +16,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bench.plans.messages import BUILDING, STARTING
 from bench.plans.profiles import PROFILES, Profile
-from bench.records.record import Cell, Record, Status, gave_nothing
+from bench.records.record import Cell, Compilation, Record, Status, gave_nothing
 
 STARTUP_S, COMPILE_S = 12.0, 45.0
 """Default seconds before a process measures, and for a cold compilation."""
-
-ONCE = (STARTING, BUILDING)
-"""Phases that a process has once, however many cells it measures."""
 
 OVERRUN = 0.5
 """Share of a time budget by which a process that has begun may overrun it."""
@@ -78,7 +73,6 @@ class DurationEstimates:
     _here: _Durations = field(default_factory=_Durations, init=False)  # in this run
     _stopped: set[tuple[Cell, bool]] = field(default_factory=set, init=False)  # which had not ended after that time
     _slowness: _Durations = field(default_factory=_Durations, init=False)  # logarithm of seconds here ÷ expected
-    _once: _Durations = field(default_factory=_Durations, init=False)  # seconds of `ONCE`
 
     @classmethod
     def from_records(
@@ -96,12 +90,10 @@ class DurationEstimates:
         """
         estimates, own, ended = cls(profile), _by_age(resumed, profile), dict[tuple[Cell, bool], str]()
         runs = {record.run for record in own}
-        for record in _by_age([*records, *own], profile):
-            estimates._note_once(record)
         for record in _by_age(records, profile):
             ended[record.cell.identity, _was_first(record)] = str(record.measured_at)
             if record.run not in runs:
-                estimates._elsewhere.note(record.cell.identity, _was_first(record), estimates._alone_s(record))
+                estimates._elsewhere.note(record.cell.identity, _was_first(record), record.seconds or 0.0)
         since = (
             record
             for record in _by_age(stopped, profile)
@@ -122,23 +114,7 @@ class DurationEstimates:
         """Learn from a process of this run. One that failed tells nothing; one that was stopped takes longer."""
         if record.seconds is None or not _tells(record, self.profile):
             return
-        self._note_once(record)
-        self.note(record.cell, is_first, self._alone_s(record), stopped=record.status is Status.TIMEOUT, scales=scales)
-
-    def _note_once(self, record: Record) -> None:
-        """Learn what a process takes until it has a model. It is the same whatever it compiles."""
-        if STARTING in record.costs_s:
-            self._once.note(record.cell.identity, True, sum(record.costs_s.get(phase, 0.0) for phase in ONCE))
-
-    def _once_s(self, cell: Cell) -> float:
-        """Return the estimated seconds of `ONCE`: nothing if records of earlier versions do not tell."""
-        known = self._once.of(cell.identity, True)
-        return known if known is not None else STARTUP_S if self.is_guess else 0.0
-
-    def _alone_s(self, record: Record) -> float:
-        """Return the seconds of a record that its cell takes in a process of its own."""
-        joined = bool(record.costs_s) and STARTING not in record.costs_s
-        return (record.seconds or 0.0) + (self._once_s(record.cell) if joined else 0.0)
+        self.note(record.cell, is_first, record.seconds, stopped=record.status is Status.TIMEOUT, scales=scales)
 
     def note(self, cell: Cell, is_first: bool, seconds: float, *, stopped: bool = False, scales: bool = True) -> None:
         """Add the duration of one process of the cell in this run, replacing an earlier one.
@@ -157,15 +133,14 @@ class DurationEstimates:
         if scales:
             self._slowness.note(*key, math.log(max(seconds, _LEAST_S) / expected))
 
-    def of(self, cell: Cell, is_first: bool, *, joins: bool = False) -> float:
-        """Return the estimated seconds of one process of the cell, at most its time limit; or of the cell alone if it
-        `joins` the process of another one."""
+    def of(self, cell: Cell, is_first: bool) -> float:
+        """Return the estimated seconds of one process of the cell, at most its time limit."""
         key = cell.identity, is_first
         here = self._here.figures.get(key)
         if here is None and key not in self._elsewhere.figures:
             here = self._here.mean(cell.model, is_first)
         seconds = self._expected(*key) * self._factor(is_first) if here is None else here
-        return min(max(0.0, seconds - joins * self._once_s(cell)), self.profile.timeout_s)
+        return min(seconds, self.profile.timeout_s)
 
     def enough_s(self, cell: Cell, is_first: bool) -> float:
         """Return the seconds of a time budget that let one process of the cell end, or reach its own time limit.
@@ -202,8 +177,11 @@ def _tells(record: Record, profile: Profile) -> bool:
 
 
 def _was_first(record: Record) -> bool:
-    """Return whether the process compiled with an empty cache. One that was stopped does not say."""
+    """Return whether the process compiled with an empty cache. One that was stopped, or compiled before its turn, does
+    not say."""
     if record.measurement is None:
         return record.process == 0
     compilation = record.measurement.compilation
+    if compilation == Compilation():
+        return record.process == 0
     return compilation is not None and compilation.cold_s is not None

@@ -1,7 +1,7 @@
 """Messages between the sweep and a worker process, each one line of JSON.
 
-The sweep sends one `Request`; the worker sends any number of `Phase`s, then one `Answer`, or one for each cell of a
-`Job`. Imports no torch, so that the sweep can send a job without it.
+The sweep sends one `Request`; the worker sends any number of `Phase`s, then one `Answer`. Imports no torch, so
+that the sweep can send a job without it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Weights = Literal["random", "pretrained"]
 
 STARTING, BUILDING, READY = "starting", "building", "ready"
 """Phases of a worker until it has a model: until its first message, it starts Python and imports torch. One that is
-`READY` has built its model and waits for a job."""
+`READY` waits for its turn."""
 
 PEAKS = "peaks"
 """The phase of a worker that measures the peaks of the device, and has not been given them."""
@@ -100,9 +100,9 @@ class Job(_Message, frozen=True):
     """Request: measure one cell in this process.
 
     `warm` means that an earlier process filled the compile cache and recorded whatever is equal in all processes.
-    `peaks` are those of the device, if enough processes have measured them. `allow_busy` permits other processes on the
-    device. `then` are other cells to measure in the same process, which differ in batch size and compile mode alone;
-    `caches` are the environment variables with their compile caches.
+    `peaks` are those of the device, if enough processes have measured them. With `ahead`, a worker that waits for its
+    turn compiles meanwhile. `allow_busy` permits other processes on the device. `cache` is the folder in which torch
+    and Triton keep what they compile, or empty for one of their own. It is emptied for a worker that is not `warm`.
     """
 
     cell: Cell
@@ -111,14 +111,18 @@ class Job(_Message, frozen=True):
     warm: bool = False
     peaks: Peaks | None = None
     allow_busy: bool = False
-    caches: dict[str, str] = {}
-    then: tuple[Job, ...] = ()
+    ahead: bool = False
+    cache: str = ""
 
 
 class Prepare(_Message, frozen=True):
-    """Request: build this model in the memory of the host, tell `READY`, and wait for the `Job` that measures it."""
+    """Request: get ready to measure this job, tell `READY`, and wait for the same job, with the peaks known by then.
 
-    recipe: Recipe
+    All that use the device meanwhile hold the lock of the file `device`, so that one at a time does.
+    """
+
+    job: Job
+    device: str
 
 
 class TakeWalkthrough(_Message, frozen=True):

@@ -10,9 +10,8 @@ import hashlib
 import math
 import shlex
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -114,7 +113,6 @@ class Step:
     planned: PlannedCell
     process: int
     is_first: bool  # of its cell, on this machine: it compiles with an empty cache
-    visit: Hashable = None  # equal for steps that share one process; None for a step alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +160,7 @@ def pending(
     durations: DurationEstimates | None = None,
 ) -> list[Step]:
     """Return the remaining steps, the most useful ones first: the first process of every cell, then the second, and so
-    on, and all of those that autotune at the end, since each takes as long as many others. Steps of one visit follow
-    each other.
+    on, and all of those that autotune at the end, since each takes as long as many others.
 
     A failed cell is not repeated unless its records are `forgotten`. With `durations`, for a limited time, cells come
     in the order of `by_use`, else in the order of the plan.
@@ -172,49 +169,16 @@ def pending(
     ordered = by_use(plan.planned, durations) if durations else plan.planned
     cells = [(planned, known.get(planned.cell.identity, UNTOUCHED)) for planned in ordered]
     steps = [
-        Step(planned, progress.next_process + ahead, number == 0, _visit(plan.profile, planned.cell, number))
+        Step(planned, progress.next_process + ahead, number == 0)
         for number in range(plan.profile.processes)
         for planned, progress in cells
         if not progress.has_failed and (ahead := number - progress.done) >= 0
     ]
-    places: dict[Hashable, int] = {}
-    for place, step in enumerate(steps):
-        places.setdefault(step.visit, place)
-
-    def turn(numbered: tuple[int, Step]) -> tuple[bool, int]:
-        place, step = numbered
-        return _autotunes(step.planned.cell), place if step.visit is None else places[step.visit]
-
-    return [step for _, step in sorted(enumerate(steps), key=turn)]
-
-
-def _visit(profile: Profile, cell: Cell, number: int) -> Hashable:
-    """Return what the steps of one process have in common, or None for a step alone.
-
-    In the first of its processes, a model is at its first batch size alone: then its others wait until every model has
-    been measured. On a CPU, where nothing tells the memory of one cell from that of another, nothing is shared.
-    """
-    if profile.one_process == "cell" or cell.device == "cpu":
-        return None
-    is_other_size = cell.batch_size != profile.batch_sizes[0]
-    size = cell.batch_size if profile.one_process == "modes" else is_other_size and not number
-    common = msgspec.structs.replace(cell, compile_mode="", batch_size=0)
-    return number, _autotunes(cell), size, common
+    return sorted(steps, key=lambda step: _autotunes(step.planned.cell))
 
 
 def _autotunes(cell: Cell) -> bool:
     return cell.compile_mode.startswith("max-autotune")
-
-
-def together(first: Step, steps: Iterable[Step]) -> list[Step]:
-    """Return the step and those after it that share its process, or the step alone if it is none of them."""
-    return next((visit[visit.index(first) :] for visit in visits(steps) if first in visit), [first])
-
-
-def visits(steps: Iterable[Step]) -> Iterator[list[Step]]:
-    """Yield the steps of each process."""
-    for _, own in groupby(steps, key=lambda step: (step.visit, step if step.visit is None else None)):
-        yield list(own)
 
 
 def by_use(planned: Sequence[PlannedCell], durations: DurationEstimates) -> list[PlannedCell]:
@@ -253,12 +217,10 @@ def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) 
 
     A step that does not fit is skipped, together with the later processes of its cell, which need its compile cache.
     """
-    chosen, skipped, visit = [], set[Cell](), None
+    chosen, skipped = [], set[Cell]()
     for step in steps:
-        joins = step.visit is not None and step.visit == visit
-        if step.planned.cell not in skipped and (seconds := _seconds(step, durations, joins=joins)) <= left_s:
+        if step.planned.cell not in skipped and (seconds := _seconds(step, durations)) <= left_s:
             chosen.append(step)
-            visit = step.visit
             left_s -= seconds
         else:
             skipped.add(step.planned.cell)
@@ -268,7 +230,7 @@ def fitting(steps: Sequence[Step], durations: DurationEstimates, left_s: float) 
 def surest(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -> Step | None:
     """Return the first step that is sure to end in time, else the first one that is expected to, else None."""
     for seconds in (_enough_s, _seconds):
-        if in_time := [step for step in _next(steps) if seconds(step, durations) <= left_s]:
+        if in_time := [step for step in first_of_each_cell(steps) if seconds(step, durations) <= left_s]:
             return in_time[0]
     return None
 
@@ -276,7 +238,7 @@ def surest(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -
 def enough_s(steps: Sequence[Step], durations: DurationEstimates, *, whole_cell: bool = False) -> float:
     """Return the seconds that are enough for one of the steps (see `DurationEstimates.enough_s`), or for a whole cell:
     its first process may need all of that, and the others are taken to last as long as expected."""
-    seconds = {step.planned.cell: _enough_s(step, durations) for step in _next(steps)}
+    seconds = {step.planned.cell: _enough_s(step, durations) for step in first_of_each_cell(steps)}
     for step in steps if whole_cell else ():
         seconds[step.planned.cell] += 0.0 if step.is_first else _seconds(step, durations)
     return min(seconds.values())
@@ -284,10 +246,10 @@ def enough_s(steps: Sequence[Step], durations: DurationEstimates, *, whole_cell:
 
 def quickest_s(steps: Sequence[Step], durations: DurationEstimates) -> float:
     """Return the estimated seconds of the quickest step that can be taken next."""
-    return min(_seconds(step, durations) for step in _next(steps))
+    return min(_seconds(step, durations) for step in first_of_each_cell(steps))
 
 
-def _next(steps: Iterable[Step]) -> Iterator[Step]:
+def first_of_each_cell(steps: Iterable[Step]) -> Iterator[Step]:
     """Yield the first step of each cell. Later ones need its compile cache."""
     seen = set[Cell]()
     for step in steps:
@@ -296,13 +258,20 @@ def _next(steps: Iterable[Step]) -> Iterator[Step]:
         seen.add(step.planned.cell)
 
 
+def compiles_ahead(step: Step, profile: Profile) -> bool:
+    """Return whether a process may compile before its turn. Then nobody learns how long compiling takes it."""
+    cell, first = step.planned.cell, (profile.batch_sizes[0], profile.compile_modes[0])
+    is_timed = step.is_first and (cell.batch_size, cell.compile_mode) == first
+    return profile.compiles_ahead and not is_timed and not _autotunes(cell)
+
+
 def duration_s(steps: Iterable[Step], durations: DurationEstimates) -> float:
     """Return the estimated duration of all steps."""
-    return sum(_seconds(step, durations, joins=bool(nth)) for visit in visits(steps) for nth, step in enumerate(visit))
+    return sum(_seconds(step, durations) for step in steps)
 
 
-def _seconds(step: Step, durations: DurationEstimates, *, joins: bool = False) -> float:
-    return durations.of(step.planned.cell, step.is_first, joins=joins)
+def _seconds(step: Step, durations: DurationEstimates) -> float:
+    return durations.of(step.planned.cell, step.is_first)
 
 
 def _enough_s(step: Step, durations: DurationEstimates) -> float:

@@ -6,7 +6,7 @@ python -m bench list
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -70,7 +70,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     dynamic: bool | None = None  # argument of torch.compile: shapes are variables, constants, or decided by Dynamo
     allow_busy: bool = False  # measure even if other processes use the device
     keep_memory: bool = True  # on a CPU, reuse freed memory as PyTorch does on a GPU: `KEEP_MEMORY`
-    one_process: Literal["cell", "modes", "model"] = "cell"  # measures a cell, all its modes, or all cells of a model
+    compiles_ahead: bool = False  # before its turn, beside others; only the first process of a model times compiling
     processes: int = 3  # per cell; adding some only where an interval is wide would spoil its coverage
     cpu_processes: int | None = None  # on a CPU, if another number: there, processes differ by more
     timeout_s: float = 900.0  # a slower process hangs: the slowest model compiles for 5 minutes on two cores
@@ -100,16 +100,16 @@ DEPLOY = Profile(
     batch_sizes=(1, 4, 16),
     compile_modes=("default", "reduce-overhead"),
     dtypes=("autocast-float16",),
-    one_process="model",
-    # Of 72 cells, each second counts. All but the first of a process find the device warm, and what can be learned from
-    # the code of a model alone is left to the standard profile.
+    # Of 216 processes, each second counts. How long a start takes with a filled compile cache, and what can be learned
+    # from the code of a model alone, is left to the standard profile.
+    compiles_ahead=True,
     sampling=Sampling(
         min_rounds=10,
         min_samples=10,
         min_s=0.5,
         max_rounds=10,
         max_s=10.0,
-        warmup_s=0.5,
+        warmup_s=0.3,  # the device was in use a second ago, and a variant also warms up until its calls settle
         warmup_cap_s=4.0,
         retraces=False,
     ),
@@ -120,7 +120,6 @@ FULL = Profile(
     batch_sizes=(1, 4, 16),
     compile_modes=("default", "reduce-overhead", "max-autotune"),
     dtypes=("float32", "autocast-float16", "autocast-bfloat16"),
-    one_process="modes",
     timeout_s=3600.0,  # max-autotune times hundreds of kernels
     sampling=Sampling(max_s=30.0),
 )

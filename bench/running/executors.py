@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from typing import Protocol, Self
 
 import msgspec
 
-from bench.errors import AtlasError
+from bench.errors import AtlasError, unwritable
 from bench.plans.messages import STARTING, Answer, Job, Message, Phase, Request
 from bench.records import scrub, wording
 from bench.records.run_file import MAX_LINE_BYTES
@@ -80,11 +81,6 @@ class WorkerExit:
         return wording.EXITED(status=self.returncode)
 
 
-OnAnswer = Callable[[WorkerExit], float]
-"""Takes an answer after which the worker goes on, with the time and the costs since the answer before. Returns how many
-seconds the next answer may take, or 0 to end the worker."""
-
-
 class Executor(Protocol):
     """Runs workers on some machine."""
 
@@ -96,12 +92,11 @@ class Executor(Protocol):
         timeout_s: float,
         on_phase: Callable[[Phase], None],
         on_second: Callable[[], None] | None = None,
-        on_answer: OnAnswer | None = None,
     ) -> WorkerExit:
-        """Run one worker with extra environment variables, and return how it answered last.
+        """Run one worker with extra environment variables, and return how it ended.
 
         Stops it after `timeout_s` and on `KeyboardInterrupt`. Calls `on_phase` for each phase that it reports, and
-        `on_second` about once a second. Of a job with others to follow, `on_answer` takes all answers but the last.
+        `on_second` about once a second. Raises `AtlasError` if no worker can be started.
         """
 
 
@@ -124,16 +119,14 @@ class _Stopwatch:
         self._costs_s: dict[str, float] = {}
 
     def enter(self, phase: str) -> None:
-        """Begin a phase, or go on with it. The first one of a lap has begun with the lap."""
-        if self._phase and phase != self._phase:
-            self._add()
+        """Begin a phase, or go on with it."""
+        self._add()
         self._phase = phase
 
-    def lap(self) -> tuple[float, dict[str, float]]:
-        """Return the seconds since the last lap, and those of each phase."""
+    def stop(self) -> dict[str, float]:
+        """Return the seconds of each phase."""
         self._add()
-        costs_s, self._costs_s, self._phase = self._costs_s, {}, ""
-        return sum(costs_s.values()), costs_s
+        return self._costs_s
 
     def _add(self) -> None:
         now = time.monotonic()
@@ -158,12 +151,10 @@ class LocalProcesses:
         timeout_s: float,
         on_phase: Callable[[Phase], None],
         on_second: Callable[[], None] | None = None,
-        on_answer: OnAnswer | None = None,
     ) -> WorkerExit:
         """See `Executor.run`."""
         refuse_windows()
         stopwatch, kills = _Stopwatch(), _kernel_kills()
-        following = len(request.then) if isinstance(request, Job) else 0
         answer, decode_error, timed_out = None, "", False
         with self.start(request, variables) as process, Pipes(process) as pipes:
             try:
@@ -173,26 +164,18 @@ class LocalProcesses:
                     if isinstance(message, Phase):
                         stopwatch.enter(message.name)
                         on_phase(message)
-                    elif following and on_answer:
-                        following -= 1
-                        seconds, costs_s = stopwatch.lap()
-                        timeout_s = on_answer(WorkerExit(seconds, message, costs_s))
-                        pipes.deadline = time.monotonic() + timeout_s
-                        if not timeout_s:
-                            break
                     else:
                         answer = message
-                if timeout_s:
-                    process.wait(max(0.0, pipes.deadline - time.monotonic()))
+                process.wait(max(0.0, pipes.deadline - time.monotonic()))
             except (TimeoutError, subprocess.TimeoutExpired):
                 timed_out = answer is None
             except msgspec.DecodeError as error:
                 decode_error = scrub.message(error)
             finally:
                 kill_group(process)  # compile workers outlive a crash
-            seconds, costs_s = stopwatch.lap()
+            costs_s = stopwatch.stop()
             return WorkerExit(
-                seconds=seconds,
+                seconds=sum(costs_s.values()),
                 answer=answer,
                 costs_s=costs_s,
                 timed_out=timed_out,
@@ -202,9 +185,31 @@ class LocalProcesses:
                 last_line=pipes.last_line(),
             )
 
-    def start(self, request: Request, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:  # noqa: ARG002
-        """Return a worker that waits for this request."""
+    def start(self, request: Request, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Return a worker that waits for this request, or for one to get ready for it."""
+        if isinstance(request, Job) and request.cache:
+            variables = {**variables, **_caches_of(request)}
         return start_process(self.command, variables)
+
+
+def _caches_of(job: Job) -> dict[str, str]:
+    """Return the environment variables with the compile caches of a job, after emptying those of a cold one."""
+    folder = Path(job.cache)
+    if not job.warm:
+        shutil.rmtree(folder, ignore_errors=True)
+    variables = caches_below(folder)
+    try:
+        for each in variables.values():
+            Path(each).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "free up disk space there, then run the same command to continue"
+        raise unwritable(folder, error, remedy) from None
+    return variables
+
+
+def caches_below(folder: Path) -> dict[str, str]:
+    """Return the environment variables by which torch and Triton keep what they compile below a folder."""
+    return {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
 
 
 def send(process: subprocess.Popen[bytes], request: Request) -> None:

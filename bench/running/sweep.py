@@ -15,42 +15,40 @@ import math
 import shutil
 import signal
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from bench.errors import AtlasError, Complaint, unwritable
+from bench.errors import AtlasError, Complaint
 from bench.machine import boot
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import PEAKS, CellOutcome, Job, Machine, Phase, Refusal, is_out_of_memory
 from bench.plans.models import flop_of_image
-from bench.plans.plan import Plan, Step, duration_s, fitting, pending, surest, together, visits
+from bench.plans.plan import Plan, Step, compiles_ahead, duration_s, first_of_each_cell, fitting, pending, surest
 from bench.plans.profiles import Profile
 from bench.records import document, operations, plausibility, wording
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.run_file import read
-from bench.running.executors import Executor, OnAnswer, WorkerExit
+from bench.running.executors import Executor, WorkerExit
 from bench.running.preflight import variables_of
-from bench.running.preparation import Foreseeing
+from bench.running.preparation import MOST, Expected, Foreseeing
 from bench.running.resume import RunFile, environment_of, owned, write
 from bench.statistics.cells import best_peaks
 
 CACHE = RESULTS.parents[1] / ".cache" / "bench"
 """Compile caches of unfinished runs: one folder per run with one per cell, removed when the run is complete."""
 
-CACHES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
-"""Environment variables with the compile caches of a cell, and their folders in that of the cell."""
+LOOK_EVERY_S = 20.0
+"""How long a look at the machine holds for the processes that follow. While they measure, they watch it themselves."""
 
 PEAK_PROCESSES = 2
 """Processes of a run that measure the peaks of the device, which is the same for all: one may have been disturbed."""
-
-ROOM_THERE = "free up disk space there, then run the same command to continue"
 
 
 class Reporter(Protocol):
@@ -90,17 +88,18 @@ def run(
 
     `pace`: durations known from earlier runs. `deadline`: a time of the clock; the most useful steps come first
     (`by_use`), and no step begins that is expected to end later. One that lasts longer is stopped `grace_s` after the
-    deadline; `stopped_runs` keeps its duration for the next run. `examine` is called before each process; each of its
-    complaints is shown once and flagged in the record. Raises `KeyboardInterrupt` on SIGINT and SIGTERM, with all
-    finished records on disk.
+    deadline; `stopped_runs` keeps its duration for the next run. `examine` is called before a process, but not within
+    `LOOK_EVERY_S` of the last time; each of its complaints is shown once and flagged in the records. Raises
+    `KeyboardInterrupt` on SIGINT and SIGTERM, with all finished records on disk.
     """
     pace = pace or DurationEstimates(plan.profile)
 
     def left_s() -> float:
         return math.inf if deadline is None else deadline - clock()
 
+    complaints, looked = list[Complaint](), -math.inf
     forgotten = run_file.forgotten(retry_failed=retry_failed)
-    with owned(run_file.path), interruptible() as held, _foreseen(executor, plan.profile) as foresee:
+    with owned(run_file.path), interruptible() as held, _foreseen(executor, pace, _cache(run_file)) as foresee:
         records = list(read(run_file.path))  # another run may have added to the file since it was chosen
         warn = once(reporter.warn)
         process = _Process(
@@ -111,9 +110,10 @@ def run(
             if first is None:
                 break
             document.check_writable(run_file.path.parent)  # before hours of measuring, not after
-            visit = together(first, steps)
-            foresee([visit, *(each for each in visits(all_steps) if first not in each)])
-            if not process.measure(visit, steps, list(examine())):
+            foresee([first, *(step for step in steps if step != first)])
+            if clock() - looked >= LOOK_EVERY_S:
+                complaints, looked = list(examine()), clock()
+            if not process.measure(first, steps, complaints):
                 break
         else:
             shutil.rmtree(_cache(run_file), ignore_errors=True)
@@ -121,15 +121,20 @@ def run(
 
 
 @contextmanager
-def _foreseen(executor: Executor, profile: Profile) -> Iterator[Callable[[Iterable[Sequence[Step]]], None]]:
-    """Yield a function that tells the executor which processes come next, if that is of use to it."""
+def _foreseen(executor: Executor, pace: DurationEstimates, caches: Path) -> Iterator[Callable[[Iterable[Step]], None]]:
+    """Yield a function that tells the executor which processes come next, if that is of use to it.
 
+    Later processes of a cell need the compile cache of the first one, so they are not told before that has ended.
+    """
     foreseeing = executor if isinstance(executor, Foreseeing) else None
 
-    def foresee(coming: Iterable[Sequence[Step]]) -> None:
-        recipes = [visit[0].planned.recipe for visit in coming]
+    def expected(step: Step) -> Expected:
+        job = _job_of(step, pace.profile, caches)
+        return Expected(job, _variables_of(job, pace.profile), pace.of(step.planned.cell, step.is_first))
+
+    def foresee(coming: Iterable[Step]) -> None:
         if foreseeing:
-            foreseeing.expect([(each, variables_of([each], keep_memory=profile.keep_memory)) for each in recipes])
+            foreseeing.expect([expected(step) for step in islice(first_of_each_cell(coming), MOST)])
 
     try:
         yield foresee
@@ -157,57 +162,31 @@ class _Process:
     def __post_init__(self) -> None:
         self._digest = self.plan.digest
 
-    def measure(self, visit: Sequence[Step], steps: Sequence[Step], complaints: list[Complaint]) -> bool:
-        """Run one process and keep a record of each of its cells as soon as it is known. Return whether there is time
-        for another one.
+    def measure(self, step: Step, steps: Sequence[Step], complaints: list[Complaint]) -> bool:
+        """Run one process and keep its record. Return whether there is time for another one.
 
-        `steps` are all that are left, with those of the `visit`. A cell that fails after others is measured again: they
-        may be the reason, and the next process begins with it.
+        `steps` are all that are left, with this one.
         """
         self.warn(complaints)
-        left, limit_s = list(visit), self._begin(visit[0], steps)
-
-        def is_doubtful(ended: WorkerExit) -> bool:
-            gave = isinstance(ended.answer, CellOutcome) and not ended.answer.has_failed
-            return len(left) < len(visit) and not gave and not ended.timed_out
-
-        def on_answer(ended: WorkerExit) -> float:
-            nonlocal limit_s
-            if is_doubtful(ended):
-                left.clear()
-                return 0.0
-            self._keep(left.pop(0), ended, complaints)
-            if self.pace.of(left[0].planned.cell, left[0].is_first, joins=True) > self.left_s():
-                left.clear()
-                return 0.0
-            limit_s = self._begin(left[0], steps[steps.index(left[0]) :])
-            return limit_s
-
+        self.reporter.begin(step, len(self.records), len(steps), duration_s(steps, self.pace))
+        limit_s = min(self.plan.profile.timeout_s, self.left_s() + self.grace_s)
         ended = measure(
-            visit,
+            step,
             self.plan.profile,
             _cache(self.run_file),
             self.executor,
             timeout_s=limit_s,
             on_phase=self.reporter.phase,
             on_second=self.reporter.on_second,
-            on_answer=on_answer,
-            peaks=known_peaks(self.records, visit[0].planned.cell),
+            peaks=known_peaks(self.records, step.planned.cell),
         )
-        if not left or is_doubtful(ended):
-            return True
         if ended.timed_out and limit_s < self.plan.profile.timeout_s:
-            record = self._record(left[0], ended)
-            self.pace.learn(record, left[0].is_first)
+            record = self._record(step, ended)
+            self.pace.learn(record, step.is_first)
             _note_stopped(record, self.reporter)  # the time budget ended, not the cell
             return False
-        self._keep(left[0], ended, complaints)
+        self._keep(step, ended, complaints)
         return True
-
-    def _begin(self, step: Step, steps: Sequence[Step]) -> float:
-        """Report that a cell begins, and return the seconds that it may take."""
-        self.reporter.begin(step, len(self.records), len(steps), duration_s(steps, self.pace))
-        return min(self.plan.profile.timeout_s, self.left_s() + self.grace_s)
 
     def _keep(self, step: Step, ended: WorkerExit, complaints: Sequence[Complaint]) -> None:
         """Append the record of a cell that has ended. Raises `AtlasError` if it was skipped."""
@@ -318,11 +297,6 @@ def _cache(run_file: RunFile) -> Path:
     return CACHE / f"{run_file.name}_{place}"
 
 
-def caches_below(folder: Path) -> dict[str, str]:
-    """Return the environment variables by which torch and Triton keep what they compile below a folder."""
-    return {name: str(folder / each) for name, each in CACHES.items()}
-
-
 def _cache_of(cell: Cell, caches: Path) -> Path:
     """Return the folder of the compile cache of a cell, which is another after each boot: a power cut may damage it."""
     return caches / hashlib.sha256(msgspec.json.encode((cell, boot()))).hexdigest()[:12]
@@ -330,7 +304,11 @@ def _cache_of(cell: Cell, caches: Path) -> Path:
 
 def _is_filled(cache: Path) -> bool:
     """Return whether a process has compiled with this cache and has not been stopped meanwhile."""
-    return (cache / "filled").exists()
+    return _mark_of(cache).exists()
+
+
+def _mark_of(cache: Path) -> Path:
+    return cache / "filled"
 
 
 def flags(complaints: Iterable[Complaint]) -> tuple[str, ...]:
@@ -358,7 +336,7 @@ def _on_device(cell: Cell) -> tuple[str, str]:
 
 
 def measure(
-    visit: Sequence[Step],
+    step: Step,
     profile: Profile,
     caches: Path,
     executor: Executor,
@@ -366,56 +344,41 @@ def measure(
     timeout_s: float,
     on_phase: Callable[[Phase], None],
     on_second: Callable[[], None] | None = None,
-    on_answer: OnAnswer | None = None,
     peaks: Peaks | None = None,
 ) -> WorkerExit:
-    """Run one process. The compile cache of each cell is below `caches`, which belongs to the run and this machine."""
-
-    def job_of(step: Step, *, warm: bool) -> Job:
-        return Job(
-            cell=step.planned.cell,
-            recipe=step.planned.recipe,
-            sampling=profile.sampling,
-            warm=warm,
-            peaks=peaks,
-            allow_busy=profile.allow_busy,
-            caches=caches_below(cache_of(step)),
-        )
-
-    def cache_of(step: Step) -> Path:
-        return _cache_of(step.planned.cell, caches)
-
-    def filled(step: Step) -> None:
-        with suppress(OSError):  # without it, the next process compiles again, and says so
-            (cache_of(step) / "filled").touch()
-
-    left = deque(visit)
-
-    def answered(ended: WorkerExit) -> float:
-        filled(left.popleft())
-        return on_answer(ended) if on_answer else ended.seconds
-
-    for step in visit:
-        cache = cache_of(step)
-        if step.is_first or not _is_filled(cache):
-            shutil.rmtree(cache, ignore_errors=True)
-        try:
-            for folder in CACHES.values():
-                (cache / folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritable(cache, error, ROOM_THERE) from None
-    job, *then = (job_of(step, warm=_is_filled(cache_of(step))) for step in visit)
+    """Run one process. The compile cache of its cell is below `caches`, which belongs to the run and this machine."""
+    job = msgspec.structs.replace(_job_of(step, profile, caches), peaks=peaks)
     ended = executor.run(
-        msgspec.structs.replace(job, then=tuple(then)),
-        variables=job.caches | variables_of([job.recipe], keep_memory=profile.keep_memory),
+        job,
+        variables=_variables_of(job, profile),
         timeout_s=timeout_s,
         on_phase=on_phase,
         on_second=on_second,
-        on_answer=answered,
     )
     if isinstance(ended.answer, CellOutcome):
-        filled(left[0])
+        mark = _mark_of(Path(job.cache))
+        with suppress(OSError):  # without it, the next process compiles again, and says so
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
     return ended
+
+
+def _job_of(step: Step, profile: Profile, caches: Path) -> Job:
+    """Return the job of a step, without the peaks of the device."""
+    cache = _cache_of(step.planned.cell, caches)
+    return Job(
+        cell=step.planned.cell,
+        recipe=step.planned.recipe,
+        sampling=profile.sampling,
+        warm=not step.is_first and _is_filled(cache),
+        ahead=compiles_ahead(step, profile),
+        allow_busy=profile.allow_busy,
+        cache=str(cache),
+    )
+
+
+def _variables_of(job: Job, profile: Profile) -> dict[str, str]:
+    return variables_of([job.recipe], keep_memory=profile.keep_memory)
 
 
 def record_of(step: Step, plan: str, profile: str, environment: Environment, run: str, ended: WorkerExit) -> Record:

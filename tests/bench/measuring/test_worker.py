@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,10 +19,10 @@ from atlas_data import measured
 from simulated_stream import SimulatedStream, model
 from test_executors import job as plain_job
 
-from bench.measuring import build, environment, graphs, interference, roofline, trial, worker
+from bench.measuring import environment, graphs, interference, roofline, trial, worker
 from bench.measuring.build import Loaded, load
 from bench.measuring.interference import PROGRAMS, REQUESTS, CpuReading
-from bench.measuring.variants import Shared, Variants
+from bench.measuring.variants import Turn, Variants
 from bench.plans.messages import CELL_PHASES, CellOutcome, Job, Machine, Phase, Preflight, Refusal, Request
 from bench.plans.profiles import KEEP_MEMORY, PROFILES, Sampling
 from bench.records.record import Accuracy, Measurement, Peaks, Status, Telemetry, Variant, Work, gave_nothing
@@ -131,8 +131,8 @@ def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.Mo
         monkeypatch.setattr(
             roofline, "peaks", lambda *_: Peaks(matmul_flop_s=next(found), copy_bytes_s=1e10, page_fault_s=1e-6)
         )
-        variants: Any = SimpleNamespace(job=job(), device=torch.device("cpu"), shared=Shared())
-        return trial._with_peaks(variants, fast).peaks
+        variants: Any = SimpleNamespace(job=job(), device=torch.device("cpu"))
+        return trial._with_peaks(variants, fast, None, lambda _: None).peaks
 
     best = with_peaks(1e11, 5e12)
     assert best is not None
@@ -320,82 +320,6 @@ def test_a_device_that_others_use_is_left_alone_or_called_unstable(
     assert (outcome.measurement is not None) is allow_busy
 
 
-def with_modes(*modes: str, batch_sizes: tuple[int, ...] = (1,)) -> Job:
-    """Return the job of a process that measures these modes at each batch size."""
-    cells = [(size, mode) for size in batch_sizes for mode in modes]
-    first, *then = (
-        msgspec.structs.replace(
-            each, cell=msgspec.structs.replace(each.cell, batch_size=size, compile_mode=mode), caches={"CACHE": mode}
-        )
-        for each, (size, mode) in ((job(), cell) for cell in cells)
-    )
-    return msgspec.structs.replace(first, then=tuple(then))
-
-
-def test_cells_of_one_process_share_the_model_and_what_does_not_depend_on_compiling(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[str] = []
-
-    def asks(name: str, where: Any) -> None:
-        answer = getattr(where, name)
-
-        def noted(*given: Any) -> Any:
-            asked.append(name)
-            return answer(*given)
-
-        monkeypatch.setattr(where, name, noted)
-
-    monkeypatch.setattr(torch, "compile", captured)
-    asks("work", roofline)
-    asks("batch_size_recompiles", graphs)
-    asks("_from_table", build)
-    monkeypatch.setenv("CACHE", "default")
-    caches: list[str] = []
-    sent: list[Any] = []
-
-    def send(message: Any) -> None:
-        caches.extend([os.environ["CACHE"]] if message == Phase(name="compiling") else [])
-        sent.extend([message] if isinstance(message, CellOutcome) else [])
-
-    last = trial.run(with_modes("default", "reduce-overhead", batch_sizes=(1, 2)), send)
-    found = [outcome.measurement for outcome in (*sent, last)]
-    assert [each and each.compiled is not None for each in found] == [True] * 4
-    assert Counter(asked) == {"_from_table": 1, "work": 2, "batch_size_recompiles": 2}
-    flop = [each.work.flop for each in found if each and each.work]
-    assert flop[0] == flop[1] == flop[2] / 2 == flop[3] / 2
-    ready = [each.compilation and each.compilation.cold_s for each in found if each]
-    assert [each is not None for each in ready] == [True, False, False, False], "the others find a compiler that runs"
-    assert caches == ["default", "reduce-overhead"] * 2
-
-
-def test_a_cell_that_fails_ends_the_process_and_costs_those_before_it_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def compile_(module: torch.nn.Module, mode: str, **_: Any) -> Any:
-        return out_of_memory() if mode == "reduce-overhead" else captured(module)
-
-    monkeypatch.setattr(torch, "compile", compile_)
-
-    def ended(*modes: str) -> list[bool]:
-        """Return of each cell that has an outcome whether memory ran out."""
-        sent: list[Any] = []
-        last = trial.run(with_modes(*modes), sent.append)
-        return [each.status is Status.OOM for each in (*sent, last) if isinstance(each, CellOutcome)]
-
-    assert ended("default", "reduce-overhead", "max-autotune") == [False, True]
-    assert ended("reduce-overhead", "max-autotune") == [True], "nothing is measured after a failure"
-    assert ended("max-autotune") == [False]
-
-
-def test_a_process_that_cannot_forget_what_it_measured_measures_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "compile", captured)
-    allocated = iter([0, 2**30])
-    monkeypatch.setattr("bench.measuring.variants._allocated", lambda _: next(allocated))
-    sent: list[Any] = []
-    outcome = trial.run(with_modes("default", "reduce-overhead"), sent.append)
-    assert outcome.measurement is not None
-    assert not [each for each in sent if isinstance(each, CellOutcome)], "its own outcome is the last"
-
-
 def test_peaks_of_the_run_are_not_measured_again_unless_latencies_beat_them(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = Peaks(matmul_flop_s=2e13, copy_bytes_s=1e10)
     monkeypatch.setattr(roofline, "peaks", lambda *_: measured)
@@ -403,9 +327,8 @@ def test_peaks_of_the_run_are_not_measured_again_unless_latencies_beat_them(monk
 
     def with_peaks(known: Peaks) -> tuple[Peaks | None, int]:
         sent: list[Any] = []
-        known_job = msgspec.structs.replace(job(), peaks=known)
-        variants: Any = SimpleNamespace(job=known_job, device=torch.device("cpu"), shared=Shared(sent.append))
-        return trial._with_peaks(variants, fast).peaks, len(sent)
+        variants: Any = SimpleNamespace(job=job(), device=torch.device("cpu"))
+        return trial._with_peaks(variants, fast, known, sent.append).peaks, len(sent)
 
     known = Peaks(matmul_flop_s=1e13, copy_bytes_s=2e10)
     assert with_peaks(known) == (known, 0)
@@ -689,3 +612,20 @@ def test_what_moves_the_latency_of_a_gpu_is_recorded() -> None:
     settings = environment._settings(torch.device("cuda"))
     assert settings.keys() >= {"cuda_matmul_allow_tf32", "cudnn_allow_tf32", "cudnn_benchmark", "cudnn"}
     assert settings["float32_matmul_precision"] == "highest"
+
+
+def test_one_worker_at_a_time_uses_the_device_while_several_get_ready(tmp_path: Path) -> None:
+    inside, seen = 0, list[int]()
+
+    def use(_: int) -> None:
+        nonlocal inside
+        turn = Turn(str(tmp_path / "device"))
+        with turn, turn:  # as Inductor does
+            inside += 1
+            seen.append(inside)
+            time.sleep(0.02)
+            inside -= 1
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(use, range(8)))
+    assert seen == [1] * 8

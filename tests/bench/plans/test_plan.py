@@ -7,15 +7,25 @@ from typing import Any
 
 import msgspec
 from hypothesis import given, strategies as st
-from test_sweep import paced, plan, record, shared, todo
+from test_sweep import paced, plan, record, todo
 
 from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.duration import DurationEstimates
 from bench.plans.messages import Recipe
 from bench.plans.models import find
-from bench.plans.plan import Agenda, Plan, Step, duration_s, fitting, make_plan, pending, progress_by_cell, visits
+from bench.plans.plan import (
+    Agenda,
+    Plan,
+    Step,
+    compiles_ahead,
+    duration_s,
+    fitting,
+    make_plan,
+    pending,
+    progress_by_cell,
+)
 from bench.plans.profiles import PRECISIONS, PROFILES
-from bench.records.record import Cell, Record, Status
+from bench.records.record import Record, Status
 
 # ── What is pending ─────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -77,71 +87,43 @@ def test_a_run_of_a_local_checkpoint_goes_on_wherever_it_lies_and_whatever_it_is
     assert len(pending(other, [record(planned)])) == 1
 
 
-# ── Several cells in one process ────────────────────────────────────────────────────────────────────────────────────
-
-
-def visited(steps: list[Step]) -> list[tuple[str, str]]:
-    """Return the model of each process, and its cells as batch size and the first letter of the mode."""
-
-    def brief(cell: Cell) -> str:
-        return f"{cell.batch_size}{cell.compile_mode[0]}"
-
-    return [(own[0].planned.cell.model, " ".join(brief(step.planned.cell) for step in own)) for own in visits(steps)]
-
+# ── Modes and batch sizes ───────────────────────────────────────────────────────────────────────────────────────────
 
 GRID: dict[str, Any] = {"compile_modes": ("default", "reduce-overhead", "max-autotune"), "batch_sizes": (1, 4)}
 
 
-def test_modes_of_a_cell_share_a_process_and_autotuning_comes_last() -> None:
-    steps = pending(shared("ViT", "BeiT", processes=2, **GRID), [])
-    assert visited(steps) == [
-        *(two := [("ViT", "1d 1r"), ("BeiT", "1d 1r"), ("ViT", "4d 4r"), ("BeiT", "4d 4r")]),
-        *two,
-        *(tuned := [("ViT", "1m"), ("BeiT", "1m"), ("ViT", "4m"), ("BeiT", "4m")]),
-        *tuned,
-    ]
+def grid(*models: str, processes: int = 1, **changes: Any) -> Plan:
+    """Return a plan for a GPU with several modes and batch sizes."""
+    made = plan(*models, processes=processes)
+    profile = msgspec.structs.replace(made.profile, **GRID | changes)
+    return make_plan(profile, [planned.recipe for planned in made.planned], "cuda")
+
+
+def brief(step: Step) -> str:
+    """Return the batch size and the first letter of the mode."""
+    return f"{step.planned.cell.batch_size}{step.planned.cell.compile_mode[0]}"
+
+
+def test_autotuning_comes_last() -> None:
+    steps = pending(grid("ViT", "BeiT", processes=2), [])
+    assert [step.planned.cell.model for step in steps] == ["ViT", "BeiT"] * 12
+    assert list(map(brief, steps[::2])) == ["1d", "1r", "4d", "4r"] * 2 + ["1m", "4m"] * 2
     assert [step.is_first for step in steps] == [True] * 8 + [False] * 8 + [True] * 4 + [False] * 4
 
 
-def test_all_cells_of_a_model_share_a_process_as_soon_as_every_model_has_been_measured_once() -> None:
-    steps = pending(shared("ViT", "BeiT", processes=2, one_process="model", **GRID), [])
-    assert visited(steps) == [
-        *[("ViT", "1d 1r"), ("BeiT", "1d 1r"), ("ViT", "4d 4r"), ("BeiT", "4d 4r")],
-        *[("ViT", "1d 1r 4d 4r"), ("BeiT", "1d 1r 4d 4r")],
-        *[("ViT", "1m"), ("BeiT", "1m"), ("ViT", "4m"), ("BeiT", "4m")],
-        *[("ViT", "1m 4m"), ("BeiT", "1m 4m")],
-    ]
-
-
-def test_what_a_process_has_left_undone_begins_another_one() -> None:
-    made = shared("ViT", "BeiT", processes=1, **GRID)
-    steps = pending(made, [record(made.planned[0])])  # ViT by default at batch size 1
-    assert visited(steps)[:2] == [("BeiT", "1d 1r"), ("ViT", "1r")]
-
-
-def test_on_a_cpu_each_cell_has_a_process_of_its_own() -> None:
-    profile = shared("ViT", **GRID).profile
-    made = make_plan(profile, [Recipe(model="ViT", task="image-classification")], "cpu")
-    assert [cells for _, cells in visited(pending(made, []))] == ["1d", "1r", "4d", "4r", "1m", "4m"]
+def test_of_each_model_one_process_times_compiling_where_the_others_compile_before_their_turn() -> None:
+    made = grid("ViT", processes=2, compiles_ahead=True)
+    timed = [(brief(step), step.process) for step in pending(made, []) if not compiles_ahead(step, made.profile)]
+    tuned = [("1m", 0), ("4m", 0), ("1m", 1), ("4m", 1)]
+    assert timed == [("1d", 0), *tuned], "autotuning needs the device for itself"
+    in_turn = grid("ViT")
+    assert not any(compiles_ahead(step, in_turn.profile) for step in pending(in_turn, []))
 
 
 def test_a_fleet_autotunes_last_too() -> None:
-    agenda = Agenda(shared("ViT", "BeiT", **GRID))
+    agenda = Agenda(grid("ViT", "BeiT"))
     taken = [step.planned.cell.compile_mode for _ in range(12) if (step := agenda.take("a"))]
     assert taken == ["default", "default", "reduce-overhead", "reduce-overhead"] * 2 + ["max-autotune"] * 4
-
-
-def test_cells_that_share_a_process_are_planned_to_start_it_once() -> None:
-    made = shared("ViT")
-    pace, own = DurationEstimates(made.profile), {"measuring": 4.0}
-    for planned, costs_s in zip(made.planned, ({"starting": 6.0, "building": 2.0, **own}, own), strict=True):
-        ended = msgspec.structs.replace(record(planned), seconds=sum(costs_s.values()), costs_s=costs_s)
-        pace.learn(ended, is_first=True)
-    steps = pending(made, [])
-    assert [pace.of(step.planned.cell, is_first=True) for step in steps] == [12.0, 12.0], "each alone"
-    assert duration_s(steps, pace) == 16.0
-    assert len(fitting(steps, pace, 16.0)) == 2
-    assert len(fitting(steps, pace, 15.0)) == 1
 
 
 def test_a_gpu_has_fewer_processes_than_a_cpu() -> None:

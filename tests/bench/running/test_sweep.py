@@ -40,7 +40,7 @@ from bench.records import plausibility
 from bench.records.record import SCHEMA, Measurement, Peaks, Record, Status, Variant, Work
 from bench.records.run_file import append, read
 from bench.running import resume, sweep
-from bench.running.executors import ROOT, Executor, OnAnswer, WorkerExit
+from bench.running.executors import ROOT, Executor, WorkerExit
 from bench.running.resume import RunFile, earlier, find_run, owned
 from bench.running.sweep import flags, run
 
@@ -179,135 +179,6 @@ def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> 
     executor = Scripted(*[answered] * 3)
     sweep_with(executor, plan("ViT", processes=3), tmp_path)
     assert [job.warm for job in executor.jobs] == [False, True, True]
-
-
-# ── Several cells in one process ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def shared(*models: str, processes: int = 1, **changes: Any) -> Plan:
-    """Return a plan for a GPU whose profile measures the modes of a cell in one process."""
-    changes = {"compile_modes": ("default", "reduce-overhead"), "one_process": "modes", **changes}
-    made = plan(*models, processes=processes)
-    profile = msgspec.structs.replace(made.profile, **changes)
-    return make_plan(profile, [planned.recipe for planned in made.planned], "cuda")
-
-
-def modes(records: list[Record]) -> list[tuple[str, str, Status]]:
-    return [(each.cell.model, each.cell.compile_mode, each.status) for each in records]
-
-
-class Counted:
-    """The real executor of stub workers, and how many cells each of its processes was asked to measure."""
-
-    def __init__(self) -> None:
-        self.cells: list[int] = []
-
-    def run(self, request: Request, **options: Any) -> WorkerExit:
-        assert isinstance(request, Job)
-        self.cells.append(1 + len(request.then))
-        return STUB.run(request, **options)
-
-
-def test_one_process_measures_several_cells_and_each_has_its_record(tmp_path: Path) -> None:
-    made, executor = shared("ViT", "BeiT", processes=2), Counted()
-    records = sweep_with(executor, made, tmp_path)
-    both = [("default", Status.PASS), ("reduce-overhead", Status.PASS)]
-    assert modes(records) == [(model, *each) for _ in range(2) for model in ("ViT", "BeiT") for each in both]
-    assert executor.cells == [2] * 4
-    assert pending(made, records) == []
-    (path,) = tmp_path.glob("*.jsonl")
-    assert list(read(path)) == records
-    assert ["starting" in each.costs_s for each in records] == [True, False] * 4, "the process has started before"
-    assert all(sum(each.costs_s.values()) == pytest.approx(each.seconds, abs=0.2) for each in records)
-
-
-def test_a_process_that_dies_costs_no_cell_but_the_one_it_was_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STUB_MODE", "reduce-overhead")
-    executor = Counted()
-    records = sweep_with(executor, shared("Segformer", compile_modes=("default", "reduce-overhead", "extra")), tmp_path)
-    assert modes(records) == [
-        ("Segformer", "default", Status.PASS),
-        ("Segformer", "reduce-overhead", Status.CRASH),
-        ("Segformer", "extra", Status.PASS),
-    ]
-    assert executor.cells == [3, 2, 1], "the cell is measured again, alone, before it is called broken"
-    assert ["starting" in each.costs_s for each in records] == [True] * 3
-
-
-def test_a_cell_that_hangs_after_others_is_a_time_out_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STUB_MODE", "reduce-overhead")
-    monkeypatch.setenv("STUB_CHILD", str(tmp_path / "child"))
-    records = sweep_with(STUB, shared("DETR", timeout_s=4.0), tmp_path / "out")
-    assert [each.status for each in records] == [Status.PASS, Status.TIMEOUT]
-    assert records[1].seconds == pytest.approx(4.0, abs=1.0)
-
-
-def test_a_budget_ends_a_process_between_two_cells(tmp_path: Path) -> None:
-    made = shared("ViT")
-    pace = DurationEstimates(made.profile)
-    for planned in made.planned:
-        pace.note(planned.cell, is_first=True, seconds=5.0)
-    now, answers = 0.0, WorkerExit(5.0, CellOutcome(status=Status.PASS, measurement=measurement()))
-
-    class Slow:
-        """Takes twice as long as expected for its first cell."""
-
-        def run(self, request: Request, *, on_answer: OnAnswer | None = None, **_: Any) -> WorkerExit:
-            nonlocal now
-            assert on_answer
-            now += 10.0
-            assert on_answer(answers) == 0.0, "the other cell would take another 5 s"
-            return WorkerExit(seconds=0.0, returncode=-9)
-
-    records = sweep_with(Slow(), made, tmp_path, pace=pace, deadline=12.0, clock=lambda: now)
-    assert modes(records) == [("ViT", "default", Status.PASS)]
-    assert len(pending(made, records)) == 1
-
-
-def test_a_worker_that_ends_early_leaves_the_others_to_another_process(tmp_path: Path) -> None:
-    passed = WorkerExit(5.0, CellOutcome(status=Status.PASS, measurement=measurement()))
-    processes = 0
-
-    class Forgetful:
-        """Measures one cell in each process."""
-
-        def run(self, request: Request, **options: Any) -> WorkerExit:
-            nonlocal processes
-            assert isinstance(request, Job)
-            processes += 1
-            if not request.then:
-                return passed
-            assert options["on_answer"](passed) > 0
-            return WorkerExit(seconds=0.1, returncode=0)
-
-    assert [each[2] for each in modes(sweep_with(Forgetful(), shared("ViT"), tmp_path))] == [Status.PASS] * 2
-    assert processes == 2
-
-
-@pytest.mark.parametrize("fails_alone", [True, False])
-def test_a_cell_that_fails_after_others_is_measured_again_before_it_is_called_broken(
-    tmp_path: Path, *, fails_alone: bool
-) -> None:
-    passed = WorkerExit(5.0, CellOutcome(status=Status.PASS, measurement=measurement()))
-    failed = WorkerExit(5.0, CellOutcome(status=Status.OOM, reason="CUDA out of memory"))
-
-    class Crowded:
-        """Runs out of memory for the second cell of a process."""
-
-        def run(self, request: Request, *, on_answer: OnAnswer | None = None, **_: Any) -> WorkerExit:
-            assert isinstance(request, Job)
-            if not request.then:
-                return failed if fails_alone else passed
-            assert on_answer
-            on_answer(passed)
-            return failed
-
-    records = sweep_with(Crowded(), shared("ViT"), tmp_path)
-    assert [each.status for each in records] == [Status.PASS, Status.OOM if fails_alone else Status.PASS]
 
 
 def test_two_processes_of_a_run_measure_the_peaks_and_the_others_know_them(tmp_path: Path) -> None:
@@ -637,12 +508,27 @@ def test_a_record_that_cannot_be_is_marked_by_the_run_and_accepted_by_the_check(
     assert list(plausibility.faults(claimed, {})), "without the mark it would be refused"
 
 
+def test_processes_that_follow_soon_share_what_the_doctor_said(tmp_path: Path) -> None:
+    made, looks, now = plan("ViT", "BeiT", "ResNet"), list[float](), iter([0.0, 0.0, 15.0, 25.0, 25.0])
+
+    def examine() -> list[Complaint]:
+        looks.append(1)
+        return [Complaint("load", "so it is", "mend it")]
+
+    found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
+    executor = Scripted(*(passed() for _ in range(3)))
+    records = run(made, MACHINE, found, executor, Silent(), clock=lambda: next(now), examine=examine)
+    assert [each.flags for each in records] == [("doctor-load",)] * 3
+    assert len(looks) == 2
+
+
 def test_what_the_doctor_says_is_told_once_and_kept_in_the_records(tmp_path: Path) -> None:
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     load, battery = (Complaint(check, "so it is", "mend it") for check in ("load", "battery"))
-    looks = iter([[load], [load, battery], []])
+    looks, now = iter([[load], [load, battery], []]), iter(range(0, 1000, int(sweep.LOOK_EVERY_S)))
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
-    records = run(made, MACHINE, found, Scripted(*(passed() for _ in range(3))), told, examine=lambda: next(looks))
+    executor = Scripted(*(passed() for _ in range(3)))
+    records = run(made, MACHINE, found, executor, told, clock=lambda: next(now), examine=lambda: next(looks))
     assert [each.flags for each in records] == [("doctor-load",), ("doctor-load", "doctor-battery"), ()]
     assert flags([load, load, NO_COMPILER]) == ("doctor-load",), "once, and not for what distorts nothing"
     assert told.complaints == [load, battery]
