@@ -16,6 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -272,47 +273,25 @@ def replays(bench: Workbench) -> Check:
     return _not("replays", "failed", "other_replays", figures=figures)
 
 
-def shared_process(bench: Workbench) -> Check:
-    """A cell has the speedup that it had when it was the first of its process, although others came between.
+def compiled_ahead(bench: Workbench) -> Check:
+    """A model that was compiled before its turn has the speedup of one that was compiled in its turn.
 
-    On a GPU, one process measures several batch sizes and modes of a model, each with the compiler's memory cleared.
+    On a GPU, workers of some profiles compile while others do, and run what they compiled only in their turn.
     """
-    if bench.device.type == "cpu":
-        return _not("shared_process", "not_applicable", "process_not_shared")
-    return later_against_first(bench)
-
-
-def later_against_first(bench: Workbench) -> Check:
-    """Compare the speedup of a cell in a process without others, and then after each turn of another cell."""
-    job, shared = bench.job, bench.variants.shared
-    mode = "reduce-overhead" if bench.device.type == "cuda" else job.cell.compile_mode
-    cell = msgspec.structs.replace(job.cell, batch_size=2 * job.cell.batch_size, compile_mode=mode)
-    other = msgspec.structs.replace(job, cell=cell)
-
-    def measured(own: Job, seconds: float) -> float:
-        if not shared.forget_compiled(own):
-            raise LeftBehindError
-        variants = Variants(own, shared)
-        warm_up(variants.eager, bench.sampling)
-        variants.compile()
-        variants.warm_up_compiled()
-        eager_ms, compiled_ms = bench.sampled((variants.eager, variants.compiled), seconds)
-        return eager_ms / compiled_ms
-
+    variants, speedups = bench.variants, {"in_turn": list[float](), "ahead": list[float]()}
     seconds = bench.sampling.max_s / TURNS
-    try:
-        first, later = measured(job, TURNS / 2 * seconds), []
-        for _ in range(FEWEST_TURNS):  # each compiles twice
-            measured(other, seconds / 4)
-            later.append(measured(job, seconds))
-    except LeftBehindError:
-        return _not("shared_process", "failed", "memory_left_behind")
-    ratio = _median([each / first for each in later])
-    return _compared("shared_process", ratio, BOUND, first_speedup=first, later_speedup=statistics.median(later))
-
-
-class LeftBehindError(Exception):
-    """A compiled model could not be released."""
+    for _ in range(FEWEST_TURNS):  # each compiles twice
+        for way, found in speedups.items():
+            variants.release_compiled()
+            if way == "ahead":
+                variants.compile_ahead(nullcontext())
+            variants.compile()
+            variants.warm_up_compiled()
+            eager_ms, compiled_ms = bench.sampled((variants.eager, variants.compiled), seconds)
+            found.append(eager_ms / compiled_ms)
+    ratio = _median([ahead / own for own, ahead in zip(*speedups.values(), strict=True)])
+    figures = {f"{way}_speedup": statistics.median(found) for way, found in speedups.items()}
+    return _compared("compiled_ahead", ratio, BOUND, **figures)
 
 
 def energy(bench: Workbench) -> Check:
@@ -379,7 +358,7 @@ IN_ORDER: Mapping[CheckName, Callable[[Workbench], Check | Iterable[Check]]] = {
     "device_time": device_time,
     "energy": energy,
     "replays": replays,  # clears what is compiled, as does the next one
-    "shared_process": shared_process,
+    "compiled_ahead": compiled_ahead,
     "throttling": throttling,  # changes the clock
 }
 """The checks of one process. `bench.harness.proof` adds that of memory, which needs a process of its own."""

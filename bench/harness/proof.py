@@ -25,9 +25,8 @@ from bench.plans.plan import make_plan
 from bench.plans.profiles import QUICK, Profile
 from bench.records.proof import SCHEMA, Check, CheckName, Finding, Proof, Reason
 from bench.records.record import Status
-from bench.running.executors import Executor, LocalProcesses
+from bench.running.executors import Executor, LocalProcesses, caches_below
 from bench.running.preflight import preflight, variables_of
-from bench.running.sweep import caches_below
 
 MODEL = "ViT"
 """The model of the checks: it waits for the device only at the end of a call, and compiles quickly."""
@@ -54,7 +53,7 @@ REMEDIES: Mapping[CheckName, str] = {
     "device_time": "report this, and attach the document; shares of waiting for the host are wrong here",
     "energy": "do not quote energy figures from this device; report this, and attach the document",
     "replays": "report this, and attach the document; reduce-overhead does not work as described here",
-    "shared_process": "measure batch sizes one at a time with --batch-size; report this, and attach the document",
+    "compiled_ahead": "measure with the profile standard, which compiles in turn; report this, and attach the document",
     "throttling": "report this, and attach the document; watch the clock with nvidia-smi while you measure",
     "out_of_memory": "report this, and attach the document; models that do not fit may spoil a run here",
 }

@@ -34,7 +34,7 @@ CheckName = Literal[
     "device_time",
     "energy",
     "replays",
-    "shared_process",
+    "compiled_ahead",
     "throttling",
     "out_of_memory",
 ]
@@ -58,8 +58,6 @@ Reason = Literal[
     "no_kernel_seen",
     "above_latency",
     "other_replays",
-    "memory_left_behind",
-    "process_not_shared",
     "no_counter",
     "counter_stands_still",
     "not_permitted",

@@ -123,7 +123,7 @@ def _questions(language: Language) -> dict[CheckName, str]:
         "device_time": gettext("The device time is the time during which the profiler sees kernels run"),
         "energy": gettext("The energy is the power multiplied by the time"),
         "replays": gettext("CUDA graphs are replayed where the mode promises it, and only there"),
-        "shared_process": gettext("A speedup does not depend on what was measured before in the same process"),
+        "compiled_ahead": gettext("A speedup does not depend on whether the model was compiled before its turn"),
         "throttling": gettext("Rounds at a lowered power limit are detected"),
         "out_of_memory": gettext("Running out of memory is recorded, and the next process can measure again"),
     }
@@ -156,8 +156,6 @@ def _reasons(language: Language) -> dict[Reason, str]:
         "other_replays": gettext(
             "%(default_replays)s replays in the default mode, %(reduce_overhead_replays)s in reduce-overhead"
         ),
-        "process_not_shared": gettext("each case has its own process here"),
-        "memory_left_behind": gettext("what was measured before still occupies memory"),
         "no_counter": gettext("the required sensors cannot be read"),
         "counter_stands_still": gettext("the energy counter does not change"),
         "not_permitted": gettext("the power limit was not lowered"),

@@ -30,7 +30,7 @@ from bench.plans.messages import CellOutcome, Job, Prove, Proved
 from bench.plans.profiles import QUICK
 from bench.records import proof as documents
 from bench.records.proof import SCHEMA, Check, Finding, Proof
-from bench.records.record import Cell, Environment, Status
+from bench.records.record import Environment, Status
 from bench.running.executors import WorkerExit
 from bench.statistics.intervals import Estimate
 
@@ -156,45 +156,25 @@ def test_replays_are_those_that_the_mode_promises(
     assert len(replayed) == sum(counts), "they are counted and still done"
 
 
-def test_a_cell_is_compared_with_itself_after_others_with_a_real_model() -> None:
-    small = msgspec.structs.replace(job("cpu").sampling, max_s=0.5, warmup_s=0.05, min_samples=5, min_rounds=5)
-    found = checks.later_against_first(Workbench(msgspec.structs.replace(job("cpu"), sampling=small)))
-    assert found.ratio, "what it is depends on what else runs here"
-    assert found.bound == checks.BOUND
-    assert found.figures.keys() == {"first_speedup", "later_speedup"}
-
-
-@pytest.mark.parametrize(
-    ("slower_after", "is_released", "finding"),
-    [(1.0, True, "passed"), (1.02, True, "passed"), (1.2, True, "failed"), (1.0, False, "failed")],
-)
-def test_what_other_cells_leave_behind_in_a_process_is_found(
-    gpu: SimulatedGpu, monkeypatch: pytest.MonkeyPatch, slower_after: float, is_released: bool, finding: Finding
+@pytest.mark.parametrize(("slower", "finding"), [(1.0, "passed"), (1.2, "failed")])
+def test_what_was_compiled_before_its_turn_is_compared_with_what_was_compiled_in_it(
+    gpu: SimulatedGpu, monkeypatch: pytest.MonkeyPatch, slower: float, finding: Finding
 ) -> None:
     bench = gpu.install(monkeypatch)
-    cells: list[Cell] = []
+    done: list[str] = []
 
-    class Variants:
-        def __init__(self, job: Job, _: object) -> None:
-            cells.append(job.cell)
-            self.eager, self.compiled = gpu.variants.eager, gpu.variants.compiled
-            gpu.kernel_ms = {"eager": 10.0, "compiled": 5.0 * (slower_after if len(cells) > 1 else 1.0)}
+    def compiled(how: str, factor: float) -> None:
+        done.append(how)
+        gpu.kernel_ms = {"eager": 10.0, "compiled": 5.0 * factor}
 
-        def compile(self) -> None: ...
-
-        def warm_up_compiled(self) -> None: ...
-
-    gpu.variants.shared = SimpleNamespace(forget_compiled=lambda _: is_released or len(cells) < 2)
-    monkeypatch.setattr(checks, "Variants", Variants)
-    monkeypatch.setattr(checks, "warm_up", lambda *_: None)
-    found = checks.shared_process(bench)
+    gpu.variants.compile = lambda: None if done[-1:] == ["ahead"] else compiled("in turn", 1.0)
+    gpu.variants.compile_ahead = lambda _: compiled("ahead", slower)
+    gpu.variants.release_compiled = lambda: done.append("released")
+    gpu.variants.warm_up_compiled = lambda: None
+    found = checks.compiled_ahead(bench)
+    assert done == ["released", "in turn", "released", "ahead"] * checks.FEWEST_TURNS
     assert found.finding == finding
-    if is_released:
-        assert [cell.batch_size for cell in cells] == [1, *(2, 1) * checks.FEWEST_TURNS]
-        assert {cell.compile_mode for cell in cells[1::2]} == {"reduce-overhead"}
-        assert found.reason == (None if finding == "passed" else "figures_apart")
-    else:
-        assert found.reason == "memory_left_behind"
+    assert found.ratio == pytest.approx(1 / slower, rel=0.03)
 
 
 @pytest.mark.parametrize(("scale", "finding"), [(1.0, "passed"), (1.1, "passed"), (1.5, "failed"), (0.0, "unknown")])
@@ -360,9 +340,11 @@ def test_a_proof_on_this_cpu_makes_every_check(tmp_path: Path) -> None:
     made = {each.name: each for each in found.checks}
     assert set(made) == {*checks.IN_ORDER, "out_of_memory"}
     assert made["out_of_memory"].finding == ("passed" if sys.platform == "linux" else "not_applicable")
-    for name in ("device_time", "energy", "replays", "shared_process", "throttling"):
+    for name in ("device_time", "energy", "replays", "throttling"):
         assert made[name].finding == "not_applicable", made[name]
-    for each in (each for each in found.checks if each.name in ("eager_against_eager", "clocks", "alone")):
+    for each in (
+        each for each in found.checks if each.name in ("eager_against_eager", "clocks", "alone", "compiled_ahead")
+    ):
         assert each.ratio, each  # what it is depends on what else runs here
     assert [each.variant for each in found.checks if each.name == "alone"] == ["eager", "compiled"]
     documents.write(found, tmp_path / "proofs")
