@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -161,6 +162,27 @@ def test_an_interrupted_start_leaves_no_worker(log: Path, monkeypatch: pytest.Mo
     executor.expect(())
     assert time.monotonic() - began < 30
     assert not any(is_alive(pid) for _, pid in prepared(log))
+
+
+def test_workers_that_wait_end_with_the_sweep_that_is_killed(log: Path) -> None:
+    def sweep() -> None:
+        executor = SideBySide(STUB.command, most=3, at_once=3)
+        expect(executor, ["ViT", "ResNet", "BeiT"])
+        run(executor, job("ViT"))
+        time.sleep(600)
+
+    process = multiprocessing.get_context("fork").Process(target=sweep)
+    process.start()
+    while len(prepared(log)) < 3:
+        time.sleep(0.05)
+    waiting = [pid for model, pid in prepared(log) if model != "ViT"]
+    assert all(map(is_alive, waiting))
+    process.kill()
+    process.join()
+    deadline = time.monotonic() + 30
+    while any(map(is_alive, waiting)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, waiting))
 
 
 @pytest.mark.parametrize("ahead", [False, True])
