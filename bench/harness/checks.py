@@ -14,6 +14,7 @@ import random
 import resource
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
@@ -38,6 +39,7 @@ from bench.records import wording
 from bench.records.proof import Check, CheckName, Finding, Reason
 from bench.records.record import Measurement, Status, Variant
 from bench.records.scrub import one_line
+from bench.running.executors import caches_below
 from bench.statistics.cells import speedup
 from bench.statistics.intervals import Estimate, median_interval
 from bench.statistics.verdicts import SAME
@@ -276,19 +278,22 @@ def replays(bench: Workbench) -> Check:
 def compiled_ahead(bench: Workbench) -> Check:
     """A model that was compiled before its turn has the speedup of one that was compiled in its turn.
 
-    On a GPU, workers of some profiles compile while others do, and run what they compiled only in their turn.
+    On a GPU, workers of some profiles compile while others do, and run what they compiled only in their turn. Each way
+    has a compile cache of its own, so that each chooses its kernels, and both take turns in random order.
     """
     variants, speedups = bench.variants, {"in_turn": list[float](), "ahead": list[float]()}
-    seconds = bench.sampling.max_s / TURNS
-    for _ in range(FEWEST_TURNS):  # each compiles twice
-        for way, found in speedups.items():
-            variants.release_compiled()
-            if way == "ahead":
-                variants.compile_ahead(nullcontext())
-            variants.compile()
-            variants.warm_up_compiled()
-            eager_ms, compiled_ms = bench.sampled((variants.eager, variants.compiled), seconds)
-            found.append(eager_ms / compiled_ms)
+    seconds, rng = bench.sampling.max_s / TURNS, random.Random()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        for _ in range(FEWEST_TURNS):
+            for way in rng.sample(list(speedups), len(speedups)):
+                variants.release_compiled()
+                graphs.use_caches(caches_below(Path(folder, way)))
+                if way == "ahead":
+                    variants.compile_ahead(nullcontext())
+                variants.compile()
+                variants.warm_up_compiled()
+                eager_ms, compiled_ms = bench.sampled((variants.eager, variants.compiled), seconds)
+                speedups[way].append(eager_ms / compiled_ms)
     ratio = _median([ahead / own for own, ahead in zip(*speedups.values(), strict=True)])
     figures = {f"{way}_speedup": statistics.median(found) for way, found in speedups.items()}
     return _compared("compiled_ahead", ratio, BOUND, **figures)
