@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import select
 import threading
 from collections.abc import Callable
 
 
 def at_end_of_parent(act: Callable[[], object]) -> None:
-    """Call `act` in a thread as soon as standard input closes. Nobody else may read from it."""
+    """Call `act` in a thread as soon as the other end of standard input, a pipe, closes. Nothing is read from it."""
 
     def wait() -> None:
-        while os.read(0, 4096):
-            pass
+        poll = select.poll()
+        poll.register(0, 0)  # no event but the hangup, which is always told
+        poll.poll()
         act()
 
     threading.Thread(target=wait, daemon=True).start()

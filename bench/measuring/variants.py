@@ -116,7 +116,8 @@ class Variants:
 
     def __init__(self, job: Job, turn: AbstractContextManager[None] | None = None) -> None:
         self.job = job
-        set_precision(job.cell)
+        with turn or nullcontext():
+            set_precision(job.cell)
         self.loaded = load_job(job, turn)
         self.device = torch.device(job.cell.device)
         self.sensors = None if self.device.type == "cpu" else Sensors(self.device)
@@ -165,7 +166,8 @@ class Variants:
         """Compile, and return the latencies in ms of the calls until the model is ready, or None if the model has been
         compiled ahead and only needs these calls."""
         if self._compiled_module is not None:
-            timed(self.compiled, FIRST_CALLS)
+            with self._noting():  # what follows a graph break is compiled now
+                timed(self.compiled, FIRST_CALLS)
             return None
         with self._compiling() as imported_ms:
             first, *others = timed(self.compiled, FIRST_CALLS)
@@ -182,15 +184,25 @@ class Variants:
 
     @contextmanager
     def _compiling(self) -> Iterator[float]:
-        """Compile the model at its first call within the context, noting what Inductor tells then only. Yield the time
-        in ms to import Inductor, otherwise part of that call."""
+        """Compile the model at its first call within the context. Yield the time in ms to import Inductor, otherwise
+        part of that call."""
         graphs.reset()
-        cell, start = self.job.cell, time.perf_counter()
-        noting: AbstractContextManager[dict[str, None]] = graphs.cut_reasons() if self._replays else nullcontext({})
-        with roofline.inductor_traffic() as self.traffic_bytes, noting as self._cuts:
+        cell, start, self.traffic_bytes, self._cuts = self.job.cell, time.perf_counter(), [], {}
+        with self._noting():
             imported_ms = (time.perf_counter() - start) * 1e3
             self._compiled_module = torch.compile(self.loaded.module, mode=cell.compile_mode, dynamic=cell.dynamic)
             yield imported_ms
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Note what Inductor tells only while it compiles."""
+        noting: AbstractContextManager[dict[str, None]] = graphs.cut_reasons() if self._replays else nullcontext({})
+        with roofline.inductor_traffic() as traffic_bytes, noting as cuts:
+            try:
+                yield
+            finally:
+                self.traffic_bytes += traffic_bytes
+                self._cuts |= cuts
 
     def inspect_graphs(self) -> Graphs:
         """Return what Dynamo did, and how many CUDA graphs a warm call replays. Compiled code may be lost after it."""

@@ -43,6 +43,7 @@ def main(
     """Serve one request, then exit. A worker of another kind gives its own `answer`, and its own way to `prepare`."""
     with suppress(OSError):  # out of memory, the kernel should kill this process, not the sweep
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    at_end_of_parent(_end)
     channel = _claim_stdout()
     request, prepared = _read(), None
 
@@ -54,7 +55,6 @@ def main(
         prepared = (prepare or _prepared)(request)
         send(Phase(name=READY))
         request = _read()
-    at_end_of_parent(_end)
     send((answer or partial(_answer, prepared=prepared))(request, send))
     os._exit(0)  # tearing torch down takes seconds and may still crash
 

@@ -24,14 +24,14 @@ from bench.records.wording import DIAGNOSTICS
 Weights = Literal["random", "pretrained"]
 
 STARTING, BUILDING, READY = "starting", "building", "ready"
-"""Phases of a worker until it has a model: until its first message, it starts Python and imports torch. One that is
-`READY` waits for its turn."""
+"""Phases of a worker until it has a model: until its first message, it starts Python and imports torch. One that gets
+`READY` for its turn reports no other phase before, and may even have compiled."""
 
 PEAKS = "peaks"
 """The phase of a worker that measures the peaks of the device, and has not been given them."""
 
 CELL_PHASES = (
-    *(STARTING, BUILDING, "making batches", "warming up eager", "compiling", "warming up", "measuring"),
+    *(STARTING, BUILDING, "warming up eager", "compiling", "warming up", "measuring"),
     *(*DIAGNOSTICS, PEAKS, "other batch sizes"),
 )
 """All phases of a worker that measures cells: those whose seconds a record may hold."""

@@ -263,7 +263,7 @@ class Pipes:
     def messages(self, on_second: Callable[[], None] | None) -> Iterator[Message]:
         """Yield messages until the worker has exited and its output is read, even if a child still holds the pipes.
 
-        Raises `TimeoutError` at the `deadline`, which may move, and `msgspec.DecodeError` if a line is no message.
+        Raises `TimeoutError` at the `deadline`, and `msgspec.DecodeError` if a line is no message.
         """
         rest = b""
         watched = {self.out, self.errors} | ({self.exited} - {-1})

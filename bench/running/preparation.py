@@ -23,7 +23,17 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from bench.machine import memory_gb
-from bench.plans.messages import READY, STARTING, CellOutcome, Job, Machine, Phase, Prepare, Request
+from bench.plans.messages import (
+    READY,
+    STARTING,
+    CellOutcome,
+    Job,
+    Machine,
+    Phase,
+    Prepare,
+    Request,
+    is_out_of_memory,
+)
 from bench.records.record import Status
 from bench.running.executors import LocalProcesses, Pipes, WorkerExit, kill_group, send
 
@@ -60,26 +70,35 @@ class Foreseeing(Protocol):
 
 
 @dataclass(frozen=True)
+class _Worker:
+    """A worker that gets ready or waits, and its share of the seconds until all of its round were ready."""
+
+    job: Job
+    process: subprocess.Popen[bytes]
+    share_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class SideBySide(LocalProcesses):
     """Runs workers on this machine as `LocalProcesses` does, up to `most` of them ready, `at_once` at a time."""
 
     most: int = MOST
     at_once: int = AT_ONCE
     _expected: list[Expected] = field(default_factory=list, init=False)  # without a worker
-    _workers: list[tuple[Job, subprocess.Popen[bytes]]] = field(default_factory=list, init=False)
+    _workers: list[_Worker] = field(default_factory=list, init=False)
+    _failed: list[Job] = field(default_factory=list, init=False)  # never got ready
     _has_given_up: Event = field(default_factory=Event, init=False)
 
     def expect(self, expected: Sequence[Expected]) -> None:
         """See `Foreseeing.expect`."""
-        left = list(expected)
-        jobs = [each.job for each in left]
-        for job, process in list(self._workers):
-            if job in jobs:
-                left.pop(jobs.index(job))
-                jobs.remove(job)
+        left = {index: each.job for index, each in enumerate(expected) if each.job not in self._failed}
+        for worker in list(self._workers):
+            index = next((index for index, job in left.items() if job == worker.job), None)
+            if index is None:
+                self._stop(worker)
             else:
-                self._stop(job, process)
-        self._expected[:] = left
+                del left[index]
+        self._expected[:] = [expected[index] for index in left]
 
     def run(
         self,
@@ -90,69 +109,72 @@ class SideBySide(LocalProcesses):
         on_phase: Callable[[Phase], None],
         on_second: Callable[[], None] | None = None,
     ) -> WorkerExit:
-        """See `Executor.run`. The time until workers are ready belongs to the one that needs them first.
+        """See `Executor.run`. Each worker takes its share of the time in which its round got ready.
 
-        Those that wait hold memory of the device. Whatever lacks it is measured again, without them.
+        Those that wait hold memory. Whatever lacks it is measured again, without them, in the time that is left.
         """
+        began = time.monotonic()
+        if isinstance(request, Job):
+            self._get_ready(request, began + min(timeout_s / 2, LONGEST_S), on_phase, on_second)
+        share_s = next((worker.share_s for worker in self._workers if worker.job == _foreseen(request)), 0.0)
 
         def once() -> WorkerExit:
-            began = time.monotonic()
-            if isinstance(request, Job) and not (self._has(request) or self._has_given_up.is_set()):
-                self._get_ready(began + min(timeout_s / 2, LONGEST_S), on_phase, on_second)
-            waited_s = time.monotonic() - began
-            ended = super(SideBySide, self).run(
-                request,
-                variables=variables,
-                timeout_s=max(0.0, timeout_s - waited_s),
-                on_phase=on_phase,
-                on_second=on_second,
+            left_s = max(0.0, timeout_s - (time.monotonic() - began))
+            return super(SideBySide, self).run(
+                request, variables=variables, timeout_s=left_s, on_phase=on_phase, on_second=on_second
             )
-            costs_s = {**ended.costs_s, STARTING: ended.costs_s.get(STARTING, 0.0) + waited_s}
-            return replace(ended, seconds=ended.seconds + waited_s, costs_s=costs_s)
 
         ended = once()
         if self._workers and _lacked_memory(ended):
             self.expect(())
+            share_s += ended.seconds
             ended = once()
-        return ended
+        costs_s = {**ended.costs_s, STARTING: ended.costs_s.get(STARTING, 0.0) + share_s}
+        return replace(ended, seconds=ended.seconds + share_s, costs_s=costs_s)
 
     def start(self, request: Request, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
         """Return the worker that is ready for this request, or a new one."""
-        for job, process in list(self._workers):
-            if isinstance(request, Job) and job == _foreseen(request):
-                self._workers.remove((job, process))
-                if process.poll() is None:
-                    return process
+        for worker in list(self._workers):
+            if worker.job == _foreseen(request):
+                self._workers.remove(worker)
+                if worker.process.poll() is None:
+                    return worker.process
         return super().start(request, variables)
 
-    def _has(self, request: Job) -> bool:
-        return any(job == _foreseen(request) for job, _ in self._workers)
-
     def _get_ready(
-        self, deadline: float, on_phase: Callable[[Phase], None], on_second: Callable[[], None] | None
+        self,
+        request: Job,
+        deadline: float,
+        on_phase: Callable[[Phase], None],
+        on_second: Callable[[], None] | None,
     ) -> None:
-        """Get the next workers ready, and return when all of them wait.
+        """If no worker is ready for the request, get those ready that come next, and return when all of them wait.
 
-        If most of them fail, none is tried again: the device may be in a mode in which only one process can use it.
+        What never gets ready is not tried again. If most of a round fail, nothing is: the device may be in a mode in
+        which only one process can use it.
         """
+        job = _foreseen(request)
+        if self._has_given_up.is_set() or job in self._failed or any(worker.job == job for worker in self._workers):
+            return
+        began, is_interrupted = time.monotonic(), Event()
         coming = next_ones(self._expected, self.most - len(self._workers))
         self._expected[:] = [each for each in self._expected if each not in coming]
-        is_interrupted = Event()
 
-        def is_ready(expected: Expected) -> bool:
-            job = expected.job
-            threads = COMPILE_THREADS if job.ahead and not COMPILE_THREADS.keys() & os.environ.keys() else {}
-            process = super(SideBySide, self).start(job, {**threads, **expected.variables})
-            self._workers.append((job, process))
-            device = str(Path(job.cache).parent / "device") if job.cache else ""
-            send(process, Prepare(job=job, device=device))
+        def ready(expected: Expected) -> _Worker | None:
+            threads = COMPILE_THREADS if expected.job.ahead and not COMPILE_THREADS.keys() & os.environ.keys() else {}
+            process = super(SideBySide, self).start(expected.job, {**threads, **expected.variables})
+            worker = _Worker(expected.job, process)
+            self._workers.append(worker)
+            device = str(Path(expected.job.cache).parent / "device") if expected.job.cache else ""
+            send(process, Prepare(job=expected.job, device=device))
             if not is_interrupted.is_set() and _is_ready(process, deadline):
-                return True
-            self._stop(job, process)
-            return False
+                return worker
+            self._stop(worker)
+            self._failed.append(expected.job)
+            return None
 
         with ThreadPoolExecutor(self.at_once) as pool:
-            begun = [pool.submit(is_ready, expected) for expected in coming]
+            begun = [pool.submit(ready, expected) for expected in coming]
             try:
                 left = set(begun)
                 while left:
@@ -160,19 +182,23 @@ class SideBySide(LocalProcesses):
                     on_phase(Phase(name=STARTING, done=len(coming) - len(left), of=len(coming)))
                     if on_second:
                         on_second()
-                if 2 * sum(each.result() for each in begun) < len(begun):
-                    self._has_given_up.set()
+                found = [worker for each in begun if (worker := each.result())]
             except BaseException:
                 is_interrupted.set()
                 pool.shutdown(wait=False, cancel_futures=True)
-                for _, process in list(self._workers):
-                    kill_group(process)  # ends the waiting of its thread
+                for worker in list(self._workers):
+                    kill_group(worker.process)  # ends the waiting of its thread
                 raise
+        if len(begun) > 2 * max(1, len(found)):
+            self._has_given_up.set()
+        for worker in found:
+            shared = replace(worker, share_s=(time.monotonic() - began) / len(found))
+            self._workers[self._workers.index(worker)] = shared
 
-    def _stop(self, job: Job, process: subprocess.Popen[bytes]) -> None:
-        self._workers.remove((job, process))
-        kill_group(process)
-        with process:
+    def _stop(self, worker: _Worker) -> None:
+        self._workers.remove(worker)
+        kill_group(worker.process)
+        with worker.process as process:
             process.wait()
 
 
@@ -183,9 +209,9 @@ def next_ones(expected: Sequence[Expected], room: int) -> list[Expected]:
     return sorted(alike, key=lambda each: -each.seconds)
 
 
-def _foreseen(job: Job) -> Job:
-    """Return the job as it was when it was expected: the peaks of the device may have been unknown."""
-    return msgspec.structs.replace(job, peaks=None)
+def _foreseen(request: Request) -> Request:
+    """Return a job as it was when it was expected: the peaks of the device may have been unknown."""
+    return msgspec.structs.replace(request, peaks=None) if isinstance(request, Job) else request
 
 
 def executor_for(machine: Machine, executor: LocalProcesses) -> LocalProcesses:
@@ -210,4 +236,6 @@ def _is_ready(process: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _lacked_memory(ended: WorkerExit) -> bool:
-    return isinstance(ended.answer, CellOutcome) and ended.answer.status in (Status.OOM, Status.EAGER_OOM)
+    if isinstance(ended.answer, CellOutcome):
+        return ended.answer.status in (Status.OOM, Status.EAGER_OOM)
+    return ended.answer is None and (ended.out_of_memory or is_out_of_memory(ended.last_line))

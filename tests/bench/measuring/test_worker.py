@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -629,3 +630,27 @@ def test_one_worker_at_a_time_uses_the_device_while_several_get_ready(tmp_path: 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(use, range(8)))
     assert seen == [1] * 8
+
+
+def test_what_follows_a_graph_break_is_counted_although_it_is_compiled_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(torch.nn.Module):
+        def forward(self, pixel_values: torch.Tensor) -> tuple[torch.Tensor]:
+            doubled = pixel_values * 2
+            torch._dynamo.graph_break()
+            return (doubled.sin(),)
+
+    loaded = Loaded(Broken(), ({"pixel_values": torch.ones(1, 3, 8, 8)},))
+    monkeypatch.setattr("bench.measuring.variants.load_job", lambda *_: loaded)
+
+    def traffic(*, ahead: bool) -> list[int]:
+        variants = Variants(job())
+        if ahead:
+            variants.compile_ahead(nullcontext())
+            assert len(variants.traffic_bytes) == 1
+        variants.compile()
+        return variants.traffic_bytes
+
+    with torch._inductor.config.patch({"force_disable_caches": True, "cpp.vec_isa_ok": False}), torch.no_grad():
+        in_turn = traffic(ahead=False)
+        assert traffic(ahead=True) == in_turn
+    assert len(in_turn) == 2

@@ -162,6 +162,10 @@ def costs_s(job: Job, host: float) -> dict[str, float]:
     return found
 
 
+SPARE = 1.03
+"""How far a time budget may be overrun. No process begins that is expected to end later, but in a small round, each
+takes a larger share of the start than expected."""
+
 PEAKS = Peaks(matmul_flop_s=5e14, copy_bytes_s=3e12)
 
 
@@ -171,12 +175,12 @@ class Gpu:
     def __init__(self, host: float = 1.0, most: int = MOST, at_once: int = AT_ONCE) -> None:
         self.now, self.host, self.most, self.at_once = 0.0, host, most, at_once
         self.expected: list[Expected] = []
-        self.ready: list[Job] = []
+        self.ready: list[tuple[Job, float]] = []  # with its share of the time until its round was ready
 
     def expect(self, expected: Sequence[Expected]) -> None:
         """As `SideBySide.expect`."""
         left = {each.job.cell: each for each in expected}
-        self.ready = [job for job in self.ready if left.pop(job.cell, None)]
+        self.ready = [(job, share_s) for job, share_s in self.ready if left.pop(job.cell, None)]
         self.expected = list(left.values())
 
     def look(self) -> list[Complaint]:
@@ -184,20 +188,22 @@ class Gpu:
         self.now += LOOK_S
         return []
 
-    def ready_s(self, job: Job) -> float:
-        """Return the seconds until the job has a worker that is ready."""
-        coming = list[Job]()
-        if job not in self.ready:
+    def start_s(self, job: Job) -> float:
+        """Wait until the job has a worker that is ready, and return its share of that time."""
+        if not any(job == each for each, _ in self.ready):
             room = self.most - len(self.ready) if self.at_once > 1 else 1
             coming = [each.job for each in next_ones(self.expected, room)]
-        self.ready += coming
-        self.ready.remove(job)
-        return ready_s(coming, self.host, self.at_once)
+            seconds = ready_s(coming, self.host, self.at_once)
+            self.now += seconds
+            self.ready += [(each, seconds / len(coming)) for each in coming]
+        (own,) = (each for each in self.ready if each[0] == job)
+        self.ready.remove(own)
+        return own[1]
 
     def run(self, request: Request, *, timeout_s: float, **_: Any) -> WorkerExit:
         assert isinstance(request, Job)
         job = msgspec.structs.replace(request, peaks=None)
-        costs = {"starting": self.ready_s(job), **costs_s(request, self.host)}
+        start_s, costs = self.start_s(job), costs_s(request, self.host)
         seconds = sum(costs.values())
         self.now += min(seconds, timeout_s)
         if seconds > timeout_s:
@@ -205,7 +211,8 @@ class Gpu:
         found = msgspec.structs.replace(measurement(warm=job.warm), peaks=PEAKS)
         if job.ahead:
             found = msgspec.structs.replace(found, compilation=Compilation())
-        return WorkerExit(seconds, CellOutcome(status=Status.PASS, measurement=found), costs)
+        outcome = CellOutcome(status=Status.PASS, measurement=found)
+        return WorkerExit(start_s + seconds, outcome, {"starting": start_s, **costs})
 
 
 def plan_of(profile: Profile) -> Plan:
@@ -256,7 +263,7 @@ def test_whenever_a_lease_ends_the_most_useful_cells_have_been_measured(
     """All models at batch size 1 come first, then their other batch sizes, and a second process last."""
     made, gpu = plan_of(DEPLOY), Gpu()
     records = measured(made, gpu, tmp_path, monkeypatch, deadline=60.0 * minutes)
-    assert gpu.now <= 60 * minutes
+    assert gpu.now <= 60 * minutes * SPARE
     assert len({record.cell for record in records}) >= in_all
     assert sum(record.cell.batch_size == 1 and not record.process for record in records) >= at_batch_1
 
@@ -268,5 +275,5 @@ def test_a_lease_that_ends_early_goes_on_with_the_next(tmp_path: Path, monkeypat
         gpu.now = 0.0
         records = measured(made, gpu, tmp_path, monkeypatch, deadline=600.0)
         assert len(records) > before
-        assert gpu.now <= 600.0
+        assert gpu.now <= 600.0 * SPARE
     assert len(records) == len({record.key for record in records}) == 3 * len(made.planned)

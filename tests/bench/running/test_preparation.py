@@ -51,6 +51,7 @@ def run(executor: LocalProcesses, request: Job) -> tuple[WorkerExit, list[Phase]
 
 
 def test_the_next_workers_are_prepared_together_and_measure_in_turn(side_by_side: SideBySide, log: Path) -> None:
+    seconds: list[float] = []
     for done, model in enumerate(MODELS):
         expect(side_by_side, MODELS[done:])
         ended, phases = run(side_by_side, job(model))
@@ -58,9 +59,11 @@ def test_the_next_workers_are_prepared_together_and_measure_in_turn(side_by_side
         assert ended.answer.status is Status.PASS
         assert [phase.name for phase in phases if phase.name != "starting"] == ["building", "measuring"]
         assert sum(ended.costs_s.values()) == pytest.approx(ended.seconds)
+        seconds.append(ended.costs_s["starting"])
         assert sorted(name for name, _ in prepared(log)) == sorted(MODELS[: max(2, done + 1)])
     pids = [pid for _, pid in prepared(log)]
     assert len(set(pids)) == len(MODELS), "every process is fresh"
+    assert seconds[0] == pytest.approx(seconds[1], abs=0.1), "each has its share of the time until both were ready"
 
 
 def test_a_worker_that_waits_uses_no_core(side_by_side: SideBySide, log: Path) -> None:
@@ -89,7 +92,7 @@ def test_a_worker_for_what_no_longer_comes_is_stopped(side_by_side: SideBySide, 
 def test_a_worker_that_died_while_it_waited_is_replaced(side_by_side: SideBySide, log: Path) -> None:
     expect(side_by_side, MODELS)
     run(side_by_side, job("ViT"))
-    _, process = side_by_side._workers[0]
+    process = side_by_side._workers[0].process
     process.kill()
     process.wait()
     ended, _ = run(side_by_side, job("ResNet"))
@@ -105,8 +108,11 @@ def test_a_worker_that_is_never_ready_costs_no_record(
     assert isinstance(run(side_by_side, job("ViT"))[0].answer, CellOutcome)
     hanging = dict(prepared(log))["ResNet"]
     assert not is_alive(hanging)
-    monkeypatch.delenv("STUB_UNREADY")
+    expect(side_by_side, ["ResNet", "BeiT", "DETR"])
     assert isinstance(run(side_by_side, job("ResNet"))[0].answer, CellOutcome)
+    assert [model for model, _ in prepared(log)].count("ResNet") == 1, "it is not tried again"
+    run(side_by_side, job("BeiT"))
+    assert "BeiT" in dict(prepared(log)), "the others still get ready"
 
 
 def test_those_that_get_ready_are_fewer_than_those_that_wait(log: Path) -> None:
@@ -123,10 +129,11 @@ def test_those_that_get_ready_are_fewer_than_those_that_wait(log: Path) -> None:
     assert not any(is_alive(pid) for _, pid in prepared(log))
 
 
+@pytest.mark.parametrize("how", ["answer", "death"])
 def test_what_lacks_memory_beside_others_is_measured_again_without_them(
-    side_by_side: SideBySide, log: Path, monkeypatch: pytest.MonkeyPatch
+    side_by_side: SideBySide, log: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setenv("STUB_CROWDED", "1")
+    monkeypatch.setenv("STUB_CROWDED", how)
     expect(side_by_side, ["ViT", "ResNet"])
     ended, _ = run(side_by_side, job("ViT"))
     assert isinstance(ended.answer, CellOutcome)
@@ -164,7 +171,11 @@ def test_an_interrupted_start_leaves_no_worker(log: Path, monkeypatch: pytest.Mo
     assert not any(is_alive(pid) for _, pid in prepared(log))
 
 
-def test_workers_that_wait_end_with_the_sweep_that_is_killed(log: Path) -> None:
+@pytest.mark.parametrize("unready", ["", "BeiT"])
+def test_workers_end_with_the_sweep_that_is_killed(log: Path, monkeypatch: pytest.MonkeyPatch, unready: str) -> None:
+    """Whether they wait, or still get ready."""
+    monkeypatch.setenv("STUB_UNREADY", unready)
+
     def sweep() -> None:
         executor = SideBySide(STUB.command, most=3, at_once=3)
         expect(executor, ["ViT", "ResNet", "BeiT"])
