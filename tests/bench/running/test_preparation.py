@@ -6,6 +6,7 @@ import multiprocessing
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -134,11 +135,23 @@ def test_what_lacks_memory_beside_others_is_measured_again_without_them(
     side_by_side: SideBySide, log: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setenv("STUB_CROWDED", how)
+    monkeypatch.setenv("STUB_SECONDS", "0.5")
+    limits: list[float] = []
+    plain = LocalProcesses.run
+
+    def noted(executor: LocalProcesses, request: Job, *, timeout_s: float, **options: Any) -> WorkerExit:
+        limits.append(timeout_s)
+        return plain(executor, request, timeout_s=timeout_s, **options)
+
+    monkeypatch.setattr(LocalProcesses, "run", noted)
     expect(side_by_side, ["ViT", "ResNet"])
     ended, _ = run(side_by_side, job("ViT"))
     assert isinstance(ended.answer, CellOutcome)
     assert ended.answer.status is Status.PASS
     assert not any(is_alive(pid) for _, pid in prepared(log)), "the others held memory"
+    assert ended.seconds > 1.0, "both tries count"
+    first, second = limits
+    assert second < first - 0.5, "both have one time limit"
 
 
 def test_where_only_one_process_can_use_the_device_none_waits_any_more(
