@@ -78,6 +78,7 @@ def run(job: Job, send: Send, prepared: Variants | None = None) -> CellOutcome:
     size = None
     try:
         variants = prepared or Variants(job)
+        variants.job = job  # with the peaks, which may have been unknown before
         size = variants.loaded.input_size
         if variants.find_other_processes() and not job.allow_busy:
             return CellOutcome(status=Status.SKIPPED, reason=wording.BUSY(), input_size=size)
@@ -104,7 +105,7 @@ def run(job: Job, send: Send, prepared: Variants | None = None) -> CellOutcome:
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
         return _with_what_runs(variants, failed, send)
     measurement = msgspec.structs.replace(measurement, compilation=_compilation(variants, first_calls_ms))
-    measurement, errors = _examined(variants, measurement, outputs[1:], job.peaks, send)
+    measurement, errors = _examined(variants, measurement, outputs[1:], send)
     repeats = accuracy.are_identical(*outputs[:2])
     status, reason = _verdict(variants, measurement, errors, repeats=repeats)
     return CellOutcome(status=status, reason=reason, measurement=measurement, input_size=size)
@@ -218,7 +219,6 @@ def _examined(
     variants: Variants,
     measurement: Measurement,
     outputs: list[accuracy.Tensors],
-    peaks: Peaks | None,
     send: Send,
 ) -> tuple[Measurement, Accuracy | None]:
     """Return the measurement with memory, graphs, causes and accuracy; and the errors of compiled, if they are known.
@@ -255,19 +255,19 @@ def _examined(
     )
     with_("graphs", lambda given: replace(given, graphs=variants.inspect_graphs()))
     with_("accuracy", with_accuracy)
-    with_("causes", lambda given: _with_causes(variants, given, peaks, send))
+    with_("causes", lambda given: _with_causes(variants, given, send))
     return replace(measurement, failures=failures), errors
 
 
-def _with_causes(variants: Variants, measurement: Measurement, peaks: Peaks | None, send: Send) -> Measurement:
+def _with_causes(variants: Variants, measurement: Measurement, send: Send) -> Measurement:
     """Return the measurement with the inputs of its causes. Only the first process records what is equal in all."""
     if variants.job.warm:
-        return _with_peaks(variants, measurement, peaks, send)
+        return _with_peaks(variants, measurement, send)
     found = measurement.graphs
     traffic = sum(variants.traffic_bytes) if variants.traffic_bytes and found and not found.recompiles else None
     work = attempt(lambda: _work(variants))
     work = work and msgspec.structs.replace(work, compiled_traffic_bytes=traffic)
-    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work), peaks, send)
+    diagnosed = _with_peaks(variants, msgspec.structs.replace(measurement, work=work), send)
     if found is None or not variants.job.sampling.retraces:
         return diagnosed
     recompiles = _retraced(variants, send)
@@ -279,11 +279,11 @@ def _work(variants: Variants) -> Work:
         return roofline.work(variants.loaded.module, variants.loaded.batches[0])
 
 
-def _with_peaks(variants: Variants, measurement: Measurement, known: Peaks | None, send: Send) -> Measurement:
+def _with_peaks(variants: Variants, measurement: Measurement, send: Send) -> Measurement:
     """Return the measurement with the best rates of the device. Where its work is known, as in the first process of a
     cell, rates that its own latencies beat are measured again: something disturbed them. What they still beat by more
-    than any algorithm saves is left out. Earlier processes may have measured them: these are `known`."""
-    dtype = getattr(torch, variants.job.cell.dtype)
+    than any algorithm saves is left out. Earlier processes may have measured them."""
+    known, dtype = variants.job.peaks, getattr(torch, variants.job.cell.dtype)
     tries = [msgspec.structs.replace(measurement, peaks=known)] if known else []
     while not tries or (len(tries) < PEAK_TRIES and _share_of(best_peaks(tries), measurement) > 1):
         send(Phase(name=PEAKS))

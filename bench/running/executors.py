@@ -186,7 +186,7 @@ class LocalProcesses:
             )
 
     def start(self, request: Request, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Return a worker that waits for this request, or for one to get ready for it."""
+        """Return a worker that waits to be sent this request, or one to get ready for it."""
         if isinstance(request, Job) and request.cache:
             variables = {**variables, **_caches_of(request)}
         return start_process(self.command, variables)

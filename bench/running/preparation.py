@@ -87,7 +87,7 @@ class SideBySide(LocalProcesses):
     _expected: list[Expected] = field(default_factory=list, init=False)  # without a worker
     _workers: list[_Worker] = field(default_factory=list, init=False)
     _failed: list[Job] = field(default_factory=list, init=False)  # never got ready
-    _has_given_up: Event = field(default_factory=Event, init=False)
+    _has_given_up: Event = field(default_factory=Event, init=False)  # after most of a round have failed
 
     def expect(self, expected: Sequence[Expected]) -> None:
         """See `Foreseeing.expect`."""
@@ -215,7 +215,7 @@ def _foreseen(request: Request) -> Request:
 
 
 def executor_for(machine: Machine, executor: LocalProcesses) -> LocalProcesses:
-    """Return the executor; on a machine with an accelerator and many cores, one with workers side by side.
+    """Return the executor; on a machine with an accelerator, and with room for several, one with workers side by side.
 
     Those that wait hold memory, so that they might slow a CPU down that is measured itself.
     """

@@ -110,7 +110,7 @@ def run(
             if first is None:
                 break
             document.check_writable(run_file.path.parent)  # before hours of measuring, not after
-            foresee([first, *(step for step in steps if step != first)])
+            foresee((first, *steps))
             if clock() - looked >= LOOK_EVERY_S:
                 complaints, looked = list(examine()), clock()
             if not process.measure(first, steps, complaints):

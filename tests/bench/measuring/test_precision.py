@@ -108,7 +108,7 @@ def test_work_and_graphs_are_those_of_the_model_under_autocast(monkeypatch: pyte
     monkeypatch.setattr(Variants, "with_resources", lambda _self, _subject, variant: variant)
     output = [torch.ones(1)]
     measurement = Measurement(eager=Variant(), compiled=Variant())
-    trial._examined(variants, measurement, [output, output], None, lambda _: None)
+    trial._examined(variants, measurement, [output, output], lambda _: None)
     assert seen == [
         ("graphs", True, True),
         ("work", True, True),
@@ -141,7 +141,7 @@ def test_peaks_are_those_of_the_type_that_products_are_computed_in(
 
     monkeypatch.setattr(roofline, "peaks", peaks)
     variants = Variants(job(precision))
-    trial._with_peaks(variants, Measurement(eager=Variant(rounds_ms=((1.0,),))), None, lambda _: None)
+    trial._with_peaks(variants, Measurement(eager=Variant(rounds_ms=((1.0,),))), lambda _: None)
     assert asked == [dtype]
 
 

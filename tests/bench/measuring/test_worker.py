@@ -133,7 +133,7 @@ def test_peaks_that_the_latencies_beat_are_measured_again(monkeypatch: pytest.Mo
             roofline, "peaks", lambda *_: Peaks(matmul_flop_s=next(found), copy_bytes_s=1e10, page_fault_s=1e-6)
         )
         variants: Any = SimpleNamespace(job=job(), device=torch.device("cpu"))
-        return trial._with_peaks(variants, fast, None, lambda _: None).peaks
+        return trial._with_peaks(variants, fast, lambda _: None).peaks
 
     best = with_peaks(1e11, 5e12)
     assert best is not None
@@ -328,8 +328,9 @@ def test_peaks_of_the_run_are_not_measured_again_unless_latencies_beat_them(monk
 
     def with_peaks(known: Peaks) -> tuple[Peaks | None, int]:
         sent: list[Any] = []
-        variants: Any = SimpleNamespace(job=job(), device=torch.device("cpu"))
-        return trial._with_peaks(variants, fast, known, sent.append).peaks, len(sent)
+        known_job = msgspec.structs.replace(job(), peaks=known)
+        variants: Any = SimpleNamespace(job=known_job, device=torch.device("cpu"))
+        return trial._with_peaks(variants, fast, sent.append).peaks, len(sent)
 
     known = Peaks(matmul_flop_s=1e13, copy_bytes_s=2e10)
     assert with_peaks(known) == (known, 0)
