@@ -101,6 +101,8 @@ def export(form: str, paths: Sequence[Path], out: Path) -> tuple[int, int]:
     Returns the number of records, and the number of cells that the format cannot hold. Raises `AtlasError`.
     """
     module, function, _ = FORMATS[pick("format", form, FORMATS, where="FORMAT")]
+    if out.is_dir():  # reading all records takes a while
+        raise unwritable(out, IsADirectoryError())
     records = [record for path in paths for file in run_files(existing(path)) for record in read(file)]
     if not records:
         where = ", ".join(map(str, paths))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 import pytest
-from conftest import LANGUAGES, BuiltSite
+from conftest import LANGUAGES, THOROUGH, BuiltSite
 from playwright.sync_api import Locator, Page, expect
 
 from browser.kinds import PREFIXES, arrived, follow, switch
@@ -255,7 +255,7 @@ def test_arabic_is_found_with_and_without_article_prefixes_and_vowel_signs(
 
 def test_every_arabic_plural_is_found_by_its_singular(page: Page, hosted_site: str) -> None:
     page.goto(f"{hosted_site}ar/")
-    for forms in load_glossary().plurals["ar"]:
+    for forms in load_glossary().plurals["ar"][:: 1 if THOROUGH else 5]:
         singular, *plurals = (all_pages(page, form) for form in forms.split())
         assert plurals == [singular] * len(plurals), forms
 

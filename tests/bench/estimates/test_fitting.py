@@ -113,9 +113,9 @@ def test_the_committed_estimates_fit_the_committed_records() -> None:
 
 
 def test_validating_writes_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fitted: estimates.Estimates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(comparisons, "read", lambda _results: benchmark())
+    monkeypatch.setattr(fitting, "fit", lambda **_: fitted)
     with pytest.raises(SystemExit) as ended:
         main(["estimate", "--validate", "--out", str(tmp_path)])
     assert (ended.value.code, list(tmp_path.iterdir())) == (0, [])

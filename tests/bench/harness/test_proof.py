@@ -19,8 +19,8 @@ import msgspec
 import pytest
 import torch
 from simulated_gpu import SimulatedGpu, job
+from test_executors import NO_VECTORS
 from test_nvml import HERE, library
-from test_worker import NO_VECTORS
 
 from bench.commands import command_line
 from bench.errors import AtlasError

@@ -18,7 +18,7 @@ import pytest
 import torch
 from atlas_data import measured
 from simulated_stream import SimulatedStream, model
-from test_executors import job as plain_job
+from test_executors import NO_VECTORS, job as plain_job
 
 from bench.measuring import environment, graphs, interference, roofline, trial, worker
 from bench.measuring.build import Loaded, load
@@ -32,14 +32,12 @@ from bench.running import preflight
 from bench.running.executors import LocalProcesses, WorkerExit
 from bench.statistics.cells import speedup
 
-SHORT = Sampling(max_s=0.1, min_rounds=3, min_samples=6, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1)
-
-NO_VECTORS = {"TORCHINDUCTOR_VEC_ISA_OK": "0", "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"}
-"""Halves the time of the C++ compiler, which takes half a minute for vectorized kernels."""
+SHORT = Sampling(max_s=0.1, min_rounds=3, min_samples=6, min_s=0.02, warmup_s=0.02, warmup_cap_s=0.1, retraces=False)
+RETRACED = msgspec.structs.replace(SHORT, retraces=True)
 
 
-def job(model: str = "ResNet") -> Job:
-    return plain_job(model, sampling=SHORT, shrunken=True)
+def job(model: str = "ResNet", sampling: Sampling = SHORT) -> Job:
+    return plain_job(model, sampling=sampling, shrunken=True)
 
 
 def run(request: Request, cache: Path, on_phase: Callable[[Phase], None] = lambda _: None) -> WorkerExit:
@@ -52,7 +50,7 @@ def test_one_cell_is_measured_in_a_process_of_its_own(request: pytest.FixtureReq
     cache = request.config.cache.mkdir("inductor") if request.config.cache else None
     assert cache
     phases: list[Phase] = []
-    ended = run(job("ViT"), cache, phases.append)
+    ended = run(job("ViT", RETRACED), cache, phases.append)
     outcome = ended.answer
     assert isinstance(outcome, CellOutcome), ended
     assert outcome.status in (Status.PASS, Status.UNSTABLE), outcome.reason
@@ -347,7 +345,7 @@ def test_what_only_explains_a_result_does_not_cost_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(roofline, "work", fails)
     monkeypatch.setattr(graphs, "batch_size_recompiles", lambda *_: time.sleep(60))
     monkeypatch.setattr(trial, "RETRACE_CAP_S", 0.1)
-    outcome = trial.run(job(), lambda _: None)
+    outcome = trial.run(job(sampling=RETRACED), lambda _: None)
     assert outcome.status in (Status.PASS, Status.UNSTABLE)
     found = outcome.measurement
     assert found is not None

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 import yaml
 from browser.hosting import hosted
-from conftest import LANGUAGES, weekly
+from conftest import LANGUAGES, copy_of_project, keep_few_records, weekly
 from html_page import read
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
@@ -23,10 +23,17 @@ from generator.site.stage import _owned as owned, stage
 
 
 @pytest.fixture(scope="module")
-def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The real guide, staged once."""
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real pages, with few records."""
+    project = copy_of_project(tmp_path_factory.mktemp("project"))
+    keep_few_records(project)
+    return project
+
+
+@pytest.fixture(scope="module")
+def staged(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("staged")
-    stage(out)
+    stage(out, project)
     return out
 
 
@@ -137,18 +144,18 @@ def test_zensicals_site_works_in_the_browser(zensical_site: Path, browser: Brows
 # ── Whose files ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_staging_again_changes_nothing_and_removes_what_is_gone(staged: Path) -> None:
+def test_staging_again_changes_nothing(staged: Path, project: Path) -> None:
     before = everything(staged)
-    stage(staged)
+    stage(staged, project)
     assert everything(staged) == before
 
 
-def test_files_of_others_are_refused_and_kept(tmp_path: Path) -> None:
+def test_files_of_others_are_refused_and_kept(project: Path, tmp_path: Path) -> None:
     mine = tmp_path / "en" / "index.md"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
     with pytest.raises(AtlasError, match="in the way"):
-        stage(tmp_path)
+        stage(tmp_path, project)
     assert everything(tmp_path) == {"en/index.md": b"mine"}
 
 
@@ -166,12 +173,12 @@ def test_a_list_of_files_elsewhere_is_refused_and_removes_nothing(listed: str, t
     assert outside.exists()
 
 
-def test_files_that_are_no_longer_needed_go_and_others_stay(staged: Path, tmp_path: Path) -> None:
+def test_files_that_are_no_longer_needed_go_and_others_stay(staged: Path, project: Path, tmp_path: Path) -> None:
     out = shutil.copytree(staged, tmp_path / "staged")
     manifest = out / ".staged.json"
     manifest.write_text(manifest.read_text().replace("[", '["en/devices/gone.md",', 1))
     (out / "en" / "devices" / "gone.md").write_text("from an earlier run")
     (out / "notes.txt").write_text("mine")
-    stage(out)
+    stage(out, project)
     assert not (out / "en/devices/gone.md").exists()
     assert (out / "notes.txt").read_text() == "mine"

@@ -14,7 +14,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from conftest import LANGUAGES, BuiltSite, copy_of_project, in_project
+from conftest import LANGUAGES, BuiltSite, copy_of_project, in_project, weekly
 from proofs import GPUS, every_reason
 
 from bench.records.proof import write
@@ -90,6 +90,7 @@ def too_heavy(pages: Mapping[str, Path], site: BuiltSite, code: str) -> dict[str
     return {address: total for address, total in weights.items() if total > LIMIT}
 
 
+@weekly  # it builds all pages, for one
 def test_proofs_of_several_gpus_leave_the_methodology_page_light(tmp_path: Path) -> None:
     project = copy_of_project(tmp_path / "project")
     for proof in every_reason():
