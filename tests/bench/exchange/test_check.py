@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from test_sweep import plan, record
 
 from bench.errors import AtlasError
 from bench.exchange import texts
-from bench.exchange.check import check
+from bench.exchange.check import Problem, check as check_beside
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import import_
 from bench.plans.checkpoints import LocalCheckpoint
@@ -39,6 +40,11 @@ from bench.records.run_file import append, encode, read
 VIT, BEIT = plan("ViT", "BeiT").planned
 
 
+def check(paths: Iterable[Path], atlas: Path = RESULTS / "measured", *, now: datetime | None = None) -> list[Problem]:
+    """What `bench check` finds. Few tests need the imported records, too: to read them takes a second."""
+    return list(check_beside(paths, atlas, now=now))
+
+
 def good(**changes: Any) -> Record:
     return msgspec.structs.replace(record(VIT), **changes)
 
@@ -50,11 +56,11 @@ def written(folder: Path, *records: Record, name: str = "r") -> Path:
 
 
 def test_the_committed_records_are_sound() -> None:
-    assert [str(finding) for finding in check([RESULTS])] == []
+    assert [str(finding) for finding in check([RESULTS], RESULTS)] == []
 
 
 def test_good_records_have_no_findings(tmp_path: Path) -> None:
-    assert list(check([written(tmp_path, good(), record(BEIT), good(process=1))])) == []
+    assert check([written(tmp_path, good(), record(BEIT), good(process=1))]) == []
 
 
 def test_what_was_measured_later_than_now_is_refused_but_for_clocks_that_differ(tmp_path: Path) -> None:
@@ -74,7 +80,7 @@ LOCAL = msgspec.structs.replace(CELL, model="model", checkpoint="model", digest=
 
 def test_a_local_checkpoint_is_sound_whatever_its_name(tmp_path: Path) -> None:
     named_like_a_known_one = msgspec.structs.replace(LOCAL, model="ViT", checkpoint="ViT", digest="cd" * 32)
-    assert list(check([written(tmp_path, good(cell=LOCAL), good(cell=named_like_a_known_one))])) == []
+    assert check([written(tmp_path, good(cell=LOCAL), good(cell=named_like_a_known_one))]) == []
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,7 @@ FAULTS = {
 
 def test_all_faults_are_listed_with_line_field_and_remedy(tmp_path: Path) -> None:
     path = written(tmp_path, good(), *FAULTS.values())
-    findings = list(check([path]))
+    findings = check([path])
     assert [(finding.where, finding.field) for finding in findings] == [
         (f"{path}:{number}", field) for number, field in enumerate(FAULTS, start=2)
     ]
@@ -148,7 +154,7 @@ def test_lines_that_are_no_records_do_not_hide_those_after_them(tmp_path: Path) 
     unknown = encode(good(schema=99))
     typo = encode(good()).replace(b'"process":0', b'"proces":0')
     path.write_bytes(b"not json\n" + unknown + typo + encode(good(run="another")))
-    findings = list(check([path]))
+    findings = check([path])
     assert [finding.where for finding in findings] == [f"{path}:{number}" for number in (1, 2, 3, 4)]
     assert "schema version 99" in findings[1].what
     assert "proces" in findings[2].what
@@ -175,7 +181,7 @@ def test_what_is_no_run_file_is_a_fault_that_says_what_it_is(content: bytes, wha
 def test_a_pipe_is_refused(tmp_path: Path, survived: Survived) -> None:
     os.mkfifo(tmp_path / "r.jsonl")
     with pytest.raises(AtlasError, match="is not a regular file"):
-        list(check([tmp_path / "r.jsonl"], tmp_path / "atlas"))
+        check([tmp_path / "r.jsonl"], tmp_path / "atlas")
     survived("hostile_input", "records", "refused")
     survived.case("files", "mkfifo r.jsonl; python -m bench check r.jsonl", "accepted", "refused")
 
@@ -195,12 +201,12 @@ def test_published_figures_need_no_raw_samples(tmp_path: Path) -> None:
         FOUND, eager=Variant(published_mean_ms=9.3), compiled=Variant(published_mean_ms=7.5), compilation=None
     )
     published = good(origin="published", measured_at=None, source=source, measurement=figures)
-    assert list(check([written(tmp_path, published)])) == []
+    assert check([written(tmp_path, published)]) == []
 
 
 def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match="no such file"):
-        list(check([tmp_path / "nowhere"]))
+        check([tmp_path / "nowhere"])
 
 
 def test_numbers_that_json_cannot_carry_are_found(tmp_path: Path) -> None:
@@ -215,7 +221,7 @@ def test_numbers_that_json_cannot_carry_are_found(tmp_path: Path) -> None:
 def test_what_the_atlas_has_already_is_refused(tmp_path: Path) -> None:
     atlas, first = tmp_path / "atlas", good()
     written(atlas, first)
-    assert list(check([atlas], atlas)) == []
+    assert check([atlas], atlas) == []
     same = msgspec.structs.replace(first, run="mine")
     again = written(tmp_path / "mine", same, good(run="mine", process=1), name="mine")
     (finding,) = check([again], atlas)
@@ -230,7 +236,7 @@ def test_published_figures_of_one_source_are_there_once(tmp_path: Path) -> None:
     published = RESULTS / "published" / "huggingface-2023.jsonl"
     first = next(iter(read(published)))
     copied = written(tmp_path, msgspec.structs.replace(first, run="copy"), name="copy")
-    (finding,) = check([copied])
+    (finding,) = check([copied], RESULTS)
     assert "bench/results/published/huggingface-2023.jsonl:1" in finding.what
 
 
@@ -240,7 +246,7 @@ def test_a_record_far_from_those_of_its_model_is_refused(tmp_path: Path) -> None
         FOUND, eager=Variant(rounds_ms=((90_000.0,),) * 8), compiled=Variant(rounds_ms=((80_000.0,),) * 8)
     )
     path = written(tmp_path, good(run="mine", measurement=slow), name="mine")
-    findings = list(check([path], tmp_path / "atlas"))
+    findings = check([path], tmp_path / "atlas")
     assert [finding.field for finding in findings] == ["measurement.eager", "measurement.compiled"]
     assert all("times the latency in other records of ViT" in finding.what for finding in findings)
 
@@ -310,7 +316,7 @@ def test_versions_hub_ids_and_what_a_contributor_says_are_no_identity(tmp_path: 
         cell=msgspec.structs.replace(CELL, model="resnet-18", checkpoint="microsoft/resnet-18"),
         command="python -m bench run --checkpoint microsoft/resnet-18 --task image-classification",
     )
-    assert list(check([written(tmp_path, record)])) == []
+    assert check([written(tmp_path, record)]) == []
 
 
 LOCALLY = LocalCheckpoint(directory="/home/ann/x", name="my vit", digest="ab" * 32, model_type="vit", has_weights=True)
@@ -347,7 +353,7 @@ def test_a_contributor_is_a_name_of_one_line(tmp_path: Path, name: str) -> None:
 def test_published_figures_are_as_they_were_imported(tmp_path: Path, change: str, survived: Survived) -> None:
     folder = tmp_path / "published"
     import_("huggingface-2023", ImportOptions(), folder)
-    assert list(check([tmp_path], tmp_path)) == []
+    assert check([tmp_path], tmp_path) == []
     path, seal = folder / "huggingface-2023.jsonl", folder / "seals.toml"
     lines = path.read_bytes().splitlines(keepends=True)
     match change:

@@ -20,7 +20,7 @@ from test_edition_site import EDITORS, insert
 
 from generator.cache import CACHE
 
-ROUNDS, EDITS = (25, 12) if THOROUGH else (1, 7)
+ROUNDS, EDITS = (25, 12) if THOROUGH else (1, 5)
 PATIENCE_S = 3.0
 """About what a build takes: it is killed before, or has ended."""
 
