@@ -46,10 +46,10 @@ def is_of_sweep(pid: int, sweep: int) -> bool:
     process group. Raises `ProcessLookupError` if there is no such process here."""
     import psutil  # noqa: PLC0415 - only for measuring
 
-    try:
-        return sweep in (pid, psutil.Process(os.getpgid(pid)).ppid())
-    except psutil.Error:
-        return False  # the leader of its group has ended
+    leader = os.getpgid(pid)
+    with suppress(psutil.Error):  # the leader of its group has ended
+        return sweep in (pid, psutil.Process(leader).ppid())
+    return pid == sweep
 
 
 def boot() -> str:

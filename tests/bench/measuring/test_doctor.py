@@ -191,10 +191,12 @@ def test_a_system_without_sensors_has_no_temperature(monkeypatch: pytest.MonkeyP
     assert doctor._hottest() is None
 
 
-def test_workers_that_wait_for_their_turn_are_not_counted_as_others() -> None:
+def test_workers_that_wait_for_their_turn_are_not_counted_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as waiting:
         assert not doctor._is_other(SimpleNamespace(pid=waiting.pid))
         waiting.kill()
     assert not doctor._is_other(SimpleNamespace(pid=os.getpid()))
     assert doctor._is_other(SimpleNamespace(pid=os.getppid()))
     assert doctor._is_other(SimpleNamespace(pid=2**22 + 1)), "it is outside of this container"
+    monkeypatch.setattr(os, "getpgid", lambda _: 0)
+    assert not doctor._is_other(SimpleNamespace(pid=os.getpid())), "the leader of its group is outside of it"
