@@ -167,7 +167,7 @@ def cut_reasons() -> Iterator[dict[str, None]]:
         with suppress(Exception):  # not a public interface
             for nodes, signature in zip(partitions, signatures, strict=True):
                 told = map(scheduler.should_partition, nodes if signature.skip_cudagraph else ())
-                reasons.update(dict.fromkeys(filter(None, told)))
+                reasons.update(dict.fromkeys(each for each in told if isinstance(each, str)))  # once, a bool
         return partitions, signatures
 
     with patch.object(Scheduler, "graph_partition", noted):

@@ -256,6 +256,17 @@ def test_a_compiled_model_that_fits_only_alone_has_its_latency_and_no_pair(monke
     assert gave_nothing(measured(status=Status.OOM, reason=outcome.reason, figures=found))
 
 
+def test_the_time_to_ready_includes_importing_inductor_also_where_a_reset_does_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch, "compile", captured)
+    variants = Variants(job())
+    monkeypatch.setattr(graphs, "reset", lambda: time.sleep(0.2))
+    took = variants.compile()
+    assert took is not None
+    assert took[0] >= 200
+
+
 def test_without_a_compiler_eager_is_measured_and_compiling_is_skipped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
