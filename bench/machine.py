@@ -15,6 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 """The root folder of this project."""
 
+GROUP = Path("/sys/fs/cgroup")
+"""The control group of this process, which limits what a container uses."""
+
 
 def cpu_name() -> str:
     """Return the model name of the processor."""
@@ -34,6 +37,26 @@ def cores() -> int | None:
 def memory_gb() -> float:
     """Return the memory of the whole machine in GB (1e9 bytes)."""
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+
+
+def quota_cores() -> float:
+    """Return the number of CPU cores that this process may use at a time: its control group may have a quota."""
+    most = float(cores() or 1)
+    with suppress(OSError, ValueError):
+        quota, period = (GROUP / "cpu.max").read_text(encoding="ascii").split()
+        return most if quota == "max" else min(most, int(quota) / int(period))
+    with suppress(OSError, ValueError, ZeroDivisionError):
+        quota_us, period_us = (int((GROUP / f"cpu/cpu.cfs_{name}_us").read_text()) for name in ("quota", "period"))
+        return min(most, quota_us / period_us) if quota_us > 0 else most
+    return most
+
+
+def quota_gb() -> float:
+    """Return the memory in GB that this process may use: its control group may have a limit."""
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):  # "max"
+            return min(memory_gb(), int((GROUP / name).read_text(encoding="ascii")) / 1e9)
+    return memory_gb()
 
 
 def system() -> str:

@@ -9,6 +9,7 @@ it for NVIDIA GPUs.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -24,7 +25,15 @@ from typing import Any
 import psutil
 
 from bench.errors import Complaint, attempt
-from bench.machine import c_compiler, compiler, cores, is_of_sweep, python_headers, sees_all_processes
+from bench.machine import (
+    c_compiler,
+    compiler,
+    cores,
+    is_of_sweep,
+    python_headers,
+    quota_cores,
+    sees_all_processes,
+)
 from bench.measuring.interference import SLOWDOWNS, throttle_reasons
 from bench.served_requests import ServedRequests
 
@@ -95,7 +104,7 @@ class MachineState:
     """The state of this machine. Unknown values are None."""
 
     cores: int
-    quota_cores: float | None = None  # that a container may use
+    quota_cores: float = math.inf  # that a container may use
     busy_cores: float | None = None  # used by others on average during the look
     stolen_share: float | None = None
     governors: frozenset[str] = frozenset()
@@ -133,7 +142,7 @@ def _processor(machine: MachineState) -> Iterator[Complaint]:
             f"other programs use {machine.busy_cores:.1f} of {machine.cores} cores",
             "stop them, or measure when they have finished: `top` lists them",
         )
-    if machine.quota_cores is not None and machine.quota_cores < machine.cores:
+    if machine.quota_cores < machine.cores:
         yield Complaint(
             "quota",
             f"this container may use {machine.quota_cores:.1f} of the {machine.cores} cores that it sees",
@@ -313,7 +322,7 @@ def look(cache: Path, seconds: float = LOOK_S) -> MachineState:
     memory = psutil.virtual_memory()
     return MachineState(
         cores=cores() or 1,
-        quota_cores=_quota_cores(),
+        quota_cores=quota_cores(),
         busy_cores=busy_cores,
         stolen_share=stolen_share,
         governors=_governors(),
@@ -358,18 +367,6 @@ def _load_once(seconds: float) -> tuple[float | None, float | None]:
     stolen = getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)
     cores = psutil.cpu_count() or 1
     return percent / 100 * cores, stolen / (seconds * cores)
-
-
-def _quota_cores() -> float | None:
-    """Return the CPU quota of this process's control group: ``cpu.max`` of version 2, or that of version 1."""
-    with suppress(OSError, ValueError):
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        return None if quota == "max" else int(quota) / int(period)
-    with suppress(OSError, ValueError, ZeroDivisionError):
-        group = Path("/sys/fs/cgroup/cpu")
-        quota_us, period_us = (int((group / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period"))
-        return quota_us / period_us if quota_us > 0 else None
-    return None
 
 
 def _governors() -> frozenset[str]:
@@ -485,10 +482,13 @@ def _gpu(nvml: Any, device: _Device, *, is_alone: bool) -> Gpu:
 
 
 def _is_other(process: Any) -> bool:
-    """Return whether a process does not belong to the sweep that asks, as far as is known."""
+    """Return whether a process does not belong to the sweep that asks, as far as is known.
+
+    Where a container has numbers of its own for processes, NVML may give those of the host, also for our workers.
+    """
     with suppress(OSError):
         return not is_of_sweep(process.pid, os.getpid())
-    return True  # it is outside of this container
+    return sees_all_processes() or not psutil.Process().children()
 
 
 def _hidden(device: _Device, processes: int | None) -> str:

@@ -102,7 +102,7 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "generator/estimates/test_accuracy_tables.py": ("generator.estimates.answers",),
     "browser/test_pseudo.py": ("generator.commands.pseudo_site",),
     "perf/test_perf.py": (
-        *("bench.machine", "perf.builders", "perf.content", "perf.cost", "perf.edits", "perf.report", "perf.run"),
+        *("perf.builders", "perf.content", "perf.cost", "perf.edits", "perf.report", "perf.run"),
         "perf.served",
     ),
 }

@@ -197,6 +197,17 @@ def test_workers_that_wait_for_their_turn_are_not_counted_as_others(monkeypatch:
         waiting.kill()
     assert not doctor._is_other(SimpleNamespace(pid=os.getpid()))
     assert doctor._is_other(SimpleNamespace(pid=os.getppid()))
-    assert doctor._is_other(SimpleNamespace(pid=2**22 + 1)), "it is outside of this container"
     monkeypatch.setattr(os, "getpgid", lambda _: 0)
-    assert not doctor._is_other(SimpleNamespace(pid=os.getpid())), "the leader of its group is outside of it"
+    assert not doctor._is_other(SimpleNamespace(pid=os.getpid())), "the leader of its group is outside this container"
+
+
+@pytest.mark.parametrize(
+    ("sees_all", "has_workers", "is_other"), [(True, True, True), (False, False, True), (False, True, False)]
+)
+def test_a_number_from_outside_a_container_may_be_that_of_a_worker(
+    monkeypatch: pytest.MonkeyPatch, *, sees_all: bool, has_workers: bool, is_other: bool
+) -> None:
+    monkeypatch.setattr(doctor, "sees_all_processes", lambda: sees_all)
+    sweep = SimpleNamespace(children=lambda: ["a worker"] * has_workers)
+    monkeypatch.setattr(doctor, "psutil", SimpleNamespace(Process=lambda: sweep))
+    assert doctor._is_other(SimpleNamespace(pid=2**22 + 1)) == is_other
