@@ -164,7 +164,7 @@ def _run(options: argparse.Namespace) -> int:
                 plan,
                 machine,
                 run_file,
-                executor_for(machine, executor),
+                executor_for(machine, executor, reporter.warn),
                 watched(reporter),
                 pace=pace,
                 deadline=deadline,

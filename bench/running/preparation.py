@@ -13,7 +13,6 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -22,7 +21,8 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from bench.machine import memory_gb
+from bench.errors import Complaint, counted
+from bench.machine import quota_cores, quota_gb
 from bench.plans.messages import (
     READY,
     STARTING,
@@ -35,6 +35,7 @@ from bench.plans.messages import (
     is_out_of_memory,
 )
 from bench.records.record import Status
+from bench.records.scrub import one_line
 from bench.running.executors import LocalProcesses, Pipes, WorkerExit, kill_group, send
 
 MOST, AT_ONCE = 24, 12
@@ -84,6 +85,7 @@ class SideBySide(LocalProcesses):
 
     most: int = MOST
     at_once: int = AT_ONCE
+    warn: Callable[[Complaint], object] = lambda _: None
     _expected: list[Expected] = field(default_factory=list, init=False)  # without a worker
     _workers: list[_Worker] = field(default_factory=list, init=False)
     _failed: list[Job] = field(default_factory=list, init=False)  # never got ready
@@ -160,18 +162,19 @@ class SideBySide(LocalProcesses):
         coming = next_ones(self._expected, self.most - len(self._workers))
         self._expected[:] = [each for each in self._expected if each not in coming]
 
-        def ready(expected: Expected) -> _Worker | None:
+        def ready(expected: Expected) -> _Worker | str:
             threads = COMPILE_THREADS if expected.job.ahead and not COMPILE_THREADS.keys() & os.environ.keys() else {}
             process = super(SideBySide, self).start(expected.job, {**threads, **expected.variables})
             worker = _Worker(expected.job, process)
             self._workers.append(worker)
             device = str(Path(expected.job.cache).parent / "device") if expected.job.cache else ""
             send(process, Prepare(job=expected.job, device=device))
-            if not is_interrupted.is_set() and _is_ready(process, deadline):
+            why_not = "it was interrupted" if is_interrupted.is_set() else _why_not_ready(process, deadline)
+            if why_not is None:
                 return worker
             self._stop(worker)
             self._failed.append(expected.job)
-            return None
+            return why_not
 
         with ThreadPoolExecutor(self.at_once) as pool:
             begun = [pool.submit(ready, expected) for expected in coming]
@@ -182,18 +185,24 @@ class SideBySide(LocalProcesses):
                     on_phase(Phase(name=STARTING, done=len(coming) - len(left), of=len(coming)))
                     if on_second:
                         on_second()
-                found = [worker for each in begun if (worker := each.result())]
+                ended = [each.result() for each in begun]
             except BaseException:
                 is_interrupted.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 for worker in list(self._workers):
                     kill_group(worker.process)  # ends the waiting of its thread
                 raise
-        if len(begun) > 2 * max(1, len(found)):
+        self._share(ended, time.monotonic() - began)
+
+    def _share(self, ended: Sequence[_Worker | str], seconds: float) -> None:
+        """Give each worker that is ready its share of the time of the round, and tell why others are not."""
+        found = [each for each in ended if isinstance(each, _Worker)]
+        if len(ended) > 2 * max(1, len(found)):
             self._has_given_up.set()
+        if reasons := [each for each in ended if isinstance(each, str)]:
+            self.warn(_not_ready(reasons, len(ended), are_last=self._has_given_up.is_set()))
         for worker in found:
-            shared = replace(worker, share_s=(time.monotonic() - began) / len(found))
-            self._workers[self._workers.index(worker)] = shared
+            self._workers[self._workers.index(worker)] = replace(worker, share_s=seconds / len(found))
 
     def _stop(self, worker: _Worker) -> None:
         self._workers.remove(worker)
@@ -214,25 +223,45 @@ def _foreseen(request: Request) -> Request:
     return msgspec.structs.replace(request, peaks=None) if isinstance(request, Job) else request
 
 
-def executor_for(machine: Machine, executor: LocalProcesses) -> LocalProcesses:
+def executor_for(
+    machine: Machine, executor: LocalProcesses, warn: Callable[[Complaint], object] = lambda _: None
+) -> LocalProcesses:
     """Return the executor; on a machine with an accelerator, and with room for several, one with workers side by side.
 
-    Those that wait hold memory, so that they might slow a CPU down that is measured itself.
+    Those that wait hold memory, so that they might slow a CPU down that is measured itself. `warn` receives why
+    workers do not get ready.
     """
     environment = machine.environment
-    at_once = min(AT_ONCE, environment.cores or 1)
-    most = min(MOST, 2 * at_once, int((environment.memory_gb or 0.0) / ROOM_GB), int(memory_gb() / HOST_ROOM_GB))
+    at_once = min(AT_ONCE, environment.cores or 1, int(quota_cores()))
+    most = min(MOST, 2 * at_once, int((environment.memory_gb or 0.0) / ROOM_GB), int(quota_gb() / HOST_ROOM_GB))
     if machine.device == "cpu" or min(most, at_once) < 2:
         return executor
-    return SideBySide(executor.command, most, min(most, at_once))
+    return SideBySide(executor.command, most, min(most, at_once), warn)
 
 
-def _is_ready(process: subprocess.Popen[bytes], deadline: float) -> bool:
-    """Wait until a worker is ready, and return whether it is."""
-    with Pipes(process) as pipes, suppress(TimeoutError, msgspec.DecodeError):
+def _why_not_ready(process: subprocess.Popen[bytes], deadline: float) -> str | None:
+    """Wait until a worker is ready, and return why it is not, or None if it is."""
+    with Pipes(process) as pipes:
         pipes.deadline = deadline
-        return any(isinstance(message, Phase) and message.name == READY for message in pipes.messages(None))
-    return False
+        try:
+            if any(isinstance(message, Phase) and message.name == READY for message in pipes.messages(None)):
+                return None
+        except TimeoutError:
+            return "it took too long"
+        except msgspec.DecodeError as error:
+            return one_line(error)
+        return one_line(pipes.last_line()) or "it ended without a word"
+
+
+def _not_ready(reasons: Sequence[str], tried: int, *, are_last: bool) -> Complaint:
+    """Return the warning of a round. Nothing is distorted: what is not ready starts as on a CPU."""
+    now = "every process now starts" if are_last else "their processes start"
+    return Complaint(
+        "preparation",
+        f"{len(reasons)} of {counted(tried, 'worker')} could not get ready beside others: {reasons[0]}",
+        f"{now} in turn, which takes longer and changes no figure; report this line if it comes back",
+        distorts=False,
+    )
 
 
 def _lacked_memory(ended: WorkerExit) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from stub_worker import ENVIRONMENT
 from test_executors import STUB, is_alive, job
 
+from bench.errors import Complaint
 from bench.plans.messages import CellOutcome, Job, Machine, Phase
 from bench.records.record import Status
 from bench.running import preparation
@@ -21,6 +22,9 @@ from bench.running.preflight import variables_of
 from bench.running.preparation import Expected, SideBySide, executor_for
 
 MODELS = ("ViT", "ResNet", "ViT")
+
+WARNED: list[Complaint] = []
+"""By `side_by_side`."""
 
 
 @pytest.fixture
@@ -31,9 +35,10 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def side_by_side(log: Path) -> Iterator[SideBySide]:
-    executor = SideBySide(STUB.command, most=2, at_once=2)
+    executor = SideBySide(STUB.command, most=2, at_once=2, warn=WARNED.append)
     yield executor
     executor.expect(())
+    WARNED.clear()
     assert not any(is_alive(pid) for _, pid in prepared(log)), "a worker outlives its run"
 
 
@@ -109,6 +114,7 @@ def test_a_worker_that_is_never_ready_costs_no_record(
     assert isinstance(run(side_by_side, job("ViT"))[0].answer, CellOutcome)
     hanging = dict(prepared(log))["ResNet"]
     assert not is_alive(hanging)
+    assert [each.what for each in WARNED] == ["1 of 2 workers could not get ready beside others: it took too long"]
     expect(side_by_side, ["ResNet", "BeiT", "DETR"])
     assert isinstance(run(side_by_side, job("ResNet"))[0].answer, CellOutcome)
     assert [model for model, _ in prepared(log)].count("ResNet") == 1, "it is not tried again"
@@ -158,13 +164,17 @@ def test_where_only_one_process_can_use_the_device_none_waits_any_more(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STUB_EXCLUSIVE", str(log.with_name("exclusive")))
-    executor, models = SideBySide(STUB.command, most=3, at_once=3), ["ViT", "ResNet", "BeiT"]
+    warned: list[Complaint] = []
+    executor, models = SideBySide(STUB.command, 3, 3, warned.append), ["ViT", "ResNet", "BeiT"]
     for done, model in enumerate(models):
         expect(executor, models[done:])
         ended, _ = run(executor, job(model))
         assert isinstance(ended.answer, CellOutcome)
         assert ended.answer.status is Status.PASS
         assert len(prepared(log)) == 3, "it is tried once"
+    (told,) = warned
+    assert told.what.startswith("2 of 3 workers could not get ready beside others: "), "and says so"
+    assert "every process now starts in turn" in told.remedy
 
 
 def test_an_interrupted_start_leaves_no_worker(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,12 +255,17 @@ def test_a_real_worker_measures_what_it_has_made_ready(tmp_path: Path, *, ahead:
 def test_as_many_workers_wait_as_the_machine_has_room_for(
     device: str, cores: int, memory_gb: float | None, most: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preparation, "memory_gb", lambda: 128.0)
+    monkeypatch.setattr(preparation, "quota_cores", lambda: 64.0)
+    monkeypatch.setattr(preparation, "quota_gb", lambda: 128.0)
     environment = msgspec.structs.replace(ENVIRONMENT, cores=cores, memory_gb=memory_gb)
     executor = executor_for(Machine(device=device, environment=environment), STUB)
     assert executor.command == STUB.command
     found = (executor.most, executor.at_once) if isinstance(executor, SideBySide) else (0, 0)
     assert found == (most, at_once), "none waits while a CPU is measured itself"
-    monkeypatch.setattr(preparation, "memory_gb", lambda: 9.0)
+    monkeypatch.setattr(preparation, "quota_gb", lambda: 9.0)
     little = executor_for(Machine(device=device, environment=environment), STUB)
     assert not isinstance(little, SideBySide) or (little.most, little.at_once) == (2, 2)
+    monkeypatch.setattr(preparation, "quota_gb", lambda: 128.0)
+    monkeypatch.setattr(preparation, "quota_cores", lambda: 3.5)
+    slow = executor_for(Machine(device=device, environment=environment), STUB)
+    assert not isinstance(slow, SideBySide) or slow.at_once <= 3, "a container has a quota"
