@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -33,7 +32,7 @@ from bench.measuring.device_time import NotHeldError
 from bench.measuring.interference import CpuWatch
 from bench.measuring.rounds import Subject, sample, timed, warm_up
 from bench.measuring.sensors import DeviceWatch, energy_j
-from bench.measuring.variants import ENERGY_BLOCK_MS, Variants
+from bench.measuring.variants import ENERGY_BLOCK_MS, Turn, Variants
 from bench.plans.messages import Answer, CellOutcome, Job, Phase, Prove, Proved, Request, Send
 from bench.records import wording
 from bench.records.proof import Check, CheckName, Finding, Reason
@@ -91,6 +90,11 @@ class Workbench:
             raise RuntimeError(reason)
         self.variants.warm_up_compiled()
         return {"eager": self.variants.eager, "compiled": self.variants.compiled}
+
+    def in_mode(self, mode: str) -> Variants:
+        """Return the variants of the same model in another compile mode."""
+        cell = msgspec.structs.replace(self.job.cell, compile_mode=mode)
+        return Variants(msgspec.structs.replace(self.job, cell=cell))
 
     def queue(self, calls: int) -> None:
         """Call eager without waiting for the device."""
@@ -263,8 +267,7 @@ def replays(bench: Workbench) -> Check:
         return _not("replays", "not_applicable", "no_cuda")
     counts = {}
     for mode in ("default", "reduce-overhead"):
-        cell = msgspec.structs.replace(bench.job.cell, compile_mode=mode)
-        variants = Variants(msgspec.structs.replace(bench.job, cell=cell))
+        variants = bench.in_mode(mode)
         variants.compile()
         variants.warm_up_compiled()
         counts[mode] = graphs.replayed(partial(variants.compiled.call, 0))
@@ -278,18 +281,23 @@ def replays(bench: Workbench) -> Check:
 def compiled_ahead(bench: Workbench) -> Check:
     """A model that was compiled before its turn has the speedup of one that was compiled in its turn.
 
-    On a GPU, workers of some profiles compile while others do, and run what they compiled only in their turn. Each way
-    has a compile cache of its own, so that each chooses its kernels, and both take turns in random order.
+    On a GPU, workers of some profiles compile while others do, and run what they compiled only in their turn. Both ways
+    take turns in random order. Each has a compile cache of its own, and on a GPU a new one each time: Inductor times
+    the kernels among which it chooses, so that it may choose others.
     """
     variants, speedups = bench.variants, {"in_turn": list[float](), "ahead": list[float]()}
+    if is_cuda := bench.device.type == "cuda":
+        variants = bench.in_mode("reduce-overhead")
+        warm_up(variants.eager, bench.sampling)
     seconds, rng = bench.sampling.max_s / TURNS, random.Random()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        for _ in range(FEWEST_TURNS):
+        turn = Turn(str(Path(folder, "device")))
+        for number in range(FEWEST_TURNS):
             for way in rng.sample(list(speedups), len(speedups)):
                 variants.release_compiled()
-                graphs.use_caches(caches_below(Path(folder, way)))
+                graphs.use_caches(caches_below(Path(folder, f"{way}-{number if is_cuda else 0}")))
                 if way == "ahead":
-                    variants.compile_ahead(nullcontext())
+                    variants.compile_ahead(turn)
                 variants.compile()
                 variants.warm_up_compiled()
                 eager_ms, compiled_ms = bench.sampled((variants.eager, variants.compiled), seconds)

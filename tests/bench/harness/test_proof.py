@@ -163,6 +163,7 @@ def test_what_was_compiled_before_its_turn_is_compared_with_what_was_compiled_in
     gpu: SimulatedGpu, monkeypatch: pytest.MonkeyPatch, slower: float, finding: Finding
 ) -> None:
     bench = gpu.install(monkeypatch)
+    monkeypatch.setattr(bench, "in_mode", lambda _: gpu.variants)
     done: list[str] = []
     caches: set[str] = set()
     monkeypatch.setattr(graphs, "use_caches", lambda variables: caches.add(str(variables)))
@@ -179,7 +180,7 @@ def test_what_was_compiled_before_its_turn_is_compared_with_what_was_compiled_in
     assert done[::2] == ["released"] * len(done[::2])
     assert all({*done[turn : turn + 4]} == {"released", "in turn", "ahead"} for turn in range(0, len(done), 4))
     assert len(done) == 4 * checks.FEWEST_TURNS
-    assert len(caches) == 2, "each way chooses its kernels"
+    assert len(caches) == len(done) / 2, "kernels are chosen each time"
     assert found.finding == finding
     assert found.ratio == pytest.approx(1 / slower, rel=0.03)
 
