@@ -134,7 +134,10 @@ def test_what_no_template_makes_is_no_reason() -> None:
 
 def test_flags_and_checks_are_listed() -> None:
     sources = [path.read_text(encoding="utf-8") for path in Path("bench").rglob("*.py")]
-    checks = {check for text in sources for check in re.findall(r'Complaint\(\s*"([a-z-]+)"', text)} - {"time-budget"}
+    checks = {check for text in sources for check in re.findall(r'Complaint\(\s*"([a-z-]+)"', text)} - {
+        "preparation",
+        "time-budget",
+    }
     flags = {f"doctor-{check}" for check in checks}
     flags |= {flag for text in sources for flag in re.findall(r'(?m)^[A-Z_]+ = \(?"([a-z]+(?:-[a-z]+)+)"', text)}
     assert len(flags) > 30
