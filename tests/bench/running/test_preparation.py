@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from conftest import weekly
 from stub_worker import ENVIRONMENT
 from test_executors import STUB, is_alive, job
 
@@ -219,7 +220,7 @@ def test_workers_end_with_the_sweep_that_is_killed(log: Path, monkeypatch: pytes
     assert not any(map(is_alive, waiting))
 
 
-@pytest.mark.parametrize("ahead", [False, True])
+@pytest.mark.parametrize("ahead", [pytest.param(False, marks=weekly), True])
 def test_a_real_worker_measures_what_it_has_made_ready(tmp_path: Path, *, ahead: bool) -> None:
     plain = job(shrunken=True)
     short = msgspec.structs.replace(plain.sampling, max_s=0.5, min_s=0.1)
