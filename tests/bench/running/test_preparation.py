@@ -24,9 +24,6 @@ from bench.running.preparation import Expected, SideBySide, executor_for
 
 MODELS = ("ViT", "ResNet", "ViT")
 
-WARNED: list[Complaint] = []
-"""By `side_by_side`."""
-
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -35,11 +32,15 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def side_by_side(log: Path) -> Iterator[SideBySide]:
-    executor = SideBySide(STUB.command, most=2, at_once=2, warn=WARNED.append)
+def warned() -> list[Complaint]:
+    return []
+
+
+@pytest.fixture
+def side_by_side(log: Path, warned: list[Complaint]) -> Iterator[SideBySide]:
+    executor = SideBySide(STUB.command, most=2, at_once=2, warn=warned.append)
     yield executor
     executor.expect(())
-    WARNED.clear()
     assert not any(is_alive(pid) for _, pid in prepared(log)), "a worker outlives its run"
 
 
@@ -107,7 +108,7 @@ def test_a_worker_that_died_while_it_waited_is_replaced(side_by_side: SideBySide
 
 
 def test_a_worker_that_is_never_ready_costs_no_record(
-    side_by_side: SideBySide, log: Path, monkeypatch: pytest.MonkeyPatch
+    side_by_side: SideBySide, warned: list[Complaint], log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preparation, "LONGEST_S", 1.0)
     monkeypatch.setenv("STUB_UNREADY", "ResNet")
@@ -115,7 +116,7 @@ def test_a_worker_that_is_never_ready_costs_no_record(
     assert isinstance(run(side_by_side, job("ViT"))[0].answer, CellOutcome)
     hanging = dict(prepared(log))["ResNet"]
     assert not is_alive(hanging)
-    assert [each.what for each in WARNED] == ["1 of 2 workers could not get ready beside others: it took too long"]
+    assert [each.what for each in warned] == ["1 of 2 workers could not get ready beside others: it took too long"]
     expect(side_by_side, ["ResNet", "BeiT", "DETR"])
     assert isinstance(run(side_by_side, job("ResNet"))[0].answer, CellOutcome)
     assert [model for model, _ in prepared(log)].count("ResNet") == 1, "it is not tried again"
@@ -162,10 +163,9 @@ def test_what_lacks_memory_beside_others_is_measured_again_without_them(
 
 
 def test_where_only_one_process_can_use_the_device_none_waits_any_more(
-    log: Path, monkeypatch: pytest.MonkeyPatch
+    log: Path, warned: list[Complaint], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STUB_EXCLUSIVE", str(log.with_name("exclusive")))
-    warned: list[Complaint] = []
     executor, models = SideBySide(STUB.command, 3, 3, warned.append), ["ViT", "ResNet", "BeiT"]
     for done, model in enumerate(models):
         expect(executor, models[done:])
