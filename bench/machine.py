@@ -69,10 +69,10 @@ def is_of_sweep(pid: int, sweep: int) -> bool:
     process group. Raises `ProcessLookupError` if there is no such process here."""
     import psutil  # noqa: PLC0415 - only for measuring
 
-    leader = os.getpgid(pid)
-    with suppress(psutil.Error):  # the leader of its group has ended
-        return sweep in (pid, psutil.Process(leader).ppid())
-    return pid == sweep
+    try:
+        return pid == sweep or psutil.Process(os.getpgid(pid)).ppid() == sweep
+    except psutil.Error:
+        return False  # the leader of its group has ended
 
 
 def boot() -> str:

@@ -43,8 +43,7 @@ def reset() -> None:
 
 
 def use_caches(variables: Mapping[str, str]) -> None:
-    """Forget what was compiled, also in memory, and compile with other caches from now on, as in a new process."""
-    reset()
+    """Forget what caches hold in memory, and use others from now on, as in a new process. `reset` forgets the rest."""
     clear_caches()
     os.environ.update(variables)
 

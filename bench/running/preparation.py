@@ -231,9 +231,8 @@ def executor_for(
     Those that wait hold memory, so that they might slow a CPU down that is measured itself. `warn` receives why
     workers do not get ready.
     """
-    environment = machine.environment
-    at_once = min(AT_ONCE, environment.cores or 1, int(quota_cores()))
-    most = min(MOST, 2 * at_once, int((environment.memory_gb or 0.0) / ROOM_GB), int(quota_gb() / HOST_ROOM_GB))
+    at_once, device_gb = min(AT_ONCE, int(quota_cores())), machine.environment.memory_gb or 0.0
+    most = min(MOST, 2 * at_once, int(device_gb / ROOM_GB), int(quota_gb() / HOST_ROOM_GB))
     if machine.device == "cpu" or min(most, at_once) < 2:
         return executor
     return SideBySide(executor.command, most, min(most, at_once), warn)

@@ -256,9 +256,9 @@ def test_a_real_worker_measures_what_it_has_made_ready(tmp_path: Path, *, ahead:
 def test_as_many_workers_wait_as_the_machine_has_room_for(
     device: str, cores: int, memory_gb: float | None, most: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preparation, "quota_cores", lambda: 64.0)
+    monkeypatch.setattr(preparation, "quota_cores", lambda: float(cores))
     monkeypatch.setattr(preparation, "quota_gb", lambda: 128.0)
-    environment = msgspec.structs.replace(ENVIRONMENT, cores=cores, memory_gb=memory_gb)
+    environment = msgspec.structs.replace(ENVIRONMENT, memory_gb=memory_gb)
     executor = executor_for(Machine(device=device, environment=environment), STUB)
     assert executor.command == STUB.command
     found = (executor.most, executor.at_once) if isinstance(executor, SideBySide) else (0, 0)
