@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urljoin
 
 import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bench.errors import AtlasError
 from generator.figures.plain_markdown import plain_markdown
@@ -27,8 +28,7 @@ from generator.languages.blocks import ATTRIBUTES_WITH_ID, EXPRESSION, STATEMENT
 from generator.languages.front_matter import EACH
 from generator.languages.language import UNKNOWN, Language, Untranslated
 from generator.languages.page_source import DOCS, EACH_PAGE, PageSource, read_pages
-from generator.pages.sandbox import Sandbox
-from generator.pages.site_file import FINISHED, SiteFile, relative_address
+from generator.pages.site_file import SiteFile, relative_address
 
 if TYPE_CHECKING:
     from generator.data.load import Results
@@ -223,6 +223,43 @@ class _UnknownNameError(jinja2.UndefinedError):
         self.owner = owner
 
 
+class _Context(jinja2.runtime.Context):
+    """The names of one page. Those that the page has not set itself are noted."""
+
+    def resolve_or_missing(self, key: str) -> Any:
+        value = super().resolve_or_missing(key)
+        environment: Any = self.environment  # a `_Sandbox`
+        if value is not jinja2.utils.missing and key not in self.vars:
+            environment.on_name(key, value)
+        return value
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, which also refuses attributes of `WRITERS`, and notes what pages read."""
+
+    context_class = _Context
+    on_name: Callable[[str, Any], object] = staticmethod(lambda *_: None)
+    on_attribute: Callable[[Any, str], object] = staticmethod(lambda *_: None)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        self.on_attribute(obj, attribute)
+        return super().getattr(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        self.on_attribute(obj, str(argument))  # filters such as `map` read attributes this way
+        return super().getitem(obj, argument)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Return whether an expression may read `attr` of `obj`."""
+        kind = obj if isinstance(obj, type) else type(obj)
+        writes = kind.__module__.partition(".")[0] in WRITERS
+        return not writes and super().is_safe_attribute(obj, attr, value)
+
+
+WRITERS = frozenset({"numpy", "pandas", "pathlib"})
+"""Modules whose values have methods that write files."""
+
+
 @dataclass(frozen=True)
 class _Jinja:
     """A Jinja environment with the names that pages may use."""
@@ -243,8 +280,8 @@ def _jinja(names: Mapping[str, Any], emitted: list[SiteFile], reads: Reads) -> _
 
 
 @lru_cache(maxsize=8)
-def _bare_environment(filters: frozenset[str]) -> Sandbox:
-    environment = Sandbox(
+def _bare_environment(filters: frozenset[str]) -> _Sandbox:
+    environment = _Sandbox(
         undefined=_Unknown,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -337,7 +374,6 @@ class PageFile(SiteFile):
         if page.language.code != "en":
             body = typography.plain_alternatives(body)
         body = typography.close_seams(body)
-        _refuse_unreadable(body, page.source.where)
         front = dict(page.front) | {key: self._front(key) for key in page.source.front.expressions}
         return front_matter.dump(front), _with_notice(body, page), tuple(emitted), frozenset(reads.scopes)
 
@@ -385,12 +421,6 @@ def _evaluate(template: str, jinja: _Jinja, context: Mapping[str, Any], where: s
             where=_line(error, where, first_line),
             remedy="correct its arguments; generator/pages/vocabulary.py documents them",
         ) from error
-
-
-def _refuse_unreadable(body: str, where: str) -> None:
-    """Raise `AtlasError` where expressions have made what no parser can take."""
-    if found := blocks.unreadable(body) or blocks.endless(FINISHED.sub("", body)):
-        raise AtlasError(f"its expressions make {found.what}", where=where, remedy=found.remedy)
 
 
 def _syntax_error(error: jinja2.TemplateSyntaxError, environment: jinja2.Environment) -> tuple[str, str]:
