@@ -3,12 +3,9 @@
 python -m generator guide            serve the guide, and measure this machine meanwhile
 python -m generator messages         refresh the translation catalogs from the pages
 python -m generator check            check pages and catalogs, and a built site
-python -m generator status           show what is translated, by page and language, and what to translate next
+python -m generator status           count what is missing or fuzzy in each language
 python -m generator add-language     add a language
-python -m generator export, import   convert catalogs to XLIFF or CSV, and back
-python -m generator review           write a sheet for a native reader, and read it back
 python -m generator stage            write the guide as plain files, for another site builder
-python -m generator pseudo           build the site in two invented languages, for tests
 python -m generator committed        check that nothing differs from the commit, before it is published
 """
 
@@ -16,18 +13,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
-from bench.choices import plain_file
 from bench.errors import AtlasError, counted, unusable
-
-if TYPE_CHECKING:
-    from polib import POFile
-
-    from generator.languages.coverage import Coverage
-    from generator.languages.interchange import Format
 
 
 class _Out(click.Path):
@@ -37,9 +27,6 @@ class _Out(click.Path):
         if not str(value).strip():
             self.fail("the path is empty", param, ctx)
         return super().convert(value, param, ctx)
-
-
-Codes = TypeVar("Codes", str, tuple[str, ...])
 
 
 class _Commands(click.Group):
@@ -56,11 +43,11 @@ class _Commands(click.Group):
             sys.exit(2)
 
 
-def _translated(_context: click.Context, _option: click.Parameter, given: Codes) -> Codes:
+def _translated(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse the source language, which has no catalog."""
     from generator.languages.language import SOURCE
 
-    if given and SOURCE in ((given,) if isinstance(given, str) else given):
+    if SOURCE in given:
         raise AtlasError(
             "pages are written in English", where="--language", remedy="choose a language that they are translated into"
         )
@@ -97,14 +84,7 @@ def messages(codes: tuple[str, ...]) -> None:
 @click.option(
     "--site", type=click.Path(path_type=Path, file_okay=False), help="Also compare the pages of a built site."
 )
-@click.option(
-    "--format",
-    "layout",
-    type=click.Choice(["text", "github", "sarif"]),
-    default="text",
-    help="Output format of the findings.",
-)
-def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
+def check(codes: tuple[str, ...], site: Path | None) -> None:
     """Check pages and catalogs; exit with status 1 if something is wrong. Notes point out doubtful records."""
     from datetime import UTC, datetime
 
@@ -112,16 +92,13 @@ def check(codes: tuple[str, ...], site: Path | None, layout: str) -> None:
     from generator.checks.data_notes import data_notes
     from generator.checks.rendered_checks import check_site
     from generator.data.load import load
-    from generator.languages.findings import sarif
     from generator.languages.language import SOURCE
 
     findings = findings_of(codes=codes or None)
     if site:
         findings += check_site(site, (SOURCE, *codes) if codes else None)
-    if layout == "sarif":
-        click.echo(sarif(findings))
-    for finding in findings if layout != "sarif" else ():
-        click.echo(finding.annotation if layout == "github" else finding)
+    for finding in findings:
+        click.echo(finding)
     for note in (*font_notes(codes or None), *data_notes(load(), datetime.now(UTC).date())):
         click.echo(f"note: {note}", err=True)
     click.echo(counted(len(findings), "finding") if findings else "no findings", err=True)
@@ -158,67 +135,26 @@ def committed() -> None:
 
 @main.command()
 @_LANGUAGES
-@click.option("--format", "layout", type=click.Choice(["text", "json", "badge"]), default="text", help="Output format.")
-@click.option(
-    "--views",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="CSV file with the columns page and views.",
-)
-def status(codes: tuple[str, ...], layout: str, views: Path | None) -> None:
-    """Show what is translated, by page and language, and what to translate next."""
-    import json
+def status(codes: tuple[str, ...]) -> None:
+    """Count the messages of each language that are missing or fuzzy, and show the first of them."""
+    from generator.languages.catalogs import read
+    from generator.languages.findings import short
+    from generator.languages.language import catalog_path, load_language, translated_languages
+    from generator.languages.pofile import forms
 
-    from generator.drawing.badge import badge, share_colour
-    from generator.languages import coverage
-    from generator.languages.language import LOCALES
-
-    rows = list(coverage.coverage(codes=codes or None))
-    file = views or LOCALES / coverage.VIEWS
-    following = coverage.next_up(rows, coverage.read_views(file) if file.is_file() else {})
-    if layout == "json":
-        click.echo(json.dumps(coverage.as_json(rows, following), indent=1))
-    elif layout == "badge":
-        share = coverage.percent(rows)
-        click.echo(badge("translated", f"{share}%", share_colour(share / 100)), nl=False)
-    else:
-        _print_coverage(rows, following)
+    for code in codes or translated_languages():
+        load_language(code)  # its error names the command for a missing catalog
+        path = catalog_path(code)
+        live = [entry for entry in read(path) if not entry.obsolete]
+        missing = [entry for entry in live if not all(forms(entry))]
+        fuzzy = [entry for entry in live if entry.fuzzy and all(forms(entry))]
+        click.echo(f"{code}: {counted(len(live), 'message')}, {len(missing)} missing, {len(fuzzy)} fuzzy")
+        for entry in (missing + fuzzy)[:FIRST]:
+            click.echo(f"  {_shown(path)}:{entry.linenum}: {short(entry.msgid)}")
 
 
-def _print_coverage(rows: list[Coverage], following: list[tuple[Coverage, int]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from generator.languages.coverage import percent
-
-    languages = list(dict.fromkeys(row.language for row in rows))
-    table = Table("page", "words", title="Translated, in words", title_justify="left")
-    for language in languages:
-        table.add_column(language, justify="right")
-    for page in dict.fromkeys(row.page for row in rows):
-        of_page = [row for row in rows if row.page == page]
-        table.add_row(page, str(of_page[0].total.words), *(_words(row) for row in of_page))
-    console = Console()
-    console.print(table)
-    for language in languages:
-        own = [row for row in rows if row.language == language]
-        kinds = ("untranslated", "outdated", "fuzzy")
-        left = ", ".join(f"{sum(getattr(row, kind).words for row in own)} {kind}" for kind in kinds)
-        declared = "declared complete" if own[0].declared_complete else "not declared complete"
-        console.print(f"{language}: {percent(own)}% of words translated; {left}; {declared}", highlight=False)
-    if following:
-        console.print("\nTo translate next:")
-    for row, views in following[:NEXT]:
-        read = f", {counted(views, 'view')}" if views else ""
-        console.print(f"  {row.language} {row.page}: {counted(row.left.words, 'word')}{read}", highlight=False)
-
-
-NEXT = 10
-"""Number of pages to list under what to translate next."""
-
-
-def _words(row: Coverage) -> str:
-    kinds = ("untranslated", "outdated", "fuzzy")
-    return ", ".join(f"{getattr(row, kind).words} {kind}" for kind in kinds if getattr(row, kind).messages) or "all"
+FIRST = 10
+"""Messages that `status` shows of each language."""
 
 
 @main.command("add-language")
@@ -239,123 +175,13 @@ def add_language(code: str, font: Path | None) -> None:
         click.echo(line)
 
 
-_FORMAT = click.option(
-    "--format", "layout", type=click.Choice(["xliff", "csv"]), help="Default: the format of the file."
-)
-_LANGUAGE = click.option(
-    "--language", "code", required=True, metavar="CODE", callback=_translated, help="The language of the catalog."
-)
-
-
 @main.command()
-@_LANGUAGE
-@_FORMAT
-@click.option("--out", type=_Out(path_type=Path, dir_okay=False), help="Default: CODE.xlf or CODE.csv.")
-def export(code: str, layout: Format | None, out: Path | None) -> None:
-    """Write a catalog as XLIFF or CSV, for translators without gettext."""
-    from generator.languages.interchange import SUFFIXES, export as exported
-
-    kind: Format = layout or ("csv" if out and out.suffix == ".csv" else "xliff")
-    path = out or Path(f"{code}{SUFFIXES[kind]}")
-    path.write_bytes(exported(_catalog(code)[1], code, kind))
-    click.echo(f"wrote {path}")
-
-
-@main.command("import")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@_LANGUAGE
-@_FORMAT
-def import_(file: Path, code: str, layout: Format | None) -> None:
-    """Copy the translations of an XLIFF or CSV file into a catalog."""
-    from generator.languages.catalogs import write
-    from generator.languages.interchange import import_ as imported
-
-    path, catalog = _catalog(code)
-    result = imported(
-        catalog, plain_file(file).read_bytes(), layout or ("csv" if file.suffix == ".csv" else "xliff"), str(file)
-    )
-    write(result.catalog, path)
-    click.echo(f"{counted(result.changed, 'message')} changed in {_shown(path)}")
-    if result.unknown:
-        unknown = counted(result.unknown, "text is", "texts are")
-        click.echo(f"{unknown} no longer in the catalog; left out", err=True)
-    click.echo("now run `python -m generator check`", err=True)
-
-
-def _catalog(code: str) -> tuple[Path, POFile]:
-    from generator.languages.catalogs import read
-    from generator.languages.language import catalog_path, load_language
-
-    load_language(code)  # its error names the command for a missing catalog
-    return catalog_path(code), read(catalog_path(code))
-
-
-@main.command()
-@_LANGUAGE
 @click.option(
-    "--read",
-    "filled_in",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Record the scores from this file.",
+    "--out",
+    type=_Out(path_type=Path, file_okay=False),
+    default=Path("staged"),
+    help="Folder to write into. Default: staged.",
 )
-@click.option("--by", default="", help="With --read: the name to record for the reviewer. Default: none.")
-@click.option("--out", type=_Out(path_type=Path, dir_okay=False), help="Default: review-CODE.html.")
-@click.option(
-    "--page", "pages", multiple=True, metavar="FILE", help="Only this page, such as docs/index.md. May be repeated."
-)
-@click.option(
-    "--all", "everything", is_flag=True, help="Also include texts that somebody has already read in their present form."
-)
-@click.option("--site", help="Address of the guide, for links to each text. Default: the address in mkdocs.yml.")
-def review(
-    code: str,
-    filled_in: Path | None,
-    by: str,
-    out: Path | None,
-    pages: tuple[str, ...],
-    everything: bool,
-    site: str | None,
-) -> None:
-    """Write what has changed since the last review for a native reader, as a page for any browser and as CSV; with
-    --read, record the scores and findings from the completed file."""
-    from datetime import UTC, datetime
-
-    from generator.commands.review_sheet import sheet, table
-    from generator.languages import reviews
-    from generator.languages.language import load_language
-    from generator.site.stage import mkdocs_yml
-
-    language, present, known = load_language(code), reviews.texts(code), reviews.reviews(code)
-    if filled_in:
-        today = datetime.now(UTC).date()
-        content = plain_file(filled_in).read_bytes()
-        answers = reviews.read_answers(content, present, code, today, by, str(filled_in))
-        path, found = reviews.record(answers.review), counted(len(answers.review.faults), "finding")
-        click.echo(f"{counted(len(answers.review.scores), 'text')} read, {found}; kept in {_shown(path)}")
-        if answers.outdated:
-            outdated = counted(answers.outdated, "text has", "texts have")
-            click.echo(f"{outdated} changed since the sheet was written; left out", err=True)
-        return
-    wanted = present if everything else reviews.unread(present, known)
-    if pages:
-        wanted = [text for text in wanted if {*pages} & {*text.pages}]
-    if not wanted:
-        click.echo("nothing to review: no text has changed since the last review; to write every text, add --all")
-        return
-    path = out or Path(f"review-{code}.html")
-    address = (site or str(mkdocs_yml()["site_url"])).rstrip("/") + "/"
-    path.write_text(sheet(wanted, language, address), encoding="utf-8")
-    path.with_suffix(".csv").write_bytes(table(wanted))
-    size = f"{counted(len(wanted), 'text')}, {counted(sum(text.words for text in wanted), 'word')}"
-    click.echo(f"wrote {path} for a browser and {path.with_suffix('.csv')} for a spreadsheet: {size}")
-    click.echo(f"to record the completed review: python -m generator review --language {code} --read FILE")
-
-
-_FOLDER = _Out(path_type=Path, file_okay=False)
-
-
-@main.command()
-@click.option("--out", type=_FOLDER, default=Path("staged"), help="Folder to write into. Default: staged.")
 def stage(out: Path) -> None:
     """Write every page, chart and download of every language as plain files, for another site builder."""
     from generator.languages.language import published_languages
@@ -363,16 +189,6 @@ def stage(out: Path) -> None:
 
     click.echo(f"wrote {counted(staged(out), 'file')} into {out}; to build the site in {out / 'site'}:")
     click.echo(f"  for language in {' '.join(published_languages())}; do zensical build -f {out}/$language.yml; done")
-
-
-@main.command()
-@click.option("--out", type=_FOLDER, required=True, help="Folder to write into.")
-def pseudo(out: Path) -> None:
-    """Build the site in two invented languages, for testing only: it is never published."""
-    from generator.commands.pseudo_site import build
-
-    build(out)
-    click.echo(f"wrote the site in English and in pseudo-locales into {out}")
 
 
 def _shown(path: Path) -> str:

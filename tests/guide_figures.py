@@ -16,7 +16,7 @@ from generator.data.load import load
 from generator.data.names import short_name
 from generator.figures.charts import Chart
 from generator.languages.glossary import load_glossary
-from generator.languages.language import Language, load_language
+from generator.languages.language import LOCALES, Language, load_language
 from generator.pages.pages import render, render_pages
 from generator.pages.site_file import SiteFile
 
@@ -82,12 +82,12 @@ def text(file: SiteFile) -> str:
 
 
 @cache
-def real_pages(code: str) -> Mapping[str, str]:
+def real_pages(code: str, locales: Path = LOCALES) -> Mapping[str, str]:
     """The pages of the project in one language, from its records; the charts are described and not drawn."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Chart, "light", b'<svg height="1"/>')
         patch.setattr(Chart, "dark", b'<svg height="1"/>')
-        files = list(render(load_language(code), load()))
+        files = list(render(load_language(code, locales), load()))
     return {file.uri: text(file) for file in files if file.uri.endswith(".md")}
 
 
@@ -95,7 +95,7 @@ _MONTHS = ("January February March April May June July August September October 
 
 
 def proper_names() -> set[str]:
-    """What no language translates: names of the glossary and of the records. Pseudo-locales keep months and "and"."""
+    """What no language translates: names of the glossary and of the records, and what CLDR says in English: months."""
     columns = (
         *("device_name", "model_label", "checkpoint", "platform", "driver", "accelerator", "run", "torch"),
         *("compile_mode", "dtype", "family", "source_title", "source_licence"),

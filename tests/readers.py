@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import date
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -38,12 +37,11 @@ from bench.records.walkthrough import SCHEMA as WALKTHROUGH_SCHEMA, WALKTHROUGHS
 from generator.checks import checks
 from generator.checks.message_checks import check_translation
 from generator.data.load import load
-from generator.languages import pofile, reviews
+from generator.languages import pofile
 from generator.languages.catalogs import ROOT, Message
 from generator.languages.glossary import GLOSSARY, Glossary, load_glossary
 from generator.languages.language import LIST, LOCALES, catalog_path, listed, load_language
 from generator.languages.page_source import parse_page
-from generator.languages.reviews import TranslatedText
 from generator.pages import downloads
 from generator.pages.pages import render_pages
 from generator.site import PLUGIN, material
@@ -230,31 +228,6 @@ def translation(content: bytes) -> None:
         list(check_translation(MESSAGES[0].id, content.decode(errors="replace"), code, terms()))
 
 
-READ = TranslatedText("0123456789abcdef", ("docs/index.md",), "", "A page", "页面", 2)
-ANSWERS = 'id,page,score,better,why\r\n0123456789abcdef,docs/index.md,minor,"一页, 好",""\r\n'.encode("utf-8-sig")
-DAY = date(2026, 11, 24)
-
-
-def answers(content: bytes) -> None:
-    """Read the table of a reviewer. What is kept of it can be read again."""
-    with folder("catalogs") as locales:
-        review = reviews.read_answers(content, [READ], "zh", DAY, content[:50].decode(errors="replace"), "a").review
-        reviews.record(review, locales)
-        assert reviews.reviews("zh", locales) == [review]
-        assert reviews.standing([READ], [review])
-
-
-def kept_review(content: bytes) -> None:
-    """Read a review that is kept."""
-    with folder("catalogs") as locales:
-        path = locales / "zh" / reviews.FOLDER / "2026-11-24.json"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(content)
-        reviews.standing([READ], reviews.reviews("zh", locales))
-
-
-REVIEW = b'{"schema":1,"language":"zh","date":"2026-11-24","sound":["0123456789abcdef"],"faults":[]}'
-
 GLOSSARY_TEXT = (LOCALES / GLOSSARY).read_bytes()
 LANGUAGES_TEXT = (LOCALES / LIST).read_bytes()
 
@@ -362,8 +335,6 @@ def readers() -> Mapping[str, Reader]:
         "pytorch-oss-v3": Reader(partial(importing, "pytorch-oss-v3"), (json.dumps(ENTRIES).encode(),)),
         "catalogs": Reader(catalog, (CATALOG,)),
         "translations": Reader(translation, (TRANSLATION,)),
-        "answers": Reader(answers, (ANSWERS,)),
-        "kept-reviews": Reader(kept_review, (REVIEW,)),
         "glossary": Reader(glossary, (GLOSSARY_TEXT,)),
         "languages": Reader(languages, (LANGUAGES_TEXT,)),
         "pages": Reader(page, (PAGE,)),

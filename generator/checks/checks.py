@@ -38,7 +38,6 @@ from generator.languages.language import (
 )
 from generator.languages.page_source import PageSource, read_pages
 from generator.languages.pofile import forms, is_complete, key, parse
-from generator.languages.reviews import reviews
 from generator.languages.typography import VERBATIM
 
 
@@ -50,7 +49,6 @@ def check(root: Path = ROOT, codes: Iterable[str] | None = None) -> list[Finding
     findings = [*check_pages(read_pages(root / "docs")), *_check_template(messages, locales / catalogs.TEMPLATE, root)]
     for code in translated_languages() if codes is None else codes:
         load_language(code, locales)  # its error tells how to create a missing catalog
-        reviews(code, locales)  # pages take one that cannot be read for none
         path = catalog_path(code, locales)
         file = path.relative_to(root).as_posix()
         catalog = parse(path.read_bytes(), file)
@@ -86,7 +84,8 @@ def check_pages(sources: Iterable[PageSource]) -> Iterator[Finding]:
     for source in sources:
         yield from _check_front_matter(source)
         yield from _check_headings(source)
-        yield from _check_blocks(source)
+        for block in source.document.blocks:
+            yield from _check_text(source, block.line, block.message)
         for line, html in source.document.html:
             if blocks.has_words(_COMMENT.sub("", html)):
                 what = "text inside HTML is never translated"
@@ -123,11 +122,6 @@ def _check_headings(source: PageSource) -> Iterator[Finding]:
         line = titles[1].line if titles else 1
         what = f"the page has {len(titles)} first-level headings"
         yield Finding(source.where, line, "", what, "give it one, its title", "heading")
-
-
-def _check_blocks(source: PageSource) -> Iterator[Finding]:
-    for block in source.document.blocks:
-        yield from _check_text(source, block.line, block.message)
 
 
 def _check_text(source: PageSource, line: int, message: str) -> Iterator[Finding]:

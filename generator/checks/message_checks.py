@@ -18,7 +18,6 @@ from generator.languages.glossary import Glossary, glossary_violations
 from generator.languages.injection import ISOLATES, excesses, injections
 from generator.languages.language import load_locale, script_of
 from generator.languages.pofile import NAMED
-from generator.languages.pseudo import english_words
 from generator.languages.typography import ARABIC, CJK, CJK_LANGUAGES, VERBATIM
 from generator.pages.pages import placeholders
 
@@ -168,6 +167,7 @@ _SCRIPTS = {
 }
 """Character class of the letters of each non-Latin script, by ISO 15924 code."""
 _LATIN_WORD = re.compile(r"[A-Za-z][A-Za-z-]+")
+_ENGLISH_WORD = re.compile(r"\b(?=\w*[aeiouy])[A-Z]?[a-z]{2,}\b")
 _STEM = 3
 """A Latin word shares its first letters with a word of the English, such as (padding) with pad."""
 
@@ -186,7 +186,7 @@ def _content(message: str, translation: str, code: str, glossary: Glossary, *, p
         if not number.isdigit() or int(number) > _SPELLED_OUT:
             yield Violation("number", f"the number {number} is not in the English", "remove it, or correct it")
     script = _script(code)
-    if script and not script.search(text) and english_words(_without(english, glossary.keep)):
+    if script and not script.search(text) and _ENGLISH_WORD.search(_without(english, glossary.keep)):
         yield Violation("untranslated", "the text is not translated", "translate it")
         return
     words = [word for word in _LATIN_WORD.findall(text) if script]

@@ -22,7 +22,6 @@ from generator.languages.glossary import load_glossary
 from generator.languages.language import (
     LIST,
     LOCALES,
-    PSEUDO,
     Language,
     catalog_path,
     listed,
@@ -42,7 +41,7 @@ def add_language(code: str, root: Path = catalogs.ROOT, font: Path | None = None
     """
     locales, folder = root / LOCALES.name, root / FONTS
     load_locale(code)
-    is_listed = code in (*listed(locales), *PSEUDO)
+    is_listed = code in listed(locales)
     if is_listed and faces.own_face(code, folder):
         raise AtlasError(
             f"{code} is already a language of the guide",

@@ -7,7 +7,7 @@ holds: a page whose scopes have the digests of its last build would be rendered 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -29,9 +29,6 @@ an attribute chooses. Or one of the following."""
 EVERYTHING: Scope = "everything", ""
 DIRECTORY: Scope = "directory", ""
 """Which devices, models and families there are, and how they are named: what a link takes."""
-
-TEXTS: Scope = "texts", ""
-"""All pages and their translations, of which some pages tell."""
 
 DOCUMENTS: Scope = "documents", ""
 """What files without records hold, such as estimates and build times."""
@@ -74,20 +71,18 @@ class Reads:
 class Digests:
     """Digests of what the scopes of some results hold: equal ones hold the same.
 
-    `files` are the paths of all files of the results with the digest of each, and `texts` tells what `TEXTS` holds.
-    `choose` returns those of some labels that the attribute of a name chooses.
+    `files` are the paths of all files of the results with the digest of each. `choose` returns those of some
+    labels that the attribute of a name chooses.
     """
 
     def __init__(
         self,
         results: Results,
         files: Iterable[tuple[str, bytes]],
-        texts: Hashable,
         choose: Callable[[str, Iterable[int]], list[int]],
     ) -> None:
         self._results = results
         self._files = sorted(files)
-        self._texts = texts
         self._choose = choose
         self.of = cache(self._of)
 
@@ -100,9 +95,7 @@ class Digests:
     def _of(self, scope: Scope) -> str:
         column, value = scope
         if scope == EVERYTHING:
-            return digest(self._files, self._own, self._texts)
-        if scope == TEXTS:
-            return digest(self._texts)
+            return digest(self._files, self._own)
         if scope == DOCUMENTS:
             return self._documents
         if scope == DIRECTORY:

@@ -2,7 +2,7 @@
 
 `load_language` takes a language code, reads ``locales/<code>/LC_MESSAGES/messages.po`` and returns a frozen `Language`,
 which translates messages and formats numbers, dates and lists. It never uses fuzzy translations. English needs no
-catalog. Tests also use two pseudo-locales: ``en-XA`` (accented, 40% longer) and ``ar-XB`` (right to left).
+catalog.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache, lru_cache
@@ -34,7 +34,7 @@ from bench.errors import AtlasError
 from generator.cache import Cache, code_digest, digest
 from generator.languages import typography
 from generator.languages.injection import injections_in_entry
-from generator.languages.pofile import Key, forms, is_complete, key, parse
+from generator.languages.pofile import Key, forms, key, parse
 
 LOCALES = Path(__file__).resolve().parents[2] / "locales"
 """Holds ``messages.pot``, ``<code>/LC_MESSAGES/messages.po``, ``glossary.toml`` and ``languages.toml``."""
@@ -45,7 +45,7 @@ LIST = "languages.toml"
 SOURCE = "en"
 """The language of the authored pages."""
 
-_CLDR = {"zh": "zh_Hans_CN", "en-XA": "en", "ar-XB": "ar"}
+_CLDR = {"zh": "zh_Hans_CN"}
 
 
 def _locale(code: str) -> Locale | None:
@@ -92,9 +92,6 @@ def translated_languages() -> tuple[str, ...]:
     return published_languages()[1:]
 
 
-PSEUDO = ("en-XA", "ar-XB")
-"""Pseudo-locales, for tests only."""
-
 UNKNOWN = "–"
 """Stands for an unknown value (None or NaN) in formatted text."""
 
@@ -117,7 +114,7 @@ class Untranslated(str):
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """One language of the site. A pseudo-locale replaces the lookup of messages with the function `pseudo`."""
+    """One language of the site."""
 
     code: str
     name: str
@@ -128,9 +125,7 @@ class Language:
     lines: Mapping[Key, int]  # in the catalog, for errors
     catalog: Path | None = None
     source_url: str = ""  # of the catalog in the repository, "" if mkdocs.yml names no repository
-    complete: bool = True  # the catalog declares that no translation is missing
     fingerprint: str = ""  # hash of the catalog
-    pseudo: Callable[[str], str] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Language) and (self.code, self.fingerprint) == (other.code, other.fingerprint)
@@ -140,8 +135,6 @@ class Language:
 
     def translation(self, message: str, context: str | None = None) -> str | None:
         """Return the translation of a block or string, None if there is none. English translates to itself."""
-        if self.pseudo:
-            return self.pseudo(message)
         if self.catalog is None:
             return message
         forms = self.messages.get((context, message))
@@ -157,8 +150,6 @@ class Language:
 
     def ngettext(self, singular: str, plural: str, n: float) -> str:
         """Return the plural form of the message for `n` things, by the rule of CLDR."""
-        if self.pseudo:
-            return self.pseudo(singular if n == 1 else plural)
         forms = self.messages.get((None, singular))
         if forms:
             return forms[self.plural_index(n)]
@@ -275,10 +266,6 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
     locale = load_locale(code)
     if code == SOURCE:
         return _language(code, locale)
-    if code in PSEUDO:
-        from generator.languages.pseudo import pseudo  # noqa: PLC0415  # only tests need it
-
-        return _language(code, locale, pseudo=pseudo(code))
     path = catalog_path(code, locales)
     if not path.is_file():
         raise AtlasError(
@@ -287,7 +274,7 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
             remedy=f"run `python -m generator messages --language {code}` and translate {path.name}",
         )
     content = path.read_bytes()
-    messages, lines, complete = _parsed(content, len(plural_forms(locale)), _shown(path))
+    messages, lines = _parsed(content, len(plural_forms(locale)), _shown(path))
     return _language(
         code,
         locale,
@@ -295,7 +282,6 @@ def load_language(code: str, locales: Path = LOCALES) -> Language:
         lines=lines,
         catalog=path,
         source_url=_source_url(path, locales.parent),
-        complete=complete,
         fingerprint=hashlib.sha256(content).hexdigest(),
     )
 
@@ -308,8 +294,7 @@ def without_catalog(code: str) -> Language:
 def name_of(code: str) -> str:
     """Return the name of a language in that language, with its region if the code has one: ``português (Brasil)``."""
     locale = load_locale(code)
-    with_region = "-" in code and code not in PSEUDO
-    return (locale.get_display_name(locale) if with_region else locale.get_language_name(locale)) or code
+    return (locale.get_display_name(locale) if "-" in code else locale.get_language_name(locale)) or code
 
 
 def script_of(code: str) -> str:
@@ -355,15 +340,11 @@ def _shown(path: Path) -> str:
 
 
 @lru_cache(maxsize=8)
-def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int], bool]:
-    """Return the messages and lines of a catalog, and whether it is complete. Parsing takes 0.1 s, hence the caches."""
-
-    def make() -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int], bool]:
-        catalog = parse(content, where)
-        return *_usable(catalog, plurals, where), is_complete(catalog)
-
-    messages, lines, complete = _PARSED.value(digest(_VERSION, content, plurals), make)
-    return MappingProxyType(messages), MappingProxyType(lines), complete
+def _parsed(content: bytes, plurals: int, where: str) -> tuple[Mapping[Key, tuple[str, ...]], Mapping[Key, int]]:
+    """Return the messages and lines of a catalog. Parsing takes 0.1 s, hence the caches."""
+    made_from = digest(_VERSION, content, plurals)
+    messages, lines = _PARSED.value(made_from, lambda: _usable(parse(content, where), plurals, where))
+    return MappingProxyType(messages), MappingProxyType(lines)
 
 
 _PARSED = Cache("catalogs", ".pickle")
@@ -399,9 +380,7 @@ def _language(
     lines: Mapping[Key, int] = MappingProxyType({}),
     catalog: Path | None = None,
     source_url: str = "",
-    complete: bool = True,
     fingerprint: str = "",
-    pseudo: Callable[[str], str] | None = None,
 ) -> Language:
     return Language(
         code=code,
@@ -413,9 +392,7 @@ def _language(
         lines=lines,
         catalog=catalog,
         source_url=source_url,
-        complete=complete,
         fingerprint=fingerprint,
-        pseudo=pseudo,
     )
 
 

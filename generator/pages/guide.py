@@ -131,7 +131,8 @@ class Guide:
         faults: dict[str, AtlasError] = {}
         languages = tuple(self._language(code, faults) for code in self._codes)
         templates = mark(self.root / "generator" / "templates")
-        self._sources = results, templates, self.address, mark(self._docs, "*.md"), mark(self._locales)
+        glossary = mark(self._locales / "glossary.toml")
+        self._sources = results, templates, self.address, glossary, mark(self._docs, "*.md"), mark(self._locales)
         self.languages, self.faults = languages, faults
 
     @property
@@ -139,11 +140,6 @@ class Guide:
         """The digests of the files that the results were read from."""
         files: Mark = self._made["results"][0][0]
         return files
-
-    @property
-    def texts(self) -> Hashable:
-        """The digests of all pages and of all translations."""
-        return tuple(sorted((*mark(self._docs, "*.md"), *mark(self._locales, "*.po"))))
 
     @property
     def results(self) -> Results:
@@ -176,9 +172,9 @@ class Guide:
 
     def _new_edition(self, language: Language) -> Edition:
         """Return an edition that keeps those pages of the last one that did not change."""
-        results, templates, address, *_ = self._sources
+        results, templates, address, glossary, *_ = self._sources
         pages = pages_of(language, results, self._docs, address)
-        shared = _interface(language, pages), results, templates, address
+        shared = _interface(language, pages), results, templates, address, glossary
         before, last = self._last.get(language.code, ((), ()))
         known = {page.uri: page for page in last} if before == shared else {}
         pages = tuple(_kept(page, known.get(page.uri)) for page in pages)
@@ -202,11 +198,8 @@ def _interface(language: Language, pages: Iterable[PageFile]) -> Hashable:
 
 
 def _kept(page: PageFile, known: PageFile | None) -> PageFile:
-    """Return the known page if it was made from the same text. Pages about translations are made from all texts."""
-    from generator.pages import translators
-
-    about_translations = any(name in page.translated.template for name in translators.NAMES)
-    return page if known is None or about_translations or known.translated != page.translated else known
+    """Return the known page if it was made from the same text."""
+    return page if known is None or known.translated != page.translated else known
 
 
 @cache

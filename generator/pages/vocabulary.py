@@ -40,7 +40,7 @@ from generator.data.digits import RowFigure
 from generator.data.load import Results
 from generator.data.names import short_name
 from generator.data.registry import COORDINATES
-from generator.data.scopes import DIRECTORY, DOCUMENTS, TEXTS, THROUGHPUT, Reads, Scope
+from generator.data.scopes import DIRECTORY, DOCUMENTS, THROUGHPUT, Reads, Scope
 from generator.data.selection import MODES, Row, Rows, is_compared, is_comparison, labels_by, where
 from generator.drawing import badge
 from generator.drawing.curves import CurvesChart
@@ -58,8 +58,8 @@ from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
 from generator.pages import build_times, decision, downloads, explorer, harness, injected_faults, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
+from generator.pages.glossary_page import glossary_tables
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
-from generator.pages.translators import NAMES as TRANSLATORS, translators
 
 FILES = f"{DATA}/v{schema.VERSION}"
 CELLS = f"{FILES}/compile-atlas"
@@ -98,7 +98,6 @@ _DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "build_times",
 
 NAMED: Mapping[str, Scope] = {
     **dict.fromkeys(("page", "language"), DIRECTORY),
-    **dict.fromkeys(TRANSLATORS, TEXTS),
     **dict.fromkeys((*_DOCUMENTS, "estimated_devices"), DOCUMENTS),
     "gains": THROUGHPUT,
 }
@@ -125,7 +124,7 @@ def vocabulary(
         "estimated_devices": [*map(short_name, results.estimates.devices)] if results.estimates else [],
         **_filters(language),
         **_Functions(atlas, emit, address).names(reads or Reads({})),
-        **translators(language),
+        **glossary_tables(language),
     }
 
 

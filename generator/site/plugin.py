@@ -283,11 +283,11 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
 
     def _build_languages(self, site: SiteBuild, config: MkDocsConfig) -> list[BuiltEdition]:
         """Build each language in a process of its own, with all that they share made before."""
-        from generator.data.scopes import EVERYTHING, TEXTS, THROUGHPUT, Digests
-        from generator.pages import atlas, explorer, translators, vocabulary
+        from generator.data.scopes import EVERYTHING, THROUGHPUT, Digests
+        from generator.pages import atlas, explorer, vocabulary
 
         choose = partial(atlas.chosen_by_name, self.guide.results)
-        digests = Digests(self.guide.results, self.guide.files, self.guide.texts, choose)
+        digests = Digests(self.guide.results, self.guide.files, choose)
         digests.prepare()
         for prepare in (atlas.prepare, vocabulary.prepare):
             prepare(self.guide.results)
@@ -296,8 +296,6 @@ class AtlasPlugin(BasePlugin[AtlasConfig]):  # type: ignore[misc]
         explorer.details_as_json(self.guide.results)
         if not site.knows(digests.of(THROUGHPUT)):
             vocabulary.prepare_throughput(self.guide.results)
-        if not site.knows(digests.of(TEXTS)):
-            translators.prepare()
         site.wait_for_shared()
         self._progress.count(len(self.languages) * len(self.guide.edition(SOURCE).pages))
         site.start(

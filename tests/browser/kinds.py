@@ -24,7 +24,6 @@ KINDS = (
     "methodology/",
     "estimates/",
     "data/",
-    "translations/",
     "glossary/",
 )
 """An address for each, below the root of a language."""

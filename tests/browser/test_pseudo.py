@@ -1,4 +1,4 @@
-"""The site in pseudo-locales: English that nobody can translate, clipped text, overflow, and what does not mirror."""
+"""The site in languages without English words: what nobody can translate, is clipped, too wide, or doesn't mirror."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import pytest
 from conftest import ROOT, copy_of_project, in_project, keep_few_records, weekly
 from guide_figures import proper_names
 from playwright.sync_api import Browser, Page
+from pseudo import ACCENTED, CODES, MIRRORED, english_words, write_catalogs
 
 from browser.hosting import hosted
 from browser.kinds import WITHOUT_SEARCH
 from browser.test_kinds import PHONE, SCREEN, TOO_WIDE
-from generator.languages.language import PSEUDO
-from generator.languages.pseudo import english_words
 
 pytestmark = pytest.mark.browser
 
@@ -52,11 +51,12 @@ EDGES = """selectors => selectors.map(selector => {
 
 @pytest.fixture(scope="module")
 def pseudo_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The guide about a few records, in English and both pseudo-locales."""
+    """The guide about a few records, in English and both languages of `pseudo`."""
     project = copy_of_project(tmp_path_factory.mktemp("pseudo"))
     keep_few_records(project)
-    out = project / "pseudo"
-    done = in_project(project, "generator", "pseudo", "--out", str(out))
+    write_catalogs(project, project / "locales")
+    out = project / "site"
+    done = in_project(project, "mkdocs", "build", "--strict", "--site-dir", str(out))
     assert done.returncode == 0, done.stderr
     with hosted(out) as address:
         yield address
@@ -74,7 +74,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def names() -> set[str]:
-    """Words that stay English in every pseudo-locale."""
+    """Words that stay English in every language."""
     return {*proper_names(), "Material for MkDocs", " and "}
 
 
@@ -86,7 +86,7 @@ def leaks(texts: list[str], kept: set[str]) -> list[str]:
 
 
 @weekly
-@pytest.mark.parametrize("code", PSEUDO)
+@pytest.mark.parametrize("code", CODES)
 def test_no_english_leaks_nothing_is_clipped_and_nothing_is_too_wide(code: str, page: Page, pseudo_site: str) -> None:
     kept, found = names(), {}
     for path in PAGES:
@@ -102,12 +102,12 @@ def test_no_english_leaks_nothing_is_clipped_and_nothing_is_too_wide(code: str, 
 
 @weekly
 def test_an_english_sentence_is_found(page: Page, pseudo_site: str) -> None:
-    page.goto(f"{pseudo_site}en-XA/")
+    page.goto(f"{pseudo_site}{ACCENTED}/")
     page.evaluate("document.querySelector('article p').textContent = 'Nobody has translated this.'")
     assert {"Nobody", "translated"} <= set(leaks(page.evaluate(SHOWN), names()))
 
 
-MIRRORED = (
+PARTS = (
     *(".md-logo", ".md-content__inner > h1", ".md-sidebar--primary", ".md-sidebar--secondary", ".table", "figcaption"),
     *("figure.chart img:nth-of-type(1)", ".md-footer-meta__inner"),
 )
@@ -117,11 +117,11 @@ MIRRORED = (
 def test_right_to_left_is_the_mirror_image(page: Page, pseudo_site: str) -> None:
     page.set_viewport_size({"width": SCREEN, "height": 900})
     edges = {}
-    for code in PSEUDO:
+    for code in CODES:
         page.goto(f"{pseudo_site}{code}/devices/a100/")
-        edges[code] = page.evaluate(EDGES, list(MIRRORED))
-    ltr, rtl = edges["en-XA"], edges["ar-XB"]
-    assert {name: (a, b) for name, a, b in zip(MIRRORED, ltr, rtl, strict=True) if abs(a[0] - b[0]) > 2} == {}
+        edges[code] = page.evaluate(EDGES, list(PARTS))
+    ltr, rtl = edges[ACCENTED], edges[MIRRORED]
+    assert {name: (a, b) for name, a, b in zip(PARTS, ltr, rtl, strict=True) if abs(a[0] - b[0]) > 2} == {}
 
 
 # --- our own styles ---------------------------------------------------------------------------------------------------

@@ -279,22 +279,6 @@ def test_whatever_a_translation_says_it_is_checked(translation: str) -> None:
 
 
 @few
-@given(broken(readers.ANSWERS, (b'"', b";", b"\t", b"\r", b"ok", b"minor", b"score", b"\xe2\x80\xae")))
-@example(readers.ANSWERS.replace(b",", b"\t"))
-@example(b"id,score\n\0")
-@example(b'id,score\n"' + b"x" * 200_000)
-def test_whatever_a_reviewer_answers_it_is_kept_or_refused(content: bytes) -> None:
-    readers.answers(content)
-
-
-@few
-@given(broken(readers.REVIEW, (b"null", b'"date":"0000-00-00"', b'"language":"../zh"')))
-@example(b"[" * 100_000)
-def test_whatever_a_kept_review_says_it_is_read_or_refused(content: bytes) -> None:
-    readers.kept_review(content)
-
-
-@few
 @given(broken(readers.GLOSSARY_TEXT[:4000], (b"[[term]]\n", b"= 3\n", b"term = ['a']\n")))
 @example(b"term = ['a']\nkeep = []")
 @example(b"a = " + b"[" * 100_000)
@@ -339,7 +323,6 @@ PAGE_PIECES = (
 @example(b"---\na: &a [x, x]\nb: &b [*a, *a]\n---\n# A {#a}\n")
 @example(b"# A {#a}\n\n{{" + b'""' * 60)
 @example(b"# A {#a}\n\n" + b"{{" * 3000)
-@example(b"# A {#a}\n\n{{ ('x' * 99999999) | length }}")
 def test_whatever_a_page_says_it_is_rendered_or_refused(content: bytes) -> None:
     readers.page(content)
 

@@ -82,12 +82,11 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "generator/drawing/test_plot.py": ("generator.drawing.canvas",),
     "generator/figures/test_cause_sentences.py": ("generator.figures.words",),
     "generator/checks/test_checks.py": ("generator.languages.findings",),
-    "generator/languages/test_coverage.py": ("generator.drawing.badge",),
     "generator/pages/test_pages.py": (
-        *("generator.languages.front_matter", "generator.languages.page_source", "generator.pages.site_file"),
+        *("generator.languages.front_matter", "generator.languages.page_source", "generator.pages.atlas"),
+        "generator.pages.site_file",
     ),
     "generator/pages/test_proofs.py": ("generator.pages.harness",),
-    "generator/pages/test_sandbox.py": ("generator.pages.atlas",),
     "generator/pages/test_vocabulary.py": (
         *("generator.figures.markup", "generator.pages.documents", "generator.pages.downloads"),
     ),
@@ -100,7 +99,6 @@ COVERED_BY: Mapping[str, Sequence[str]] = {
     "generator/live/test_strip.py": ("generator.live.wsgi",),
     "browser/test_estimates.py": ("generator.estimates.own_model", "generator.estimates.wording"),
     "generator/estimates/test_accuracy_tables.py": ("generator.estimates.answers",),
-    "browser/test_pseudo.py": ("generator.commands.pseudo_site",),
     "perf/test_perf.py": (
         *("perf.builders", "perf.content", "perf.cost", "perf.edits", "perf.report", "perf.run"),
         "perf.served",

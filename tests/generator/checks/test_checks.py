@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import polib
@@ -11,7 +10,6 @@ from guide_figures import GUIDE, copy_of_guide
 
 from bench.errors import AtlasError
 from generator.checks.checks import check, font_notes
-from generator.languages.findings import RULES, sarif
 from generator.languages.language import catalog_path, load_language
 
 
@@ -25,11 +23,6 @@ def edit(root: Path, file: str, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
-def test_every_finding_is_of_a_known_rule(root: Path) -> None:
-    edit(root, "docs/index.md", "- Second:", "- Second gains 30%:")
-    assert {finding.rule for finding in check(root)} <= RULES.keys()
 
 
 def found(root: Path, file: str) -> list[tuple[int, str]]:
@@ -100,14 +93,6 @@ def test_a_constant_may_be_typed_where_the_page_says_so(root: Path) -> None:
 # --- catalogs ---------------------------------------------------------------------------------------------------------
 
 ZH = "locales/zh/LC_MESSAGES/messages.po"
-
-
-def test_a_review_that_cannot_be_read_is_refused(root: Path) -> None:
-    path = root / "locales" / "zh" / "reviews" / "2026-11-24.json"
-    path.parent.mkdir()
-    path.write_text("{}", "utf-8")
-    with pytest.raises(AtlasError, match=path.name):
-        check(root)
 
 
 def test_a_changed_page_makes_template_and_catalogs_old(root: Path) -> None:
@@ -220,20 +205,12 @@ def test_an_arabic_form_of_several_numbers_says_which(
     assert [what.startswith(f"msgstr[{index}], for {numbers}") for what in said] == [True] * needs_its_number
 
 
-def test_a_finding_reads_as_text_as_annotation_and_as_sarif(root: Path) -> None:
+def test_a_finding_says_where_what_and_how_to_mend_it(root: Path) -> None:
     edit(root, "docs/index.md", "- Second:", "- Second gains 30%:")
     finding = next(each for each in check(root) if each.file == "docs/index.md")
     told = "“Second gains 30%:” the measurement 30% is typed by hand [measurement]"
     assert str(finding).startswith(f"docs/index.md:15: {told}\n")
-    assert finding.annotation.startswith(
-        "::error file=docs/index.md,line=15,title=measurement::“Second gains 30%25:” the measurement 30%25"
-    )
-    log = json.loads(sarif([finding]))
-    (result,) = log["runs"][0]["results"]
-    assert log["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "measurement"
-    place = result["locations"][0]["physicalLocation"]
-    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("docs/index.md", 15)
-    assert "compute it" in result["message"]["text"]
+    assert "remedy: compute it" in str(finding)
 
 
 def test_a_character_that_no_font_has_is_found_with_its_message(root: Path) -> None:

@@ -6,7 +6,6 @@ import polib
 import pytest
 
 from generator.checks.usage_checks import usage_findings
-from generator.languages.findings import RULES
 from generator.languages.glossary import Glossary, Sense, load_glossary
 
 GLOSSARY = load_glossary()
@@ -17,9 +16,7 @@ def entry(english: str, translation: str, *pages: str) -> polib.POEntry:
 
 
 def found(code: str, *entries: polib.POEntry, glossary: Glossary = GLOSSARY) -> list[tuple[str, str, str]]:
-    findings = [(each.msgid, v.rule, v.what) for each, v in usage_findings(entries, code, glossary)]
-    assert {rule for _, rule, _ in findings} <= RULES.keys()
-    return findings
+    return [(each.msgid, v.rule, v.what) for each, v in usage_findings(entries, code, glossary)]
 
 
 PAIRS = [

@@ -109,7 +109,7 @@ def test_an_unusable_font_changes_nothing(guide: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a copy of the project, in two languages, with two more, of two pages."""
-    project = small_project(tmp_path_factory.mktemp("grown"), "translations.md")
+    project = small_project(tmp_path_factory.mktemp("grown"), "glossary.md")
     (project / "locales" / "languages.toml").write_text('languages = ["en", "ar"]\n', encoding="utf-8")
     settings = project / "mkdocs.yml"
     text = settings.read_text(encoding="utf-8")
@@ -120,7 +120,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         add_language(code, project)
     untranslated = ("A small guide", "A page.")
     translate(project, "ko", {text: PHRASES["ko"][text] for text in PHRASES["ko"] if text not in untranslated})
-    translate(project, "ko", {"Device": "기기", "Translations": "번역"})
+    translate(project, "ko", {"Device": "기기"})
     return built(project)
 
 

@@ -10,7 +10,7 @@ from atlas_data import measured, measurement, write
 
 from bench.records.record import Record
 from generator.data.load import Results, load
-from generator.data.scopes import DIRECTORY, DOCUMENTS, EVERYTHING, TEXTS, Digests, Scope
+from generator.data.scopes import DIRECTORY, DOCUMENTS, EVERYTHING, Digests, Scope
 from generator.languages.language import load_language
 from generator.pages.atlas import chosen_by_name
 from generator.pages.pages import pages_of
@@ -37,7 +37,6 @@ READS: dict[str, tuple[str, set[Scope]]] = {
         "{% set rows = atlas.latency.rows %}\n{% if rows %}\n{{ rows | length }}\n{% endif %}\n",
         {("workload", "latency")},
     ),
-    "translations": ("{{ translation_table() }}\n", {TEXTS}),
     "chosen rows of a device": ("{{ atlas.devices[0].mode_rows | length }}\n", {DIRECTORY, MODES}),
     "its own model": (f"{EACH}{{{{ model.latency.rows | length }}}}\n", {OF_MODEL}),
     "the device of its row": (f"{EACH}{{{{ model.devices[0].label }}}}\n", {OF_MODEL}),
@@ -60,7 +59,7 @@ def test_what_a_page_reads_is_noted(what: str, tmp_path: Path) -> None:
 
 
 def digests_of(results: Results) -> Digests:
-    return Digests(results, (), (), partial(chosen_by_name, results))
+    return Digests(results, (), partial(chosen_by_name, results))
 
 
 def changes(tmp_path: Path, *records: Record) -> set[str]:

@@ -180,7 +180,7 @@ def test_each_cell_leads_to_its_row_and_the_head_to_devices_and_models(published
     assert "PyTorch 2.0.1<br>published" in shown.head[1].html
 
 
-@pytest.mark.parametrize("code", ["en", "ar", "en-XA"])
+@pytest.mark.parametrize("code", ["en", "ar"])
 def test_the_other_choices_wait_in_templates(code: str, published: Results) -> None:
     html = tables(published, code).html(matrix.matrices(published.newest))
     assert "\n\n" not in html

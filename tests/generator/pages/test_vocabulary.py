@@ -350,7 +350,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Results:
 TOLD = "mode break_even memory efficiency cause breaks skips recompiles versions compile_cost".split()  # noqa: SIM905
 
 
-@pytest.mark.parametrize("language", ["en", "ar-XB"])
+@pytest.mark.parametrize("language", ["en", "ar"])
 def test_what_records_tell_besides_latency(told: Results, language: str) -> None:
     pages = Pages(told, language)
     for name in TOLD:
@@ -687,7 +687,7 @@ def test_a_chart_can_be_shown_elsewhere_where_the_site_knows_its_address() -> No
 
 
 def test_figures_and_names_are_isolated_in_right_to_left_text() -> None:
-    pages = Pages(load(PUBLISHED), "ar-XB")
+    pages = Pages(load(PUBLISHED), "ar")
     assert pages.render("{{ 7.5 | ms }}") == '<bdi dir="ltr">7.500\u00a0ms</bdi>'
     assert pages.render("{{ 'A100' | name }}") == '<bdi dir="ltr">A100</bdi>'
     assert pages.render("{{ atlas.device['a100'].label | name }}") == '<bdi dir="ltr">A100</bdi>'
@@ -704,7 +704,7 @@ def test_no_english_is_left_in_other_languages(tmp_path: Path) -> None:
     results = load(
         write(tmp_path, [measured(status=status, reason="x", run=status) for status in Status if status != "pass"])
     )
-    pages = Pages(results, "en-XA")
+    pages = Pages(results, "ar")
     for call in (
         *("latency_table()", "summary_table()", "problems_table()", "status_legend()", "runs_table()"),
         "speedup_matrix()",
