@@ -11,7 +11,7 @@ CAN_AUDIT := command -v pip-audit >/dev/null && $(BIN)/python -m pip --timeout 5
 
 export ATLAS_GOALS := $(or $(MAKECMDGOALS),guide)
 
-.PHONY: guide serve site publish committed bench bench-quality perf check test fuzz messages lock audit sbom clean
+.PHONY: guide serve site publish committed bench bench-quality check test fuzz messages lock audit sbom clean
 .DEFAULT_GOAL := guide
 
 guide: .venv/site.done            ## serve the guide at once, and measure the quick profile on this machine meanwhile
@@ -43,9 +43,6 @@ test: .venv/test.done             ## lint, types, unit tests, a strict build, th
 bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other timing methods
 	ATLAS_THOROUGH=1 $(BIN)/python -m pytest tests/bench/harness/test_protocol.py && $(BIN)/python -m bench repeatability
 
-perf: .venv/site.done .venv/peers.done ## how fast the guide builds and reloads, beside other builders: takes hours
-	$(BIN)/python -m perf
-
 messages: .venv/site.done         ## refresh the translation catalogs from the pages
 	$(BIN)/python -m generator messages
 
@@ -53,7 +50,6 @@ lock:                             ## pin the newest versions that pyproject.toml
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q pyproject.toml requirements/build.in -o requirements/site.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/bench.in -o requirements/bench.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q --extra test -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/peers.in -o requirements/peers.txt
 
 audit:                            ## published vulnerabilities of pinned packages; needs the network (pipx install pip-audit)
 	pip-audit --progress-spinner off --disable-pip -r requirements/site.txt -r requirements/bench.txt -r requirements/test.txt
@@ -76,11 +72,6 @@ clean:                            ## remove everything that can be rebuilt; keep
 .venv/site.done: .venv/bin/python requirements/site.txt pyproject.toml
 	$(PIP) --require-hashes -r requirements/site.txt
 	$(PIP) --quiet --no-deps --no-build-isolation --editable .
-	touch $@
-
-.venv/peers.done: .venv/bin/python requirements/peers.txt
-	$(BIN)/python -m venv .venv/peers
-	.venv/peers/bin/python -m pip install --disable-pip-version-check --progress-bar on --require-hashes -r requirements/peers.txt
 	touch $@
 
 .venv/bench.done: .venv/site.done requirements/bench.txt requirements/torch.txt

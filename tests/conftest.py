@@ -65,7 +65,6 @@ LONG = (
     "bench/plans/test_models.py",
     "browser/test_kinds.py",
     "generator/site/test_publish.py",
-    "perf/test_perf.py",
     "browser/test_pseudo.py",
     "browser/test_hostile_site.py",
     "bench/measuring/test_roofline.py",

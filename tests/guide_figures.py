@@ -102,15 +102,9 @@ def proper_names() -> set[str]:
     )
     results = load()
     found = {row[column] for row in results.by_label for column in columns}
-    documents = (
-        each
-        for each in (results.walkthrough, results.repeatability, *results.proofs, results.faults, results.build_times)
-        if each
-    )
+    documents = (each for each in (results.walkthrough, results.repeatability, *results.proofs, results.faults) if each)
     found.update(short_name(each.environment.device_name) for each in documents)
-    builders = {"Material", "Zensical", "static-i18n", "static-\u2060i18n", "mkdocs", "zensical"}
-    builders |= {"mkdocs-material", "mkdocs-static-i18n"}
-    return {*load_glossary().keep, *_MONTHS, *builders, *found} - {""}
+    return {*load_glossary().keep, *_MONTHS, *found} - {""}
 
 
 def copy_of_guide(folder: Path) -> Path:

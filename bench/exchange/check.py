@@ -28,7 +28,6 @@ from bench.exchange.source_files import RELEASED
 from bench.plans import checkpoints
 from bench.plans.models import BY_CHECKPOINT, BY_LABEL, flop_of_image
 from bench.records import (
-    build_times,
     estimates,
     injected_faults,
     operations,
@@ -38,7 +37,6 @@ from bench.records import (
     walkthrough,
     wording,
 )
-from bench.records.build_times import BUILD_TIMES
 from bench.records.injected_faults import FAULTS
 from bench.records.operations import OPERATIONS
 from bench.records.plausibility import Fault
@@ -65,7 +63,6 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     WALKTHROUGHS.name: walkthrough.read,
     REPEATABILITY.name: repeatability.read,
     FAULTS.name: injected_faults.read,
-    BUILD_TIMES.name: build_times.read,
     PROOFS.name: proof.read,
 }
 """The reader of each kind of document, by the name of its folder."""

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from bench.exchange.signatures import signers
-from bench.records.build_times import BuildTimes, newest as newest_build_times
 from bench.records.estimates import Estimates, newest as newest_estimates
 from bench.records.injected_faults import Faults, newest as newest_faults
 from bench.records.operations import OPERATIONS, Operations, Source, read as read_operations
@@ -69,7 +68,6 @@ class Results:
     repeatability: Repeatability | None = None  # likewise
     proofs: tuple[Proof, ...] = ()  # the newest of each device
     faults: Faults | None = None  # the newest
-    build_times: BuildTimes | None = None  # likewise
     estimates: Estimates | None = None  # likewise
     signers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by run, the logins whose key signed it
     folder: Path = RESULTS  # of all of it
@@ -190,7 +188,6 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
         repeatability=newest_repeatability(results),
         proofs=newest_of_each_device(results),
         faults=newest_faults(results),
-        build_times=newest_build_times(results),
         estimates=newest_estimates(results),
         signers=signers(results),
         folder=results,

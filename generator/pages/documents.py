@@ -1,4 +1,4 @@
-"""Tables of what `bench` records as one document on one machine, such as a walkthrough or build times.
+"""Tables of what `bench` records as one document on one machine, such as a walkthrough.
 
 Takes cells and the words of a language. Returns HTML whose caption names the machine and the day.
 """
@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from bench.records.build_times import BuildEnvironment
 from bench.records.record import Environment
 from generator.data.names import short_name
 from generator.figures.markup import Line, Table, TableCell
@@ -20,7 +19,7 @@ class Recorded(Protocol):
     """Something that was recorded on one machine at one time."""
 
     @property
-    def environment(self) -> Environment | BuildEnvironment:
+    def environment(self) -> Environment:
         """The machine and its software."""
 
     @property
@@ -47,11 +46,8 @@ def table(
 
 
 def facts(recorded: Recorded, words: Words) -> list[str]:
-    """Return the device, the versions and the date, for a caption."""
+    """Return the device, the version of PyTorch and the date, for a caption."""
     language, environment = words.language, recorded.environment
     taken = words.say(language.gettext("recorded on %(date)s"), date=language.date(recorded.taken_at))
-    if isinstance(environment, Environment):
-        versions = [f"PyTorch {environment.torch.partition('+')[0]}"]
-    else:
-        versions = [f"{name} {version}" for name, version in environment.versions.items()]
-    return [*map(words.value, (short_name(environment.device_name), *versions)), taken]
+    torch = f"PyTorch {environment.torch.partition('+')[0]}"
+    return [words.value(short_name(environment.device_name)), words.value(torch), taken]

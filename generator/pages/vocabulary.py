@@ -29,7 +29,6 @@ from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
 from bench.records import injected_faults as fault_documents
-from bench.records.build_times import BUILD_TIMES, COMMAND as TIME_BUILDS, BuildTimes, Figure
 from bench.records.estimates import COMMAND as ESTIMATE, FOLDER as ESTIMATES, Estimates
 from bench.records.families import slugify
 from bench.records.record import RESULTS, Workload
@@ -56,7 +55,7 @@ from generator.gains.gain_charts import GainCharts
 from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
-from generator.pages import build_times, decision, downloads, explorer, harness, injected_faults, walkthrough
+from generator.pages import decision, downloads, explorer, harness, injected_faults, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.glossary_page import glossary_tables
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
@@ -93,7 +92,7 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
-_DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "build_times", "estimates")
+_DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "estimates")
 """Those of `Results` that pages name."""
 
 NAMED: Mapping[str, Scope] = {
@@ -283,7 +282,7 @@ class _Functions:
         }
         of_documents = {
             *("walkthrough_graphs_table", "walkthrough_breaks_table", "walkthrough_scores_table", "loss_chart"),
-            *("repeatability_table", "proofs_tables", "building_table", "loading_table", "faults_table", "cases_table"),
+            *("repeatability_table", "proofs_tables", "faults_table", "cases_table"),
             *("estimate_ways_table", "estimate_devices_table", "estimate_families_table"),
         }
         functions = {
@@ -733,20 +732,6 @@ class _Functions:
     def proofs_tables(self, _page: str) -> str:
         """What has been checked of the harness on each device."""
         return harness.proofs(self.atlas.results.proofs, self.words)
-
-    def building_table(self, _page: str, figure: Figure = "wall_s") -> str:
-        """What it takes to build the guide and to show an edit, beside other builders: ``cpu_s`` or ``memory_gb``."""
-        return build_times.builds(self._build_times, self.words, figure)
-
-    def loading_table(self, _page: str) -> str:
-        """What it takes to read the records."""
-        return build_times.loads(self._build_times, self.words)
-
-    @property
-    def _build_times(self) -> BuildTimes:
-        if self.atlas.results.build_times is None:
-            raise AtlasError("there is no record of build times yet", where=str(BUILD_TIMES), remedy=TIME_BUILDS)
-        return self.atlas.results.build_times
 
     # Contributors
 
