@@ -8,24 +8,21 @@ import fcntl
 import gc
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from browser.chromium import HOW_TO_GET_ONE, executable, launched
 from browser.hosting import hosted
-from faults import Survived, cases, injected, lies
 from hypothesis import settings
 from playwright.sync_api import Browser
 
-from bench.records.injected_faults import Case, Injected, Lies, gathered, write
 from bench.records.run_file import COMPRESSED
 from generator.languages.language import SOURCE, published_languages
 from generator.site import PLUGIN
@@ -137,55 +134,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LONG.index(name) if name in LONG else len(LONG), "browser/" not in name
 
     items.sort(key=rank)
-    for item in items:
-        if "survived" in getattr(item, "fixturenames", ()):
-            item.add_marker("fault")
-
-
-# ── Faults that tests inject ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Where to write what tests tell of the faults that they inject."""
-    parser.addoption(
-        "--faults",
-        type=Path,
-        metavar="FOLDER",
-        help="write a document of the injected faults there; with a = before the folder",
-    )
-
-
-_injected: list[Injected] = []
-_cases: list[Case] = []
-_lies: list[Lies] = []
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """In the process that starts the others, too: reports come there."""
-    if report.when == "teardown" and report.passed:
-        _injected.extend(injected(report.user_properties))
-        _cases.extend(cases(report.user_properties))
-        _lies.extend(filter(None, [lies(report.user_properties)]))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write the document of the injected faults, if all were survived."""
-    folder = session.config.getoption("--faults")
-    if folder is None or hasattr(session.config, "workerinput") or exitstatus != pytest.ExitCode.OK:
-        return
-    import torch
-
-    from bench.measuring.environment import describe
-
-    command = shlex.join(["python", "-m", "pytest", *map(str, session.config.invocation_params.args)])
-    write(gathered(describe(torch.device("cpu")), _injected, command, _cases, next(iter(_lies), None)), folder)
-
-
-@pytest.fixture
-def survived(record_property: Callable[[str, object], None]) -> Survived:
-    """Tell of a fault that was injected, once its outcome was seen."""
-    return Survived(record_property)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Everything that reads untrusted files, as functions of bytes that accept them or raise `AtlasError`.
 
 Anything else is a defect: another error, a file in another place, an endless loop. `tests/project/test_hostile.py`
-calls them with mutations of valid files, `tests/fuzz.py` with a fuzzer's inputs from the same seeds.
+calls them with mutations of valid files.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,6 @@ import yaml
 from atlas_data import measured, telling, write
 from guide_figures import figures
 from mkdocs.exceptions import MkDocsException
-from test_importers_optimum_benchmark import REPORT
 from test_importers_pytorch_oss_v3 import entry
 
 from bench.errors import AtlasError
@@ -29,8 +26,7 @@ from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.exchange.transfer import export, import_
 from bench.plans.checkpoints import refuse_unsafe
-from bench.records import document, run_file
-from bench.records.injected_faults import FaultPlace
+from bench.records import document
 from bench.records.record import RESULTS
 from bench.records.run_file import encode
 from bench.records.walkthrough import SCHEMA as WALKTHROUGH_SCHEMA, WALKTHROUGHS, Walkthrough
@@ -50,14 +46,10 @@ from generator.site.mkdocs_internals import load_separate_config
 REFUSED: tuple[type[Exception], ...] = (AtlasError, MkDocsException)
 """Errors that explain a mistake in the input."""
 
-tried: Counter[FaultPlace] = Counter()
-"""How many inputs of each kind were read, for the record of injected faults."""
-
 
 @contextmanager
-def folder(place: FaultPlace) -> Iterator[Path]:
-    """Count one more input, and give it a folder. A refusal is fine."""
-    tried[place] += 1
+def folder() -> Iterator[Path]:
+    """Give an input a folder. A refusal is fine."""
     with tempfile.TemporaryDirectory() as name, suppress(*REFUSED):
         yield Path(name)
 
@@ -72,14 +64,14 @@ PUBLISHED: dict[str, Any] = json.loads(
 
 def records(content: bytes) -> None:
     """Read a run file."""
-    with folder("records") as results:
+    with folder() as results:
         (results / "r.jsonl").write_bytes(content)
         read_all(results)
 
 
 def compressed(content: bytes) -> None:
     """Read a compressed run file."""
-    with folder("records") as results:
+    with folder() as results:
         (results / "r.jsonl.gz").write_bytes(content)
         read_all(results)
 
@@ -99,7 +91,7 @@ WALKTHROUGH = max(WALKTHROUGHS.glob("*.json")).read_bytes()
 
 def walkthrough(content: bytes) -> None:
     """Read a document, such as a walkthrough."""
-    with folder("documents") as place:
+    with folder() as place:
         path = place / "tour.json"
         path.write_bytes(content)
         document.read(path, Walkthrough, WALKTHROUGH_SCHEMA, "make it")
@@ -112,7 +104,7 @@ INDEX = json.dumps({"metadata": {"total_size": 8}, "weight_map": {"a": "model.sa
 
 def checkpoint(content: bytes) -> None:
     """Read a directory with a configuration and a list of weights, as `refuse_unsafe` does before any library."""
-    with folder("checkpoints") as directory:
+    with folder() as directory:
         for name in ("config.json", "model.safetensors.index.json"):
             (directory / name).write_bytes(content)
         refuse_unsafe(directory)
@@ -154,7 +146,7 @@ def exported(form: str) -> bytes:
 
 def importing(source: str, content: bytes) -> None:
     """Import a file into a folder. Nothing may be written outside it."""
-    with folder("imports") as place:
+    with folder() as place:
         path = place / "given" / TABLE_NAMES[source]
         path.parent.mkdir()
         path.write_bytes(content)
@@ -208,7 +200,7 @@ def terms() -> Glossary:
 
 def catalog(content: bytes) -> None:
     """Read a catalog."""
-    with folder("catalogs") as locales:
+    with folder() as locales:
         path = catalog_path("zh", locales)
         path.parent.mkdir(parents=True)
         path.write_bytes(content)
@@ -223,25 +215,26 @@ TRANSLATION = "{{ x }} 的**页面**，见[此处](a.md)和 `code`。".encode()
 
 def translation(content: bytes) -> None:
     """Check one translation."""
-    tried["catalogs"] += 1
     for code in ("zh", "ar"):
         list(check_translation(MESSAGES[0].id, content.decode(errors="replace"), code, terms()))
 
 
+    with folder() as locales:
+    with folder() as locales:
 GLOSSARY_TEXT = (LOCALES / GLOSSARY).read_bytes()
 LANGUAGES_TEXT = (LOCALES / LIST).read_bytes()
 
 
 def glossary(content: bytes) -> None:
     """Read a glossary."""
-    with folder("settings") as locales:
+    with folder() as locales:
         (locales / GLOSSARY).write_bytes(content)
         load_glossary(locales)
 
 
 def languages(content: bytes) -> None:
     """Read a list of languages."""
-    with folder("settings") as locales:
+    with folder() as locales:
         (locales / LIST).write_bytes(content)
         assert listed(locales)[0] == "en"
 
@@ -253,7 +246,7 @@ SETTINGS: dict[str, Any] = yaml.safe_load(_TAGGED.sub("", (ROOT / "mkdocs.yml").
 
 def settings(content: bytes) -> None:
     """``mkdocs.yml``, as the plugin takes it for a language. MkDocs reads the YAML."""
-    with folder("settings") as project:
+    with folder() as project:
         (project / "docs" / "theme").mkdir(parents=True)
         (project / "mkdocs.yml").write_bytes(content)
         config = load_separate_config(str(project / "mkdocs.yml"))
@@ -301,41 +294,9 @@ code
 
 def page(content: bytes) -> None:
     """Read an authored page."""
-    with folder("pages") as docs:
+    with folder() as docs:
         (docs / "index.md").write_bytes(content)
         source = parse_page("index.md", content.decode(errors="replace"), "docs/index.md")
         list(checks.check_pages([source]))
         language = load_language("en")
         assert all(isinstance(made.content, str) for made in render_pages(language, figures(language), docs))
-
-
-# ── All of them ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Reader:
-    """A function that reads bytes, and inputs that it accepts."""
-
-    read: Callable[[bytes], None]
-    seeds: tuple[bytes, ...]
-
-
-def readers() -> Mapping[str, Reader]:
-    """Return all readers by name."""
-    runs = encode(measured(run="r")), encode(measured(run="r", figures=telling())), json.dumps(PUBLISHED).encode()
-    return {
-        "records": Reader(records, runs),
-        "compressed": Reader(compressed, tuple(map(run_file.compressed, runs))),
-        "documents": Reader(walkthrough, (WALKTHROUGH,)),
-        "checkpoints": Reader(checkpoint, (INDEX,)),
-        "timm": Reader(partial(importing, "timm"), (TIMM,)),
-        "pytorch-dynamo": Reader(partial(importing, "pytorch-dynamo"), (DYNAMO,)),
-        "table": Reader(partial(importing, "table"), (exported("csv"),)),
-        "optimum-benchmark": Reader(partial(importing, "optimum-benchmark"), (json.dumps(REPORT).encode(),)),
-        "pytorch-oss-v3": Reader(partial(importing, "pytorch-oss-v3"), (json.dumps(ENTRIES).encode(),)),
-        "catalogs": Reader(catalog, (CATALOG,)),
-        "translations": Reader(translation, (TRANSLATION,)),
-        "glossary": Reader(glossary, (GLOSSARY_TEXT,)),
-        "languages": Reader(languages, (LANGUAGES_TEXT,)),
-        "pages": Reader(page, (PAGE,)),
-    }

@@ -29,7 +29,6 @@ from bench.plans import checkpoints
 from bench.plans.models import BY_CHECKPOINT, BY_LABEL, flop_of_image
 from bench.records import (
     estimates,
-    injected_faults,
     operations,
     plausibility,
     proof,
@@ -37,7 +36,6 @@ from bench.records import (
     walkthrough,
     wording,
 )
-from bench.records.injected_faults import FAULTS
 from bench.records.operations import OPERATIONS
 from bench.records.plausibility import Fault
 from bench.records.proof import PROOFS
@@ -62,7 +60,6 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     estimates.FOLDER: estimates.read,
     WALKTHROUGHS.name: walkthrough.read,
     REPEATABILITY.name: repeatability.read,
-    FAULTS.name: injected_faults.read,
     PROOFS.name: proof.read,
 }
 """The reader of each kind of document, by the name of its folder."""
@@ -122,9 +119,6 @@ def files(path: Path) -> list[Path]:
 
 COMPUTED = (OPERATIONS.name, estimates.FOLDER)
 """Documents that follow from models and records: numbers and names, and no words of a machine."""
-
-INVENTED = "cases.example"
-"""A text of the document of faults: what tests made up to deceive, such as the name of a folder."""
 
 DOCUMENTS = (".json", ".csv")
 """What the names of documents end with."""
@@ -192,8 +186,7 @@ def check_document(path: Path, *, now: datetime | None = None) -> Iterator[Probl
     if path.parent.name in COMPUTED:
         return
     for field, what, remedy in texts.private(msgspec.to_builtins(document)):
-        if field != INVENTED:
-            yield Problem(str(path), field, what, remedy)
+        yield Problem(str(path), field, what, remedy)
 
 
 def _check_file(path: Path, known: _Known, now: datetime) -> Iterator[Problem]:

@@ -20,7 +20,6 @@ import pandas as pd
 
 from bench.exchange.signatures import signers
 from bench.records.estimates import Estimates, newest as newest_estimates
-from bench.records.injected_faults import Faults, newest as newest_faults
 from bench.records.operations import OPERATIONS, Operations, Source, read as read_operations
 from bench.records.proof import Proof, newest_of_each_device
 from bench.records.record import RESULTS
@@ -67,7 +66,6 @@ class Results:
     walkthrough: Walkthrough | None = None  # the newest
     repeatability: Repeatability | None = None  # likewise
     proofs: tuple[Proof, ...] = ()  # the newest of each device
-    faults: Faults | None = None  # the newest
     estimates: Estimates | None = None  # likewise
     signers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by run, the logins whose key signed it
     folder: Path = RESULTS  # of all of it
@@ -187,7 +185,6 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
         walkthrough=newest_walkthrough(results),
         repeatability=newest_repeatability(results),
         proofs=newest_of_each_device(results),
-        faults=newest_faults(results),
         estimates=newest_estimates(results),
         signers=signers(results),
         folder=results,

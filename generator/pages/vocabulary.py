@@ -28,7 +28,6 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from bench.records import injected_faults as fault_documents
 from bench.records.estimates import COMMAND as ESTIMATE, FOLDER as ESTIMATES, Estimates
 from bench.records.families import slugify
 from bench.records.record import RESULTS, Workload
@@ -55,7 +54,7 @@ from generator.gains.gain_charts import GainCharts
 from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
-from generator.pages import decision, downloads, explorer, harness, injected_faults, walkthrough
+from generator.pages import decision, downloads, explorer, harness, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.glossary_page import glossary_tables
 from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
@@ -92,7 +91,7 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
-_DOCUMENTS = ("walkthrough", "repeatability", "proofs", "faults", "estimates")
+_DOCUMENTS = ("walkthrough", "repeatability", "proofs", "estimates")
 """Those of `Results` that pages name."""
 
 NAMED: Mapping[str, Scope] = {
@@ -282,7 +281,7 @@ class _Functions:
         }
         of_documents = {
             *("walkthrough_graphs_table", "walkthrough_breaks_table", "walkthrough_scores_table", "loss_chart"),
-            *("repeatability_table", "proofs_tables", "faults_table", "cases_table"),
+            *("repeatability_table", "proofs_tables"),
             *("estimate_ways_table", "estimate_devices_table", "estimate_families_table"),
         }
         functions = {
@@ -732,20 +731,6 @@ class _Functions:
     def proofs_tables(self, _page: str) -> str:
         """What has been checked of the harness on each device."""
         return harness.proofs(self.atlas.results.proofs, self.words)
-
-    # Contributors
-
-    def faults_table(self, _page: str) -> str:
-        """The faults that the tests inject, and their outcomes."""
-        if self.atlas.results.faults is None:
-            where, remedy = str(fault_documents.FAULTS), fault_documents.COMMAND
-            raise AtlasError("there is no record of injected faults yet", where=where, remedy=remedy)
-        return injected_faults.table(self.atlas.results.faults, self.words)
-
-    def cases_table(self, _page: str) -> str:
-        """What tests made to deceive: what happened to it before, and what happens now."""
-        assert self.atlas.results.faults is not None, "the page asks for cases first"
-        return injected_faults.cases(self.atlas.results.faults, self.words)
 
     @property
     def _walkthrough(self) -> Walkthrough:

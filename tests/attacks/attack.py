@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-import random
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from atlas_data import PUBLISHED, measured, telling
 
 from bench.exchange.check import check
 from bench.plans.models import find
-from bench.records.injected_faults import Before, CaseGroup
-from bench.records.record import Record
-from bench.records.run_file import encode, read
+from bench.records.run_file import encode
 from generator.data.load import load
 
 FOLDER = Path(__file__).parent
@@ -134,9 +131,6 @@ CHANGES: Mapping[str, Callable[[Lines, Any], Lines]] = {
 """What cannot be said as one field and its value, by the name of the "field"."""
 
 
-COPIES = frozenset({"@copied", "@shuffled", "@jittered", "@compiled_is_eager"})
-
-
 @dataclass(frozen=True)
 class Attack:
     """One line of a table: `kind` is the name of its file."""
@@ -145,23 +139,6 @@ class Attack:
     field: str
     value: Any
     refusal: str
-    before: Before = "accepted"  # what happened to it before there were defences, in the commit that attacks began with
-
-    @property
-    def group(self) -> CaseGroup:
-        """What it is about, for the page for contributors."""
-        if self.kind == "speedups":
-            return "copies" if {self.field, *(self.value if self.field == "" else ())} & COPIES else "speedups"
-        return cast(CaseGroup, self.kind)
-
-    @property
-    def example(self) -> str:
-        """The change in the words of a programmer."""
-        changes = self.value if self.field == "" else {self.field: self.value}
-        return ", ".join(
-            f"{field.removeprefix('@')}({value})" if field.startswith("@") else f"{field} = {value!r}"
-            for field, value in changes.items()
-        )
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.field} = {self.value!r}".encode("unicode_escape").decode()
@@ -220,56 +197,3 @@ def accused(attack: Attack, folder: Path) -> list[str]:
     results = load(folder)
     own = results.rows.index[results.rows["run"] == "r"]
     return sorted({f"marked: {each.kind}" for row in own for each in results.doubts.get(row, ())})
-
-
-# ── Plausible but false ─────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def invented(seed: int, count: int) -> Iterator[Attack]:
-    """Yield random lies about the gain that a liar would find plausible, each from a comparison that was published: a
-    gain of `LIES`, or a copy. Every fifth record is honest."""
-    choose = random.Random(seed)
-    cases = [case for record in read(PUBLISHED) if (case := _case(record))]
-    for number in range(count):
-        gain = choose.uniform(1.2, 8.0)
-        kind = "honest" if number % 5 == 4 else choose.choice(list(LIES))
-        value: dict[str, Any] = {"environment.device_name": choose.choice(DEVICES), "@of": choose.choice(cases)}
-        value["@without"] = choose.choice([[], ["measurement.work"], ["measurement.peaks"]])
-        if kind != "honest":
-            value[kind] = LIES[kind](gain, choose)
-        yield Attack("invented", "", value, "")
-
-
-DEVICES = ("NVIDIA H200", "NVIDIA A100-SXM4-80GB", "NVIDIA Z900")
-
-LIES: Mapping[str, Callable[[float, random.Random], Any]] = {
-    "@slower_eager": lambda gain, _: gain,
-    "@faster": lambda gain, _: gain,
-    "@copied": lambda gain, choose: {"factor": gain, "digits": choose.choice([6, 9])},
-    "@shuffled": lambda gain, _: gain,
-    "@jittered": lambda _, choose: choose.uniform(0.01, 0.3),
-}
-
-
-def _case(record: Record) -> tuple[str, int, float, float] | None:
-    """Return the model, batch size and latencies of a published comparison."""
-    eager, compiled = (
-        record.measurement and record.measurement.eager,
-        record.measurement and record.measurement.compiled,
-    )
-    if not (eager and compiled and eager.published_ms and compiled.published_ms and find(record.cell.model).flop):
-        return None
-    return record.cell.model, record.cell.batch_size, eager.published_ms, compiled.published_ms
-
-
-def share_unmarked(folder: Path, count: int, seed: int = 0) -> dict[str, tuple[int, int]]:
-    """Return by kind of lie, and for honest records, how many pass without a refusal and without a mark, and how many
-    there were."""
-    passed: dict[str, tuple[int, int]] = {}
-    for number, attack in enumerate(invented(seed, count)):
-        own = folder / str(number)
-        own.mkdir()
-        kind = next((name for name in attack.value if name in LIES), "honest")
-        unmarked, tried = passed.get(kind, (0, 0))
-        passed[kind] = (unmarked + (not accused(attack, own)), tried + 1)
-    return passed

@@ -15,7 +15,6 @@ import msgspec
 import polib
 import pytest
 from conftest import in_project, small_project
-from faults import Survived
 from power_cut import Disk
 from test_record import BEIT, VIT
 from test_repeatability import OURS, repeatability
@@ -38,11 +37,11 @@ from generator.languages import catalogs
 RECORDS = [record(VIT, run_name="run"), record(BEIT, run_name="run"), record(VIT, 1, run_name="run")]
 
 
-def cut(folder: Path, program: Callable[[Disk], object]) -> tuple[Disk, Iterator[tuple[Path, Any]]]:
-    """Return the program's disk, and all states that power cuts could have left."""
+def cut(folder: Path, program: Callable[[Disk], object]) -> Iterator[tuple[Path, Any]]:
+    """Return all states that power cuts could have left."""
     disk = Disk(folder)
     disk.watch(program)
-    return disk, disk.after_power_cuts(folder.with_name("after"))
+    return disk.after_power_cuts(folder.with_name("after"))
 
 
 @pytest.fixture
@@ -62,7 +61,7 @@ def test_the_simulated_disk_loses_what_was_not_synced(folder: Path) -> None:
         (folder / "new").write_bytes(b"content")
         disk.acknowledge("written")
 
-    _, left = cut(folder, careless)
+    left = cut(folder, careless)
     found = {
         (state / "new").read_bytes() if (state / "new").exists() else None
         for state, acknowledged in left
@@ -71,7 +70,7 @@ def test_the_simulated_disk_loses_what_was_not_synced(folder: Path) -> None:
     assert found >= {None, b"", b"content", b"con", bytes(7)}
 
 
-def test_a_power_cut_takes_no_record_that_was_acknowledged(folder: Path, survived: Survived) -> None:
+def test_a_power_cut_takes_no_record_that_was_acknowledged(folder: Path) -> None:
     run = folder / "results" / "run.jsonl"
 
     def program(disk: Disk) -> None:
@@ -80,7 +79,7 @@ def test_a_power_cut_takes_no_record_that_was_acknowledged(folder: Path, survive
         append(run, RECORDS[1:])
         disk.acknowledge(3)
 
-    disk, left = cut(folder, program)
+    left = cut(folder, program)
     for state, acknowledged in left:
         path = state / "results" / run.name
         found = list(read(path)) if path.exists() else []
@@ -89,10 +88,9 @@ def test_a_power_cut_takes_no_record_that_was_acknowledged(folder: Path, survive
         append(path, RECORDS[len(found) :])
         assert list(read(path)) == RECORDS
         assert list(check([path], state)) == []
-    survived("power_cut", "records", "nothing_lost", len(disk.states))
 
 
-def test_a_power_cut_after_a_torn_line_takes_nothing_either(folder: Path, survived: Survived) -> None:
+def test_a_power_cut_after_a_torn_line_takes_nothing_either(folder: Path) -> None:
     run = folder / "run.jsonl"
     run.write_bytes(encode(RECORDS[0]) + encode(RECORDS[1])[:200])
 
@@ -100,16 +98,15 @@ def test_a_power_cut_after_a_torn_line_takes_nothing_either(folder: Path, surviv
         append(run, RECORDS[1:2])
         disk.acknowledge(2)
 
-    disk, left = cut(folder, program)
+    left = cut(folder, program)
     for state, acknowledged in left:
         found = list(read(state / run.name))
         assert len(found) >= (acknowledged or 1)
         assert found == RECORDS[: len(found)]
-    survived("power_cut", "records", "nothing_lost", len(disk.states))
 
 
 def test_a_run_goes_on_after_a_power_cut_at_any_moment(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A whole run: lock its file, append, resume. Its compile caches are elsewhere."""
     monkeypatch.setattr(sweep, "CACHE", tmp_path / "cache")
@@ -127,7 +124,7 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
         found = resume.find_run(made, MACHINE, out, is_ordinary=True)
         return sweep.run(made, MACHINE, found, Scripted(*[answered] * 4), reporter)
 
-    disk, left = cut(folder, lambda disk: go(folder / "out", Telling(disk)))
+    left = cut(folder, lambda disk: go(folder / "out", Telling(disk)))
     for state, acknowledged in left:
         before = [each for path in (state / "out").glob("*.jsonl") for each in read(path)]
         assert [(each.cell.model, each.process) for each in before][: len(acknowledged or [])] == (acknowledged or [])
@@ -137,11 +134,10 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
             *(("ViT", 0), ("BeiT", 0)),
             *(("ViT", 1), ("BeiT", 1)),
         ]
-    survived("power_cut", "run", "resumed", len(disk.states))
 
 
 @pytest.mark.parametrize("has_old", [False, True])
-def test_a_document_is_the_new_one_or_the_one_before(folder: Path, has_old: bool, survived: Survived) -> None:
+def test_a_document_is_the_new_one_or_the_one_before(folder: Path, has_old: bool) -> None:
     old, new = repeatability(*OURS[:1]), repeatability(*OURS)
     if has_old:
         repeatability_document.write(old, folder / "repeatability")
@@ -150,14 +146,13 @@ def test_a_document_is_the_new_one_or_the_one_before(folder: Path, has_old: bool
         repeatability_document.write(new, folder / "repeatability")
         disk.acknowledge("written")
 
-    disk, left = cut(folder, program)
+    left = cut(folder, program)
     for state, acknowledged in left:
         found = repeatability_document.newest(state)
         assert found in ([new] if acknowledged else [new, old if has_old else None])
-    survived("power_cut", "documents", "whole_or_before", len(disk.states))
 
 
-def test_imported_files_are_each_new_or_as_they_were(folder: Path, survived: Survived) -> None:
+def test_imported_files_are_each_new_or_as_they_were(folder: Path) -> None:
     out = folder / "published"
     transfer.import_("huggingface-2023", ImportOptions(), out)
     (path,) = out.glob("*.jsonl")
@@ -169,14 +164,13 @@ def test_imported_files_are_each_new_or_as_they_were(folder: Path, survived: Sur
         transfer.import_("huggingface-2023", ImportOptions(), out)
         disk.acknowledge("written")
 
-    disk, left = cut(folder, program)
+    left = cut(folder, program)
     for state, acknowledged in left:
         found = (state / "published" / path.name).read_bytes()
         assert found in ([new] if acknowledged else [new, old])
-    survived("power_cut", "imports", "whole_or_before", len(disk.states))
 
 
-def test_a_catalog_is_the_new_one_or_the_one_before(folder: Path, survived: Survived) -> None:
+def test_a_catalog_is_the_new_one_or_the_one_before(folder: Path) -> None:
     path = folder / "messages.po"
     old, new = polib.POFile(), polib.POFile()
     old.append(polib.POEntry(msgid="One", msgstr="Un"))
@@ -188,25 +182,23 @@ def test_a_catalog_is_the_new_one_or_the_one_before(folder: Path, survived: Surv
         catalogs.write(new, path)
         disk.acknowledge("written")
 
-    disk, left = cut(folder, program)
+    left = cut(folder, program)
     after = path.read_bytes()
     assert after != before
     for state, acknowledged in left:
         assert (state / path.name).read_bytes() in ([after] if acknowledged else [before, after])
-    survived("power_cut", "catalogs", "whole_or_before", len(disk.states))
 
 
-def test_a_cache_that_a_power_cut_spoiled_is_made_again(folder: Path, survived: Survived) -> None:
+def test_a_cache_that_a_power_cut_spoiled_is_made_again(folder: Path) -> None:
     content = bytes(range(256)) * 20
 
     def program(disk: Disk) -> None:
         Cache("charts", root=folder).get("key", lambda: content)
 
-    disk, left = cut(folder, program)
+    left = cut(folder, program)
     for state, _ in left:
         assert Cache("charts", root=state).get("key", lambda: content) == content
         assert Cache("charts", root=state).get("key", lambda: b"never") == content
-    survived("power_cut", "caches", "made_again", len(disk.states))
 
 
 # ── No room, no permission ──────────────────────────────────────────────────────────────────────────────────────────
@@ -237,7 +229,7 @@ def fill(folder: Path) -> None:
         all(file.write(bytes(1024)) for _ in range(100))
 
 
-def test_a_full_disk_takes_no_record(small_disk: Path, survived: Survived) -> None:
+def test_a_full_disk_takes_no_record(small_disk: Path) -> None:
     run = small_disk / "run.jsonl"
     kept = [RECORDS[0]]
     append(run, kept)
@@ -252,10 +244,9 @@ def test_a_full_disk_takes_no_record(small_disk: Path, survived: Survived) -> No
     (small_disk / "filler").unlink()
     append(run, [RECORDS[1]])
     assert list(read(run)) == RECORDS[:2]
-    survived("disk_full", "records", "nothing_lost", 2)
 
 
-def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path, survived: Survived) -> None:
+def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path) -> None:
     path = repeatability_document.write(repeatability(*OURS[:1]), small_disk / "repeatability")
     before = path.read_bytes()
     fill(small_disk)
@@ -270,12 +261,9 @@ def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path
     assert Cache("charts", root=small_disk).get("key", lambda: content) == content
     assert path.read_bytes() == before
     assert {each.name for each in small_disk.rglob("*") if each.is_file()} == {path.name, "filler"}
-    survived("disk_full", "documents", "refused")
-    survived("disk_full", "imports", "refused")
-    survived("disk_full", "caches", "made_again")
 
 
-def test_a_site_that_does_not_fit_is_told_in_a_line(small_disk: Path, tmp_path: Path, survived: Survived) -> None:
+def test_a_site_that_does_not_fit_is_told_in_a_line(small_disk: Path, tmp_path: Path) -> None:
     project = small_project(tmp_path / "project", languages=("en", "ar"))
     done = in_project(project, "mkdocs", "build", "--site-dir", str(small_disk / "site"))
     assert done.returncode == 1
@@ -283,7 +271,6 @@ def test_a_site_that_does_not_fit_is_told_in_a_line(small_disk: Path, tmp_path: 
     assert f"{small_disk / 'site'}: cannot be read or written: No space left on device" in said
     assert "remedy: free up disk space" in said
     assert "Traceback" not in said
-    survived("disk_full", "site", "refused")
 
 
 @pytest.fixture
@@ -299,9 +286,7 @@ def read_only(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(
-    read_only: Path, survived: Survived
-) -> None:
+def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(read_only: Path) -> None:
     made = plan("ViT")
     attempts: list[Callable[[], object]] = [
         lambda: sweep.run(
@@ -318,10 +303,9 @@ def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(
         assert str(read_only) in error.value.where
         assert "--out" in error.value.remedy
     assert list(read(read_only / "run.jsonl")) == RECORDS
-    survived("read_only", "results", "refused", len(attempts))
 
 
-def test_a_write_that_is_cut_short_leaves_the_record_before_it(tmp_path: Path, survived: Survived) -> None:
+def test_a_write_that_is_cut_short_leaves_the_record_before_it(tmp_path: Path) -> None:
     """The kernel limits the file size, which needs no file system of its own."""
     run = tmp_path / "run.jsonl"
     append(run, RECORDS[:1])
@@ -343,4 +327,3 @@ def test_a_write_that_is_cut_short_leaves_the_record_before_it(tmp_path: Path, s
     assert list(read(run)) == RECORDS[:1]
     append(run, RECORDS[1:])
     assert list(read(run)) == RECORDS
-    survived("disk_full", "records", "nothing_lost")

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from atlas_data import measured, telling
 from conftest import THOROUGH, in_project, small_project
-from faults import Survived
 from hostile_values import CODE
 from playwright.sync_api import Browser
 
@@ -68,7 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("bypass", [True, False] if THOROUGH else [True])  # of the policy, which stops more by itself
-def test_nothing_runs(site: Path, browser: Browser, survived: Survived, *, bypass: bool) -> None:
+def test_nothing_runs(site: Path, browser: Browser, *, bypass: bool) -> None:
     page = browser.new_page(bypass_csp=bypass)
     page.add_init_script(WITHOUT_SEARCH)
     requests: list[str] = []
@@ -90,7 +89,6 @@ def test_nothing_runs(site: Path, browser: Browser, survived: Survived, *, bypas
     assert "<script>window.ran = 1</script>" in shown, "payloads are shown, as text"
     assert NAME in shown
     page.close()
-    survived("hostile_text", "site", "nothing_runs", len(TEXTS))
 
 
 def test_files_say_what_they_are_and_hold_no_formula(site: Path) -> None:

@@ -10,7 +10,6 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ import pytest
 import readers
 from atlas_data import measured, write
 from conftest import ROOT, THOROUGH
-from faults import Survived
 from hostile_values import CODE, DEEP, NAMES, broken, changed
 from hypothesis import example, given, settings, strategies as st
 from readers import CATALOG, DYNAMO, ENTRIES, PAGE, PUBLISHED, RECORD, TABLE_NAMES, TIMM, TOLD, exported
@@ -41,30 +39,6 @@ from generator.site import PLUGIN
 
 few = settings(max_examples=1000 if THOROUGH else 8)
 """Each example takes a moment. Ordinary runs repeat known examples; thorough runs look for new ones."""
-
-
-@pytest.fixture(autouse=True)
-def told(survived: Survived) -> Iterator[None]:
-    """Add the number of inputs to the record of injected faults."""
-    readers.tried.clear()
-    yield
-    for place, times in readers.tried.items():
-        survived("hostile_input", place, "read_or_refused", times)
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "findings").glob("*")), ids=lambda path: path.name)
-def test_what_the_fuzzer_has_found_is_read_or_refused(path: Path) -> None:
-    """Inputs that once caused a defect, named after their reader: see `tests/fuzz.py`."""
-    (name,) = (name for name in readers.readers() if path.name.startswith(f"{name}-"))
-    readers.readers()[name].read(path.read_bytes())
-
-
-def test_what_the_fuzzer_begins_with_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutations of a seed that is refused would find nothing."""
-    monkeypatch.setattr(readers, "REFUSED", ())
-    for reader in readers.readers().values():
-        for seed in reader.seeds:
-            reader.read(seed)
 
 
 # ── Records ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -138,7 +112,6 @@ def test_names_that_would_be_code_or_a_path_are_refused(place: str, tmp_path: Pa
             path.write_text(json.dumps(with_(place, name)) + "\n", encoding="utf-8")
             with pytest.raises(AtlasError, match=rf"not a record: .*{place}"):
                 list(strict.read(path))
-            readers.tried["records"] += 1
 
 
 @pytest.mark.parametrize("size", [MAX_LINE_BYTES + 2, *([3 * 1024**3] if THOROUGH else [])])

@@ -32,7 +32,6 @@ PRESENT = [name for name in DOCUMENTS if name not in PAST]
 EXAMPLES = {
     "docs/memory.md",
     "locales/ko/LC_MESSAGES/messages.po",
-    "tests/findings/",
 }
 """Files that a recipe tells its reader to make, or that a command makes."""
 

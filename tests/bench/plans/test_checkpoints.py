@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faults import Survived
 from hostile_values import broken
 from hypothesis import given
 from readers import INDEX, checkpoint as read_checkpoint
@@ -92,13 +90,6 @@ def test_a_configuration_of_gigabytes_is_not_read(checkpoint: Path) -> None:
         file.truncate(MAX_JSON_BYTES + 1)
     with pytest.raises(AtlasError, match="larger than"):
         refuse_unsafe(checkpoint)
-
-
-@pytest.fixture(autouse=True)
-def report(survived: Survived) -> Iterator[None]:
-    """Each case is an injected fault."""
-    yield
-    survived("hostile_input", "checkpoints", "read_or_refused")
 
 
 # ── Identity ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults import Survived
 
 from bench.errors import AtlasError
 from bench.plans.messages import CellOutcome, Job, Machine, Phase, Preflight, Recipe, Request
@@ -130,9 +129,7 @@ def test_a_worker_that_dies_of_a_signal_is_named() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(
-    survived: Survived, number: signal.Signals
-) -> None:
+def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(number: signal.Signals) -> None:
     pids: list[int] = []
 
     def kill(phase: Phase) -> None:
@@ -145,7 +142,6 @@ def test_a_worker_killed_from_outside_is_named_and_leaves_no_process(
     assert ended.answer is None
     assert ended.cause == f"the process was ended by {number.name}"
     assert not is_alive(pids[0])
-    survived("worker_dies", "run", "recorded")
 
 
 def children() -> list[int]:
@@ -168,7 +164,7 @@ def test_a_hanging_worker_is_stopped_with_its_children(tmp_path: Path) -> None:
     wait_until(lambda: not is_alive(int(child.read_text())))  # killed, but perhaps not reaped yet
 
 
-def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survived) -> None:
+def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     """The parent has no chance to clean up: the worker itself sees its pipe close."""
     child = tmp_path / "child"
     parent = (
@@ -183,7 +179,6 @@ def test_a_worker_ends_when_its_parent_is_killed(tmp_path: Path, survived: Survi
     process.wait()
     pid = int(child.read_text())
     wait_until(lambda: not is_alive(pid))
-    survived("kill", "run", "no_process")
 
 
 def test_a_worker_that_dies_is_not_waited_for_because_of_what_it_has_started(tmp_path: Path) -> None:

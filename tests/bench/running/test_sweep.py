@@ -22,7 +22,6 @@ from typing import Any
 import msgspec
 import pytest
 from conftest import THOROUGH
-from faults import Survived
 from hypothesis import HealthCheck, given, settings, strategies as st
 from stub_worker import ENVIRONMENT, measurement
 from test_executors import STUB, is_alive, wait_until
@@ -144,9 +143,7 @@ def sweep_with(executor: Executor, made: Plan, out: Path, **options: Any) -> lis
     return run(made, MACHINE, found, executor, Silent(), **options)
 
 
-def test_every_outcome_is_recorded_and_the_sweep_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
-) -> None:
+def test_every_outcome_is_recorded_and_the_sweep_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child = tmp_path / "child"
     monkeypatch.setenv("STUB_CHILD", str(child))
     monkeypatch.setenv("STUB_PRINTS", "20")
@@ -170,8 +167,6 @@ def test_every_outcome_is_recorded_and_the_sweep_goes_on(
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert list(read(path)) == records
     assert [str(finding) for finding in check([path])] == []
-    for kind, times in (("dies", 2), ("memory", 2), ("forks", 1), ("prints", 1), ("nan", 1)):
-        survived(f"worker_{kind}", "run", "recorded", times)  # type: ignore[arg-type]
 
 
 def test_the_first_process_compiles_cold_and_later_ones_warm(tmp_path: Path) -> None:
@@ -195,14 +190,13 @@ def test_two_processes_of_a_run_measure_the_peaks_and_the_others_know_them(tmp_p
 # ── Outcomes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_worker_that_hangs_is_a_time_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived) -> None:
+def test_a_worker_that_hangs_is_a_time_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STUB_CHILD", str(tmp_path / "child"))
     made = plan("DETR", "ViT")
     made = msgspec.structs.replace(made, profile=msgspec.structs.replace(made.profile, timeout_s=4.0))
     records = sweep_with(STUB, made, tmp_path / "out")
     assert [each.status for each in records] == [Status.TIMEOUT, Status.PASS]
     assert records[0].reason == "no answer within 4 s"
-    survived("worker_hangs", "run", "recorded")
 
 
 def test_a_time_out_is_an_outcome_the_end_of_the_budget_is_none(tmp_path: Path) -> None:
@@ -380,12 +374,11 @@ def test_a_cell_that_was_skipped_as_a_whole_ends_the_run(tmp_path: Path) -> None
         sweep_with(Scripted(busy), plan("ViT"), tmp_path)
 
 
-def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path, survived: Survived) -> None:
+def test_two_sweeps_cannot_write_to_one_file(tmp_path: Path) -> None:
     made = plan("ViT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
     with owned(found.path), pytest.raises(AtlasError, match="another process"):
         run(made, MACHINE, found, Scripted(), Silent())
-    survived("two_runs", "results", "refused")
 
 
 def test_what_another_run_has_added_since_is_not_measured_again(tmp_path: Path) -> None:
@@ -470,7 +463,7 @@ class Told(Silent):
 
 
 def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, told = plan("ViT", "BeiT", "ResNet"), Told()
     times = iter(datetime(*day, tzinfo=UTC) for day in ((2026, 3, 2), (2026, 3, 1), (2026, 3, 3)))
@@ -484,7 +477,6 @@ def test_a_clock_that_goes_back_is_told_and_flagged_and_loses_nothing(
     earlier = find_run(made, MACHINE, tmp_path, is_ordinary=True, today="1970-01-01")
     assert earlier.path.name.startswith("1970-01-01"), "measured again, in a file of its own"
     assert list(read(found.path)) == records
-    survived("clock_back", "run", "flagged")
 
 
 def test_a_reason_in_colours_and_lines_can_be_read_again(tmp_path: Path) -> None:
@@ -573,7 +565,7 @@ def start_parent(folder: Path, seconds: float = 0.02) -> subprocess.Popen[str]:
     )
 
 
-def test_the_same_command_beside_itself_is_refused_and_disturbs_nothing(tmp_path: Path, survived: Survived) -> None:
+def test_the_same_command_beside_itself_is_refused_and_disturbs_nothing(tmp_path: Path) -> None:
     with start_parent(tmp_path, seconds=600.0) as first:
         wait_until(lambda: list((tmp_path / "out").glob("*.jsonl")), seconds=60.0)
         with start_parent(tmp_path) as second:
@@ -583,7 +575,6 @@ def test_the_same_command_beside_itself_is_refused_and_disturbs_nothing(tmp_path
         assert "remedy: " in said
         assert first.poll() is None
         first.kill()
-    survived("two_runs", "results", "refused")
 
 
 def kill_again_and_again(folder: Path, moments: random.Random) -> None:
@@ -605,9 +596,7 @@ def kill_again_and_again(folder: Path, moments: random.Random) -> None:
     assert parent.returncode == 0
 
 
-def test_a_parent_killed_at_random_moments_loses_nothing_and_doubles_nothing(
-    tmp_path: Path, survived: Survived
-) -> None:
+def test_a_parent_killed_at_random_moments_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     with ThreadPoolExecutor() as pool:
         list(pool.map(kill_again_and_again, folders, [random.Random(4), random.Random(5)]))
@@ -617,13 +606,10 @@ def test_a_parent_killed_at_random_moments_loses_nothing_and_doubles_nothing(
         models = ("ViT", "BeiT", "ResNet", "MobileNet")
         assert done == {(model, process): 1 for model in models for process in range(3)}
         assert list(check([path])) == []
-    survived("kill", "run", "resumed", KILLS)
 
 
 @pytest.mark.parametrize(("model", "name"), [("Segformer", "SIGSEGV"), ("Maskformer", "SIGKILL")])
-def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(
-    tmp_path: Path, survived: Survived, model: str, name: str
-) -> None:
+def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(tmp_path: Path, model: str, name: str) -> None:
     made = plan("ViT", model, "BeiT", processes=2)
     records = sweep_with(STUB, made, tmp_path)
     assert [(each.cell.model, each.process, each.status) for each in records] == [
@@ -637,10 +623,9 @@ def test_a_killed_worker_is_one_lost_cell_and_no_lost_sweep(
     (path,) = tmp_path.glob("*.jsonl")
     assert list(read(path)) == records
     assert sweep_with(STUB, made, tmp_path) == records  # nothing is left to do
-    survived("worker_dies", "run", "recorded")
 
 
-def test_a_torn_last_line_is_measured_again(tmp_path: Path, survived: Survived) -> None:
+def test_a_torn_last_line_is_measured_again(tmp_path: Path) -> None:
     made = plan("ViT", "BeiT")
     found = find_run(made, MACHINE, tmp_path, is_ordinary=True)
     append(found.path, [record(made.planned[0], run_name=found.name, of_plan=made)])
@@ -649,7 +634,6 @@ def test_a_torn_last_line_is_measured_again(tmp_path: Path, survived: Survived) 
     records = sweep_with(STUB, made, tmp_path)
     assert [each.cell.model for each in records] == ["ViT", "BeiT"]
     assert list(read(found.path)) == records
-    survived("bad_input", "records", "resumed")
 
 
 KILLER = """
@@ -663,7 +647,7 @@ os.kill(int(parent), int(number))
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived, number: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     child = tmp_path / "child"
     made = plan("ViT", "DETR")
@@ -674,7 +658,6 @@ def test_an_interrupt_stops_the_worker_and_keeps_what_is_done(
     (path,) = (tmp_path / "out").glob("*.jsonl")
     assert [each.cell.model for each in read(path)] == ["ViT"]
     wait_until(lambda: not is_alive(int(child.read_text())))
-    survived("interrupt", "run", "nothing_lost")
 
 
 def test_a_full_disk_is_told_before_a_cell_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

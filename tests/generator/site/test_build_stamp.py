@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from conftest import in_project, small_project
-from faults import Survived
 from mkdocs.config import load_config
 
 from generator.site import build_stamp
@@ -89,7 +88,7 @@ def test_other_settings_are_another_site(project: Path) -> None:
 
 
 def test_a_site_from_before_the_machine_was_started_again_is_built(
-    project: Path, monkeypatch: pytest.MonkeyPatch, survived: Survived
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A power cut leaves files of the right time and size, with zeros for what never reached the disk."""
     path = output(project)
@@ -102,7 +101,6 @@ def test_a_site_from_before_the_machine_was_started_again_is_built(
     monkeypatch.undo()
     path.write_bytes(whole)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    survived("power_cut", "site", "made_again")
 
 
 def test_a_damaged_stamp_means_that_the_site_is_built(project: Path) -> None:

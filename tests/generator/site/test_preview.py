@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 import pytest
 from browser.test_serving import Server, serving
 from conftest import ROOT, THOROUGH, small_project
-from faults import Survived
 
 from bench.errors import AtlasError
 from generator.site import preview
@@ -125,7 +124,7 @@ PATHS += ["//etc/passwd", "/%2fetc/passwd", "/secret.txt", "/mkdocs.yml", "/file
 PATHS += ["http://localhost/../../etc/passwd", "/.cache/", "/bench/results/", "/~root/", f"/{'a' * 5000}"]
 
 
-def test_no_path_leads_out_of_the_site(server: Server, survived: Survived) -> None:
+def test_no_path_leads_out_of_the_site(server: Server) -> None:
     host = urlsplit(server.address).netloc
     for path in PATHS:
         connection = http.client.HTTPConnection(host, timeout=PATIENCE_S)
@@ -140,10 +139,9 @@ def test_no_path_leads_out_of_the_site(server: Server, survived: Survived) -> No
         assert "site_name:" not in body, path
         connection.close()
     assert NOTICE not in get(server), "a request is no input"
-    survived("foreign_path", "server", "not_served", len(PATHS))
 
 
-def test_a_client_that_never_reads_keeps_nobody_waiting(server: Server, survived: Survived) -> None:
+def test_a_client_that_never_reads_keeps_nobody_waiting(server: Server) -> None:
     host, port = urlsplit(server.address).hostname, urlsplit(server.address).port
     large = max((path for path in (ROOT / "docs/assets").rglob("*") if path.is_file()), key=lambda p: p.stat().st_size)
     requests = [
@@ -162,19 +160,17 @@ def test_a_client_that_never_reads_keeps_nobody_waiting(server: Server, survived
     await_page(server, lambda page: "with silent clients" in page)
     for client in silent:
         client.close()
-    survived("silent_client", "server", "kept_serving", len(silent))
 
 
 # ── What is written meanwhile ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_thousand_changes_in_a_moment_end_in_the_last_one(server: Server, survived: Survived) -> None:
+def test_a_thousand_changes_in_a_moment_end_in_the_last_one(server: Server) -> None:
     for number in range(1000):
         say(server, f"change {number}")
         (server.project / "docs" / f"draft-{number}.md").write_text("# Draft {#draft}\n")
         (server.project / "docs" / f"draft-{number}.md").unlink()
     await_page(server, lambda page: "change 999." in page)
-    survived("rapid_changes", "server", "kept_serving", 3000)
 
 
 BROKEN = {
@@ -186,7 +182,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_folder_may_vanish_and_come_back(server: Server, name: str, survived: Survived) -> None:
+def test_a_folder_may_vanish_and_come_back(server: Server, name: str) -> None:
     folder, away = server.project / name, server.project / "away"
     folder.rename(away)
     time.sleep(1.5)  # it is noticed
@@ -200,7 +196,6 @@ def test_a_folder_may_vanish_and_come_back(server: Server, name: str, survived: 
     await_page(server, lambda page: NOTICE in page and file.name in page, concerned)
     file.write_text(whole, "utf-8")
     await_page(server, lambda page: NOTICE not in page, concerned)
-    survived("folders_gone", "server", "kept_serving")
 
 
 def test_a_fault_of_one_language_is_shown_on_its_pages_alone(server: Server) -> None:
@@ -233,9 +228,8 @@ def damage(path: Path) -> Iterator[bytes]:
 BAD = ["bench/results/published/huggingface-2023.jsonl", "locales/glossary.toml", "mkdocs.yml", "docs/index.md"]
 
 
-def test_bad_data_of_any_kind_is_reported_or_ignored(server: Server, survived: Survived) -> None:
+def test_bad_data_of_any_kind_is_reported_or_ignored(server: Server) -> None:
     say(server, "before bad data")
-    times = 0
     for name in BAD if THOROUGH else BAD[:1]:
         path = server.project / name
         whole = path.read_bytes()
@@ -243,12 +237,10 @@ def test_bad_data_of_any_kind_is_reported_or_ignored(server: Server, survived: S
             path.write_bytes(content)
             time.sleep(0.7)  # it is noticed, or with the next one
             assert get(server)
-            times += 1
         path.write_bytes(whole)
     say(server, "after bad data")
     page = await_page(server, lambda page: "after bad data" in page)
     assert NOTICE not in page
-    survived("bad_input", "server", "kept_serving", times)
 
 
 REBUILDS = 500 if THOROUGH else 6
@@ -259,7 +251,7 @@ GROWTH_MB = 48.0
 """Memory that the allocator may keep: one page for each of 500 rebuilds would take several times that."""
 
 
-def test_memory_is_flat_over_many_rebuilds(server: Server, survived: Survived) -> None:
+def test_memory_is_flat_over_many_rebuilds(server: Server) -> None:
     memory = []
     for number in range(REBUILDS):
         say(server, f"rebuild {number}")
@@ -267,7 +259,6 @@ def test_memory_is_flat_over_many_rebuilds(server: Server, survived: Survived) -
         memory.append(resident_mb(server.process.pid))
     growth = max(memory[-3:]) - max(memory[: SETTLED + 1])
     assert growth < GROWTH_MB, memory
-    survived("many_rebuilds", "server", "flat_memory", REBUILDS)
 
 
 def resident_mb(pid: int) -> float:

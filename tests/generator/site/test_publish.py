@@ -20,7 +20,6 @@ import pytest
 from browser.hosting import hosted
 from browser.visit import visit
 from conftest import ROOT, in_project, small_project, weekly
-from faults import Survived
 from playwright.sync_api import Browser
 
 from bench.errors import AtlasError
@@ -240,9 +239,7 @@ def under_other_circumstances() -> Iterator[None]:
 
 
 @weekly
-def test_who_builds_it_again_elsewhere_gets_the_same_bytes(
-    published: Published, tmp_path: Path, survived: Survived
-) -> None:
+def test_who_builds_it_again_elsewhere_gets_the_same_bytes(published: Published, tmp_path: Path) -> None:
     """Another folder, user, year, place, language, order of hashes and number of cores, and after a build that was
     killed on its way; charts and fonts are made again."""
     project = elsewhere(published, tmp_path)
@@ -260,7 +257,6 @@ def test_who_builds_it_again_elsewhere_gets_the_same_bytes(
     del here[".nojekyll"]  # for the host, by gh-deploy
     assert here.keys() == there.keys()
     assert [name for name in here if here[name] != there[name]] == []
-    survived("kill", "site", "same_bytes")
 
 
 def test_nothing_tells_when_it_was_built(published: Published) -> None:
