@@ -3,15 +3,13 @@ PYTHON ?= python3
 HOST ?= 127.0.0.1
 PORT ?= 8000
 BUDGET ?= 6m
-FUZZ ?= 60
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
-
-CAN_AUDIT := command -v pip-audit >/dev/null && $(BIN)/python -m pip --timeout 5 --retries 0 index versions pip-audit >/dev/null 2>&1
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q
 
 export ATLAS_GOALS := $(or $(MAKECMDGOALS),guide)
 
-.PHONY: guide serve site publish committed bench bench-quality check test fuzz messages lock audit sbom clean
+.PHONY: guide serve site publish committed bench check test messages lock clean
 .DEFAULT_GOAL := guide
 
 guide: .venv/site.done            ## serve the guide at once, and measure the quick profile on this machine meanwhile
@@ -34,32 +32,16 @@ committed: .venv/site.done        # fails before anything is checked that would 
 
 check: .venv/site.done            ## validate records, catalogs and pages
 	$(BIN)/python -m bench check && $(BIN)/python -m generator check
-	@if $(CAN_AUDIT); then $(MAKE) --no-print-directory audit; else echo "skipped: vulnerabilities (needs pip-audit and the network)"; fi
 
 test: .venv/test.done             ## lint, types, unit tests, a strict build, the browser
 	$(BIN)/ruff check && $(BIN)/ruff format --check
 	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder; tests=$$?; wait $$types && exit $$tests
 
-bench-quality: .venv/test.done    ## how well the harness measures: simulated clocks, then five repeats beside other timing methods
-	ATLAS_THOROUGH=1 $(BIN)/python -m pytest tests/bench/harness/test_protocol.py && $(BIN)/python -m bench repeatability
-
 messages: .venv/site.done         ## refresh the translation catalogs from the pages
 	$(BIN)/python -m generator messages
 
 lock:                             ## pin the newest versions that pyproject.toml allows
-	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q pyproject.toml requirements/build.in -o requirements/site.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q -c requirements/site.txt requirements/bench.in -o requirements/bench.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" -q --extra test -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
-
-audit:                            ## published vulnerabilities of pinned packages; needs the network (pipx install pip-audit)
-	pip-audit --progress-spinner off --disable-pip -r requirements/site.txt -r requirements/bench.txt -r requirements/test.txt
-	pip-audit --progress-spinner off --disable-pip --no-deps -r requirements/torch.txt
-
-fuzz: .venv/test.done             ## fuzz everything that reads untrusted files; FUZZ=600 seconds for each reader
-	$(BIN)/python -m pip install --quiet "atheris>=3,<4" && $(BIN)/python tests/fuzz.py --seconds $(FUZZ)
-
-sbom:                             ## the bill of materials in CycloneDX, in site/
-	mkdir -p site && $(PYTHON) .github/scripts/sbom.py > site/sbom.cdx.json
+	$(LOCK) pyproject.toml requirements/build.in -o requirements/site.txt && $(LOCK) -c requirements/site.txt requirements/bench.in -o requirements/bench.txt && $(LOCK) --extra test -c requirements/site.txt -c requirements/bench.txt pyproject.toml -o requirements/test.txt
 
 clean:                            ## remove everything that can be rebuilt; keep the records
 	rm -rf .venv .cache site staged build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

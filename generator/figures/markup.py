@@ -104,15 +104,13 @@ def spoken(caption: str) -> str:
     return Markup(caption.replace("<br>", " · ")).striptags()  # noqa: S704  # made by Words
 
 
-def figure(
-    chart: Chart | CurvesChart, pictures: tuple[str, str], data: tuple[str, str], embed: tuple[str, str] | None = None
-) -> str:
+def figure(chart: Chart | CurvesChart, pictures: tuple[str, str], data: tuple[str, str]) -> str:
     """Return a chart in its two colourings, for light and for dark pages, at the addresses `pictures`.
 
-    `data` is an address and a label, `embed` the HTML that shows the chart elsewhere and a label.
+    `data` is an address and a label.
     """
     light, dark = pictures
-    return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=data[0], label=data[1], embed=embed)
+    return render("figure.html.jinja", chart=chart, light=light, dark=dark, data=data[0], label=data[1])
 
 
 def framed(html: str) -> str:

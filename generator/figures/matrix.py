@@ -87,7 +87,7 @@ def matrices(cells: pd.DataFrame) -> list[Matrix]:
 def leading(results: Results) -> Mapping[tuple[str, str, int], int]:
     """Return the label of the row that stands for a model on a device at a batch size, in mode ``default``.
 
-    The matrix, the short form of Should I compile? and the badges all show it.
+    The matrix and the short form of Should I compile? both show it.
     """
     plain = (each for each in matrices(results.newest) if each.compile_mode == MODES[0])
     return {(model, device, each.batch_size): label for each in plain for (model, device), label in each.labels.items()}

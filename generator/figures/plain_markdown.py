@@ -2,7 +2,7 @@
 
 Takes the finished Markdown of a page, in which tables and charts are HTML. Returns Markdown that needs no extension but
 pipe tables: tables stand below their captions, charts are images with their words, admonitions and tabs have a title.
-What search leaves out (``data-search-exclude``) and forms are left out here, too.
+What is hidden and forms are left out.
 """
 
 from __future__ import annotations
@@ -76,9 +76,6 @@ def _untitled(part: re.Match[str]) -> str:
 
 
 _WHITE_SPACE = re.compile(r"\s+")
-_NO_TEXT = frozenset({"hidden", "data-search-exclude"})
-"""Attributes of elements that are left out."""
-
 _EMPTY = frozenset({"img", "input"})
 """Elements without an end, apart from line breaks, which are replaced before."""
 
@@ -143,7 +140,7 @@ class _Block(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Open an element, or leave out what it holds."""
         given = {name: value or "" for name, value in attrs}
-        if self._left_out or given.keys() & _NO_TEXT or tag in {"form", "script"}:
+        if self._left_out or "hidden" in given or tag in {"form", "script"}:
             if tag not in _EMPTY:
                 self._left_out.append(tag)
             return

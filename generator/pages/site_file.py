@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-BADGES = "badges"
 CHARTS = "assets/charts"
 DATA = "data"
-"""The folders of badges, charts and downloads."""
+"""The folders of charts and downloads."""
 
 FINISHED = re.compile(r"^<(table|figure|form|ul)\b[^>]*>\n.*?^</\1>$", re.MULTILINE | re.DOTALL)
 """A table, chart, form or list of ours: HTML that needs no conversion, and makes up most of many pages."""

@@ -40,13 +40,11 @@ from generator.data.names import short_name
 from generator.data.registry import COORDINATES
 from generator.data.scopes import DIRECTORY, DOCUMENTS, THROUGHPUT, Reads, Scope
 from generator.data.selection import MODES, Row, Rows, is_compared, is_comparison, labels_by, where
-from generator.drawing import badge
 from generator.drawing.curves import CurvesChart
 from generator.estimates import accuracy_tables, own_model
 from generator.figures import causes, charts, matrix, tables
 from generator.figures.charts import Chart
-from generator.figures.markup import Tables, figure, render, spoken, status_notes
-from generator.figures.plain_markdown import escaped
+from generator.figures.markup import Tables, figure, status_notes
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
 from generator.gains import gain_tables
@@ -57,7 +55,7 @@ from generator.languages.language import SOURCE, Language, load_language
 from generator.pages import decision, downloads, explorer, harness, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.glossary_page import glossary_tables
-from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, named_by_content, page_path, relative_address
+from generator.pages.site_file import CHARTS, DATA, SiteFile, named_by_content, relative_address
 
 FILES = f"{DATA}/v{schema.VERSION}"
 CELLS = f"{FILES}/compile-atlas"
@@ -68,9 +66,6 @@ EXPLORER = f"{DATA}/explorer.json"
 EXPLORER_DETAILS = f"{DATA}/explorer-details.json"
 LOSSES = f"{DATA}/losses.csv"
 ROUNDS = f"{DATA}/rounds/"
-
-BADGE_COLOURS = {"faster": badge.GOOD, "slower": badge.POOR, "same": badge.NEUTRAL, "ambiguous": badge.NEUTRAL}
-"""Colours of badges by the verdict of their row. A doubtful row has none."""
 
 MOST_LINES = 400
 """Lines of a table. The first of more stand for all, with a link to the explorer: so no page grows with the records."""
@@ -290,7 +285,7 @@ class _Functions:
             *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
             *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
             *("environment_table", "runs_table", "sources_list", "problems_table", "status_legend", "downloads"),
-            *("addresses", "citation", "badges"),
+            *("addresses", "citation"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
             *("throughput_chart", "explorer", "decision_helper", "own_model_form", "speedup_matrix"),
         }
@@ -783,41 +778,6 @@ class _Functions:
         root = self.address.removesuffix(self.language.prefix)  # the same in all languages
         return walkthrough.listing(downloads.bibtex(self.atlas.results, root), "bibtex")
 
-    def badges(self, page: str, *, model: str) -> str:
-        """A badge of a model for each of its devices, with the Markdown that shows it; the pictures go to `emit`."""
-        slug, leading = _known("model", model, self.atlas.model), matrix.leading(self.atlas.results)
-        labels = sorted((size, label) for (own, _, size), label in leading.items() if own == slug)
-        rows = {row["device"]: row for row in (self.atlas.results.by_label[label] for _, label in reversed(labels))}
-        shown = [(device, self._badge(row)) for device, row in sorted(rows.items()) if row["verdict"] in BADGE_COLOURS]
-        if not shown:
-            return self._nothing()
-        here = f"{self.address}{page_path(self.atlas.model[slug].place)}"
-        items = []
-        for device, (alt, picture) in shown:
-            uri = f"{BADGES}/{model}-{device}.svg"
-            self.emit(SiteFile(uri, picture))
-            code = self.address and f"[![{escaped(alt)}]({self.address}{uri})]({here})"
-            items.append((relative_address(page, uri), alt, code))
-        return render(
-            "badges.html.jinja",
-            badges=items,
-            summary=self.words.phrase(self.language.gettext("Badges and their Markdown")),
-        )
-
-    def _badge(self, row: Row) -> tuple[str, str]:
-        """Return a badge in words, and the badge."""
-        words, gettext = Words(self.language, html=False), self.language.gettext
-        if row["verdict"] in {"faster", "slower"}:
-            change = words.percent(row["change"], 0)
-            text = words.say(gettext("%(change)s latency on %(device)s"), change=change, device=words.device(row))
-        elif row["verdict"] == "same":
-            text = words.say(gettext("same latency on %(device)s"), device=words.device(row))
-        else:
-            text = words.say(gettext("inconclusive on %(device)s"), device=words.device(row))
-        spoken = words.say(gettext("%(name)s: %(text)s"), name=badge.LABEL, text=text)
-        colour = BADGE_COLOURS[row["verdict"]]
-        return spoken, badge.badge(badge.LABEL, text, colour, self.language.direction, spoken)
-
     # Parts
 
     def _shared(self, page: str, file: SiteFile) -> str:
@@ -968,18 +928,7 @@ class _Functions:
         light, dark = f"{CHARTS}/{name}.svg", f"{CHARTS}/{name}.dark.svg"
         self.emit(SiteFile(light, lambda: chart.light))
         self.emit(SiteFile(dark, lambda: chart.dark))
-        return figure(
-            chart, (relative_address(page, light), relative_address(page, dark)), data, self._embed(page, light, chart)
-        )
-
-    def _embed(self, page: str, picture: str, chart: Chart | CurvesChart) -> tuple[str, str] | None:
-        """Return what shows a chart on another site, and its label; None where this site does not know its address."""
-        if not self.address:
-            return None
-        here = f"{self.address}{page_path(page)}"
-        link = Markup('<a href="{0}"><img src="{1}" alt="{2}"></a><br><a href="{0}">Compile Atlas</a>')
-        code = link.format(here, f"{self.address}{picture}", spoken(chart.caption))
-        return code, self.language.gettext("Embed this chart")
+        return figure(chart, (relative_address(page, light), relative_address(page, dark)), data)
 
     def _nothing(self) -> str:
         return self._paragraph(self.language.gettext("There is no record for this selection yet."))

@@ -28,7 +28,7 @@ from generator.languages.language import Language
 from generator.made_ahead import MadeAhead
 from generator.pages.guide import Edition, Guide, Mark
 from generator.pages.pages import PageFile
-from generator.pages.site_file import BADGES, CHARTS, DATA, SiteFile, page_path
+from generator.pages.site_file import CHARTS, DATA, SiteFile, page_path
 from generator.site import PLUGIN
 from generator.site.last_build import BuiltEdition, BuiltHtml, BuiltMarkdown, rendered
 from generator.site.mkdocs_files import EditionFile, KeptFile
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SEARCH = "material/search"
 SEARCH_INDEX = "search/search_index.json"
 
-EMITTED = (f"{BADGES}/", f"{CHARTS}/", f"{DATA}/")
+EMITTED = (f"{CHARTS}/", f"{DATA}/")
 """The folders of files that pages emit."""
 
 

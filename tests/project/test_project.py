@@ -134,6 +134,14 @@ def test_changes_have_the_form_of_keepachangelog_and_the_version_of_the_project(
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
+def test_every_pin_has_a_hash_and_none_comes_from_elsewhere() -> None:
+    for lock in ("site", "bench", "test"):
+        pins = re.split(r"(?m)^(?=[\w.-]+==)", text(f"requirements/{lock}.txt"))[1:]
+        assert pins
+        assert all("--hash=sha256:" in pin for pin in pins)
+        assert not re.search(r"(?m)^\s*(?:--index-url|--extra-index-url|--find-links|-e|git\+|https?:)", "".join(pins))
+
+
 def test_every_package_is_installed() -> None:
     found = find_namespace_packages(str(ROOT), **settings()["tool"]["setuptools"]["packages"]["find"])
     folders = {path.parent for top in ("bench", "generator") for path in (ROOT / top).rglob("__init__.py")}

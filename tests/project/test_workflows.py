@@ -30,10 +30,9 @@ from bench.records.record import Record, Source
 from bench.records.run_file import append, compressed, encode, read
 
 FOLDER = ROOT / ".github" / "workflows"
-NAMES = ("audit", "benchmark", "import-timm", "publish", "records", "test")
+NAMES = ("benchmark", "import-timm", "publish", "records", "test")
 
 GRANTED = {
-    ("audit", "audit"): {"contents": "read"},
     ("test", "test"): {"contents": "read"},
     ("publish", "test"): {"contents": "read"},
     ("publish", "build"): {"contents": "read", "pages": "read"},

@@ -51,9 +51,9 @@ def test_a_chart_is_one_picture_with_its_words() -> None:
     assert as_plain(chart) == "![A & B](<c.svg>)\n\nCaption [Open](<explorer/#a=b&c>)\n"
 
 
-def test_forms_and_what_search_leaves_out_are_left_out() -> None:
+def test_forms_and_what_is_hidden_are_left_out() -> None:
     block = (
-        "<div>\n<form hidden><select><option>no</option></select><br></form>\n<p hidden>no</p><p data-search-exclude>no"
+        "<div>\n<form hidden><select><option>no</option></select><br></form>\n<p hidden>no"
         "<br><span>no</span></p>\n<script>no</script>yes\n</div>"
     )
     assert as_plain(block) == "yes\n"

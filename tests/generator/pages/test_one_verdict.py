@@ -28,8 +28,6 @@ from generator.figures.words import DOUBT, Words
 from generator.languages.language import UNKNOWN, load_language
 from generator.pages import decision, downloads, explorer
 from generator.pages.atlas import Atlas
-from generator.pages.site_file import SiteFile
-from generator.pages.vocabulary import vocabulary
 
 EN = load_language("en")
 
@@ -178,7 +176,7 @@ def test_the_matrix_of_the_first_page_has_them_as_well() -> None:
     assert len(seen) > 100
 
 
-def test_matrix_short_answer_and_badges_show_the_same_record() -> None:
+def test_matrix_and_short_answer_show_the_same_record() -> None:
     leading = set(matrix.leading(results()).values())
     first, *_ = matrix.matrices(results().newest)
     assert set(first.labels.values()) <= leading
@@ -186,19 +184,6 @@ def test_matrix_short_answer_and_badges_show_the_same_record() -> None:
     led = {cell(row) for row in decided() if row["workload"] == "latency" and row["leads"]}
     assert led == {cell(row) for row in of_latency if row["row"] in leading}
     assert all(row["leads"] for row in decided() if row["workload"] == "throughput"), "the matrix has none of them"
-    files: list[SiteFile] = []
-    badges = vocabulary(results(), EN, files.append, "https://x.org/")["badges"]
-    for model in {model for model, _ in first.labels}:
-        badges({}, model=model)
-    drawn = {file.uri: str(file.content) for file in files}
-    for (model, device), label in first.labels.items():
-        row, badge = results().by_label[label], drawn.get(f"badges/{model}-{device}.svg", "")
-        change = Words(EN, html=False).percent(row["change"], 0) + " latency" if row["change"] is not None else "–"
-        told = {"faster": change, "slower": change, "same": "same latency", "ambiguous": "inconclusive"}.get(
-            row["verdict"], ""
-        )
-        assert told in badge
-        assert bool(badge) == bool(told), "nothing is said of a doubtful record"
 
 
 def test_counts_and_rankings_count_verdicts_and_leave_doubts_out() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
@@ -27,7 +26,6 @@ from bench.plans.profiles import PRECISIONS
 from bench.records.record import GraphBreak, Graphs, Measurement, Status, Variant
 from generator.data.load import Results, load
 from generator.data.registry import COLUMNS
-from generator.drawing import badge
 from generator.figures import matrix
 from generator.figures.markup import unbroken
 from generator.figures.words import Words
@@ -622,65 +620,6 @@ def test_the_entry_for_a_bibliography_names_what_is_known(mixed: Pages) -> None:
     arabic = Pages(load(PUBLISHED), "ar", "https://example.org/ar/").render("{{ citation() }}")
     assert 'url = "https://example.org/"' in arabic
     assert "year" not in arabic
-
-
-# ── Elsewhere ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("compiled_ms", "words", "colour"),
-    [
-        (5.0, "−50% latency on H200", badge.GOOD),
-        (15.0, "+50% latency on H200", badge.POOR),
-        (10.0, "same latency on H200", badge.NEUTRAL),
-        (10.1, "inconclusive on H200", badge.NEUTRAL),
-    ],
-)
-def test_a_badge_says_what_the_verdict_says(tmp_path: Path, compiled_ms: float, words: str, colour: str) -> None:
-    cells = [
-        measured(process=process, figures=measurement(10.0, compiled_ms, seed=process * 10)) for process in range(5)
-    ]
-    others = [
-        measured(run="other", process=process, figures=measurement(10.0, 2.0, seed=process), **changes)
-        for process in range(5)
-        for changes in ({"batch_size": 4}, {"compile_mode": "max-autotune"})
-    ]
-    results = load(write(tmp_path, [*cells, *others]))
-    pages = Pages(results, address="https://example.org/")
-    html = pages.render("{{ badges(model='vit') }}", "models/vit.md")
-    picture = str(pages.files["badges/vit-h200.svg"].content)
-    assert ET.fromstring(picture).attrib["aria-label"] == f"torch.compile: {words}"
-    assert colour in picture
-    code = f"[![torch.compile: {words}](https://example.org/badges/vit-h200.svg)](https://example.org/models/vit/)"
-    assert f">{code}</textarea>" in html
-    assert 'src="../../badges/vit-h200.svg"' in html
-    assert "textarea" not in Pages(results).render("{{ badges(model='vit') }}")
-
-
-def test_the_words_of_a_badge_have_the_colon_of_the_language() -> None:
-    chinese = Pages(load(PUBLISHED), "zh")
-    assert 'alt="torch.compile：' in chinese.render("{{ badges(model='vit') }}")
-    assert "<title>torch.compile：" in str(chinese.files["badges/vit-a100.svg"].content)
-
-
-def test_a_badge_needs_a_row_that_nobody_doubts(tmp_path: Path) -> None:
-    failed = Pages(load(write(tmp_path, [measured(status=Status.OOM, reason="x")])))
-    assert "no record" in failed.render("{{ badges(model='vit') }}")
-    results = load(write(tmp_path / "doubted", [measured(figures=measurement(100.0, 1.0))]))
-    assert results.doubts
-    doubted = Pages(results)
-    assert "no record" in doubted.render("{{ badges(model='vit') }}")
-
-
-def test_a_chart_can_be_shown_elsewhere_where_the_site_knows_its_address() -> None:
-    chart = "{{ change_chart(device='a100') }}"
-    assert "textarea" not in Pages(load(PUBLISHED)).render(chart)
-    html = Pages(load(PUBLISHED), address="https://example.org/").render(chart, "devices/a100.md")
-    (code,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", html)
-    assert unescape(code).startswith(
-        '<a href="https://example.org/devices/a100/"><img src="https://example.org/assets/'
-    )
-    assert "<" not in code
 
 
 # ── Right to left ───────────────────────────────────────────────────────────────────────────────────────────────────
