@@ -96,8 +96,6 @@ class Section:
     origin: str
     workload: Workload
     source: SourceText
-    date: datetime | str | None
-    weights_name: str
     batch_sizes: tuple[int, ...]
     models: int
     unequal: int  # rows whose variants were measured at different batch sizes
@@ -423,7 +421,7 @@ class Device(_Known):
     def sections(self) -> tuple[Section, ...]:
         """Measured before published, `default` before other modes, then the sections with the most models first, then
         float32 before other data types."""
-        columns = [*_SECTION, "flags", "model", "weights", "batch_size", "measured_at", "source_date"]
+        columns = [*_SECTION, "flags", "model", "batch_size"]
         groups = sorted(
             grouped(self.cells[columns], *_SECTION),
             key=lambda named: (
@@ -458,11 +456,9 @@ class Device(_Known):
         is_apart: bool,
     ) -> Section:
         words = self.atlas.words
-        weights = [words.weights(each) for each in sorted(_distinct(group, "weights"))]
         version, mode = (words.fact(name, {"torch": torch, "compile_mode": compile_mode}) for name in _VERSION_AND_MODE)
         of_throughput = [words.workload(workload)] if workload == "throughput" else []
         is_usual = dtype == "float32" and not of_throughput and not is_apart
-        newest = group["measured_at"].max()
         return Section(
             slug,
             title=words.facts([version, mode, *([] if is_usual else [words.value(dtype)]), *of_throughput]),
@@ -473,8 +469,6 @@ class Device(_Known):
             origin=origin,
             workload=workload,
             source=source_of(self.atlas.results.by_label[group.index[0]], self.atlas.language),
-            date=(group["source_date"].max() or None) if newest is pd.NaT else newest.to_pydatetime(),
-            weights_name=self.atlas.language.names(weights),
             batch_sizes=tuple(sorted(_distinct(group, "batch_size"))),
             models=group["model"].nunique(),
             unequal=int(group["flags"].str.contains(UNEQUAL_BATCHES).sum()),

@@ -33,15 +33,14 @@ def table(
     lines: Sequence[Sequence[TableCell]],
     recorded: Recorded,
     words: Words,
-    *more: str,
 ) -> str:
-    """Return a table, whose caption says `more`. A column is numeric if its first cell is."""
+    """Return a table. A column is numeric if its first cell is."""
     numeric = [cell.classes == "number" for cell in lines[0]] if lines else [False] * len(head)
     cells = tuple(
         TableCell(words.say(text), scope="col", classes="number" if is_number else "")
         for text, is_number in zip(head, numeric, strict=True)
     )
-    caption = words.facts([words.say(headline), *more, *facts(recorded, words)])
+    caption = words.facts([words.say(headline), *facts(recorded, words)])
     return Table(caption, cells, tuple(Line(tuple(line)) for line in lines), sortable=False).html()
 
 

@@ -44,7 +44,7 @@ from generator.drawing.curves import CurvesChart
 from generator.estimates import accuracy_tables, own_model
 from generator.figures import causes, charts, matrix, tables
 from generator.figures.charts import Chart
-from generator.figures.markup import Tables, figure, status_notes
+from generator.figures.markup import Tables, figure
 from generator.figures.sources import OURS, SourceText, source_of
 from generator.figures.words import Words
 from generator.gains import gain_tables
@@ -231,23 +231,15 @@ def _counted(language: Language, noun: str, n: float) -> str:
         "model": lambda: ngettext("%(count)s model", "%(count)s models", n),
         "vision model": lambda: ngettext("%(count)s vision model", "%(count)s vision models", n),
         "device": lambda: ngettext("%(count)s device", "%(count)s devices", n),
-        "record": lambda: ngettext("%(count)s record", "%(count)s records", n),
-        "run": lambda: ngettext("%(count)s run", "%(count)s runs", n),
-        "cell": lambda: ngettext("%(count)s benchmark case", "%(count)s benchmark cases", n),
         "row": lambda: ngettext("%(count)s row", "%(count)s rows", n),
         "published row": lambda: ngettext("%(count)s published row", "%(count)s published rows", n),
         "published figure": lambda: ngettext("%(count)s published figure", "%(count)s published figures", n),
         "comparison": lambda: ngettext("%(count)s comparison", "%(count)s comparisons", n),
-        "process": lambda: ngettext("%(count)s process", "%(count)s processes", n),
-        "core": lambda: ngettext("%(count)s core", "%(count)s cores", n),
         "CPU core": lambda: ngettext("%(count)s CPU core", "%(count)s CPU cores", n),
-        "image": lambda: ngettext("%(count)s image", "%(count)s images", n),
         "interval": lambda: ngettext("%(count)s interval", "%(count)s intervals", n),
         "repeat": lambda: ngettext("%(count)s repeat", "%(count)s repeats", n),
         "call": lambda: ngettext("%(count)s call", "%(count)s calls", n),
         "graph": lambda: ngettext("%(count)s graph", "%(count)s graphs", n),
-        "graph break": lambda: ngettext("%(count)s graph break", "%(count)s graph breaks", n),
-        "language": lambda: ngettext("%(count)s language", "%(count)s languages", n),
     }
     return messages[_known("noun", noun, messages)]()
 
@@ -284,7 +276,7 @@ class _Functions:
             *("families_table", "throughput_table"),
             *("break_even_table", "mode_table", "memory_table", "efficiency_table", "cause_table", "versions_table"),
             *("breaks_table", "skips_table", "recompiles_table", "malloc_table"),
-            *("environment_table", "runs_table", "sources_list", "problems_table", "status_legend", "downloads"),
+            *("environment_table", "runs_table", "sources_list", "problems_table", "downloads"),
             *("addresses", "citation"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
             *("throughput_chart", "explorer", "decision_helper", "own_model_form", "speedup_matrix"),
@@ -449,11 +441,6 @@ class _Functions:
         if not groups:
             return self._paragraph(self.language.gettext("The data lint finds no inconsistencies."))
         return self._table(page, tables.problems(groups), self.language.gettext("Findings of the data lint"))
-
-    def status_legend(self, _page: str, **selection: Any) -> str:
-        """What the statuses of the selected cells mean."""
-        notes = status_notes(self._rows(self._select(selection).index), self.words)
-        return str(_list("status-legend", notes)) if notes else ""
 
     # Charts
 

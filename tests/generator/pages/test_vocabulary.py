@@ -187,8 +187,8 @@ def test_measured_figures(mixed: Pages) -> None:
         mixed.render("{{ atlas.devices[-1].compile_rows | length }} {{ atlas.devices[0].compile_rows | length }}")
         == "2 0"
     )
-    section = "{% set section = atlas.devices[-1].sections[0] %}{{ section.origin }} {{ section.weights_name }}"
-    assert mixed.render(section) == "measured random weights"
+    section = "{% set section = atlas.devices[-1].sections[0] %}{{ section.origin }}"
+    assert mixed.render(section) == "measured"
 
 
 def test_a_model_is_ranked_over_all_devices_and_origins(tmp_path: Path) -> None:
@@ -558,14 +558,7 @@ def test_no_results_at_all(tmp_path: Path) -> None:
         "devices_table",
     ):
         assert "no record" in pages.render(f"{{{{ {name}() }}}}")
-    assert pages.render("{{ status_legend() }}") == ""
     assert "finds no inconsistencies" in pages.render("{{ problems_table() }}")
-
-
-def test_legend_explains_what_occurs(mixed: Pages, published: Pages) -> None:
-    assert published.render("{{ status_legend(device='a100') }}") == ""
-    assert published.render("{{ status_legend(device='t4') }}").count("<li>") == 1
-    assert mixed.render("{{ status_legend() }}").count("<li>") == 2
 
 
 # ── Downloads ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -645,7 +638,7 @@ def test_no_english_is_left_in_other_languages(tmp_path: Path) -> None:
     )
     pages = Pages(results, "ar")
     for call in (
-        *("latency_table()", "summary_table()", "problems_table()", "status_legend()", "runs_table()"),
+        *("latency_table()", "summary_table()", "problems_table()", "runs_table()"),
         "speedup_matrix()",
     ):
         text = Markup(
