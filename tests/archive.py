@@ -4,13 +4,10 @@ Takes a folder and a number of records; writes run files, each a sweep over all 
 torch, with three processes per cell and lines as long as real ones. The cells are `models` × `devices` × `TORCHES` ×
 `BATCH_SIZES` × `MODES`, measured again and again: more records make a longer history, more models or devices a larger
 guide. All figures are random, and the same arguments give the same bytes. A million records take about 15 s.
-
-    python -m tests.archive archive/bench/results 10000
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice, product
@@ -174,7 +171,3 @@ def _template(run: str, cell: Cell, environment: Environment, night: int, latenc
         assert line.count(text.encode()) == 1, text
         line = line.replace(text.encode(), place)
     return line
-
-
-if __name__ == "__main__":
-    write_archive(Path(sys.argv[1]), int(sys.argv[2]))

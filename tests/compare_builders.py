@@ -41,7 +41,7 @@ from bench.records.run_file import encode, read, run_files
 from generator.languages.language import SOURCE, name_of, published_languages
 
 ROOT = Path(__file__).resolve().parents[1]
-LEFT_OUT = shutil.ignore_patterns(".*", "site", "staged", "tests")
+LEFT_OUT = shutil.ignore_patterns(".*", "staged", "tests")
 ACTIONS = "cold build", "first answer of the server", "text edit", "new record"
 MODEL = "ViT"
 LIMIT_S, REST_S = 600, 10  # it rests before a change: a server has more to do after its first answer

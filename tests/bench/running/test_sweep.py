@@ -44,7 +44,6 @@ from bench.running.resume import RunFile, earlier, find_run, owned
 from bench.running.sweep import flags, run
 
 MACHINE = Machine(device="cpu", environment=ENVIRONMENT)
-TODAY = datetime.now(UTC).date().isoformat()
 
 
 def plan(*models: str, processes: int = 1, max_s: float = 0.1) -> Plan:
