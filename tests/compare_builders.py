@@ -4,10 +4,9 @@ The others are Material with static-i18n, and Zensical with a project for each l
 `python -m generator stage`, which is timed only where a new record changes them. Install them in an environment of
 their own:
 
-    python -m venv /tmp/peers
-    /tmp/peers/bin/pip install mkdocs==1.6.1 mkdocs-material==9.8.1 jieba==0.42.1 mkdocs-static-i18n==1.3.1 \
-        zensical==0.0.73
-    python tests/compare_builders.py --peers /tmp/peers/bin
+    python -m venv peers
+    peers/bin/pip install mkdocs==1.6.1 mkdocs-material==9.8.1 jieba==0.42.1 mkdocs-static-i18n==1.3.1 zensical==0.0.73
+    python tests/compare_builders.py --peers peers/bin
 
 It prints the median of each time, and its ratio to that of this project. Nothing else should run meanwhile.
 """
@@ -31,7 +30,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from subprocess import Popen, run
+from subprocess import DEVNULL, Popen, run
 
 import msgspec
 import yaml
@@ -136,14 +135,15 @@ def times_of(builder: Builder) -> Iterator[float]:
 @contextlib.contextmanager
 def served(builder: Builder) -> Iterator[tuple[str, float]]:
     """Start the servers. Give the address of the first, and the seconds until it answered."""
-    answers = []
+    answers: list[tuple[str, float]] = []
     with contextlib.ExitStack() as stack:
         for serve in builder.serves:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 place = f"127.0.0.1:{free.getsockname()[1]}"
             start = time.perf_counter()
-            server = Popen([*serve, f"--dev-addr={place}"], cwd=builder.folder, start_new_session=True)
+            command, quiet = [*serve, f"--dev-addr={place}"], DEVNULL
+            server = Popen(command, cwd=builder.folder, stdout=quiet, stderr=quiet, start_new_session=True)
             stack.callback(server.wait)
             stack.callback(os.killpg, server.pid, signal.SIGKILL)
             if not answers:

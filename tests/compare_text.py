@@ -1,6 +1,6 @@
 """Compare the text of two built sites page by page. Run it by hand after a change that should lose nothing.
 
-python tests/compare_text.py /tmp/old/site site --language ar --pages 'models/*'
+python tests/compare_text.py ../before/site site --language ar --pages 'models/*'
 
 Only the article of a page counts. A row of a table is one line with its cells between bars; any other block element
 is one line. Lines that are gone start with "-", new ones with "+". Order counts.
