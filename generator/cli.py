@@ -135,7 +135,6 @@ def committed() -> None:
 
 @main.command()
 @_LANGUAGES
-@click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 def status(codes: tuple[str, ...]) -> None:
     """Count the messages of each language that are missing or fuzzy, and show the first of them."""
     from generator.languages.catalogs import read

@@ -219,8 +219,6 @@ def translation(content: bytes) -> None:
         list(check_translation(MESSAGES[0].id, content.decode(errors="replace"), code, terms()))
 
 
-    with folder() as locales:
-    with folder() as locales:
 GLOSSARY_TEXT = (LOCALES / GLOSSARY).read_bytes()
 LANGUAGES_TEXT = (LOCALES / LIST).read_bytes()
 

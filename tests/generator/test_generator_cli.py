@@ -127,7 +127,6 @@ def test_gettext_accepts_every_catalog_of_the_project(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_pipe_and_a_device_are_not_imported(tmp_path: Path) -> None:
 def test_an_empty_path_is_not_the_current_folder() -> None:
     result = run("stage", "--out", "")
     assert (result.exit_code, "the path is empty" in result.output) == (2, True)

@@ -38,8 +38,6 @@ ORDER: Mapping[str, Sequence[str]] = {
 ROOFS = ("bench.__main__", "generator.__main__", "generator.cli")
 """Entry points, which import what they like. The other modules directly below a top package import no package."""
 
-        *("generator.languages.front_matter", "generator.languages.page_source", "generator.pages.atlas"),
-        "generator.pages.site_file",
 
 @cache
 def modules() -> Mapping[str, Path]:
