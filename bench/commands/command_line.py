@@ -23,7 +23,6 @@ from bench.commands import (
     OK,
     compare,
     doctor,
-    estimates,
     exchange,
     harness,
     install,
@@ -33,7 +32,7 @@ from bench.commands import (
 from bench.errors import AtlasError
 from bench.parent import at_end_of_parent
 
-COMMANDS = (install, run, compare, listing, estimates, exchange, harness, doctor)
+COMMANDS = (install, run, compare, listing, exchange, harness, doctor)
 """The modules with commands, in the order of `--help`."""
 
 

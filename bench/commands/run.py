@@ -52,12 +52,6 @@ def add(commands: Commands) -> None:
     )
     what = run.add_argument_group("what to measure")
     what.add_argument("--profile", metavar="NAME", help=f"{', '.join(PROFILES)} (default: quick)")
-    what.add_argument(
-        "--most-informative",
-        action="store_true",
-        help="from the profile (default: full), measure the cases whose results say most about others, as many as fit "
-        "into --time-budget",
-    )
     what.add_argument("--model", nargs="+", action="extend", metavar="NAME", help="labels from `python -m bench list`")
     what.add_argument(
         "--checkpoint", metavar="ID_OR_DIR", help="any other checkpoint: a Hugging Face Hub ID or a local folder"
@@ -137,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
     console.print("Checking the machine …")
     machine = preflight(executor, device, recipes, profile)
     environment = machine.environment
-    plan, run_file, pace = prepared(options, recipes, machine, time.monotonic() - start)
+    plan, run_file, pace = prepared(options, recipes, machine)
     forgotten = run_file.forgotten(retry_failed=options.retry_failed)
     steps = remaining(plan, run_file, run_file.records, forgotten, None if deadline is None else pace)
     path = display_path(run_file.path)
@@ -203,7 +197,7 @@ def _time_is_up(
     from bench.plans.plan import enough_s
     from bench.running.progress import time_is_up
 
-    enough = time_budget(enough_s(left, pace, whole_cell=options.most_informative), preparation_s)
+    enough = time_budget(enough_s(left, pace), preparation_s)
     is_short = options.time_budget is not None and seconds_of(options.time_budget) < seconds_of(enough)
     return f"{time_is_up(left, pace, done)} To continue: {resume_command(options, enough if is_short else None)}"
 

@@ -6,7 +6,6 @@ Takes the parsed options; returns what to measure and the run file to go on with
 from __future__ import annotations
 
 import argparse
-import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import msgspec
 
 from bench.choices import pick
-from bench.commands import LARGEST_COUNT, MEASURED, PUBLISHED, count
+from bench.commands import LARGEST_COUNT, MEASURED, count
 from bench.errors import AtlasError
 from bench.plans.checkpoints import identify
 from bench.plans.messages import Recipe, Weights
 from bench.plans.models import MODELS, find
 from bench.plans.profiles import PRECISIONS, PROFILES, Profile
-from bench.records.record import COMPILE_MODES, Cell, Task
+from bench.records.record import COMPILE_MODES, Task
 
 if TYPE_CHECKING:
     from bench.plans.duration import DurationEstimates
@@ -60,8 +59,7 @@ def profile_of(options: argparse.Namespace) -> Profile:
     if options.processes:
         changes["processes"] = count("--processes", options.processes, LARGEST_COUNT)
         changes["cpu_processes"] = None
-    name = options.profile or ("full" if options.most_informative else "quick")
-    return msgspec.structs.replace(PROFILES[pick("profile", name, PROFILES)], **changes)
+    return msgspec.structs.replace(PROFILES[pick("profile", options.profile or "quick", PROFILES)], **changes)
 
 
 def recipes_of(options: argparse.Namespace) -> list[Recipe]:
@@ -121,12 +119,9 @@ def checkpoint_recipe(checkpoint: str, task: str | None, weights: Weights) -> Re
 
 
 def prepared(
-    options: argparse.Namespace, recipes: Sequence[Recipe], machine: Machine, preparation_s: float = 0.0
+    options: argparse.Namespace, recipes: Sequence[Recipe], machine: Machine
 ) -> tuple[Plan, RunFile, DurationEstimates]:
-    """Return what to measure on this machine, its run file, and how long its processes take.
-
-    `preparation_s` is how much of the time budget is spent already.
-    """
+    """Return what to measure on this machine, its run file, and how long its processes take."""
     from bench.plans.duration import DurationEstimates
     from bench.plans.plan import make_plan
     from bench.running.resume import earlier, find_run
@@ -140,9 +135,6 @@ def prepared(
             what, where="--dtype TF32", remedy="omit it, or choose a GPU that supports TF32: --device cuda"
         )
     known, stopped = earlier(machine, {options.out, MEASURED}), earlier(machine, [stopped_runs()])
-    pace = DurationEstimates.from_records(profile, known, stopped)
-    if options.most_informative:
-        plan = _most_informative(plan, machine, options, pace, preparation_s)
     run_file = find_run(
         plan,
         machine,
@@ -152,41 +144,6 @@ def prepared(
         reopen=options.retry_failed,
     )
     return plan, run_file, DurationEstimates.from_records(profile, known, stopped, run_file.records)
-
-
-def _most_informative(
-    plan: Plan, machine: Machine, options: argparse.Namespace, pace: DurationEstimates, preparation_s: float
-) -> Plan:
-    """Return the plan with those cells alone that tell most about others in the time. Raises `AtlasError`."""
-    from bench.estimates.informative import choose
-    from bench.plans.duration import time_budget
-    from bench.plans.plan import enough_s, pending
-    from bench.records import estimates, run_file
-
-    where = "--most-informative"
-    if options.time_budget is None:
-        raise AtlasError("the available time is missing", where=where, remedy="add --time-budget 30m")
-    known = estimates.newest()
-    if known is None:
-        raise AtlasError("there are no estimates to choose the cases by", where=where, remedy=estimates.COMMAND)
-    folders = {MEASURED, PUBLISHED, options.out}
-    records = [record for folder in folders for path in run_file.run_files(folder) for record in run_file.read(path)]
-
-    def seconds(cell: Cell) -> float:
-        return pace.of(cell, is_first=True) + (plan.profile.processes - 1) * pace.of(cell, is_first=False)
-
-    def chosen(left_s: float) -> Plan:
-        cells = choose(plan.planned, records, machine.environment, known, seconds, left_s)
-        return msgspec.structs.replace(plan, planned=tuple(cells))
-
-    found = chosen(seconds_of(options.time_budget) - preparation_s)
-    if found.planned:
-        return found
-    rest = pending(chosen(math.inf), [])
-    if not rest:
-        raise AtlasError("everything is measured already", where=where, remedy="omit it to measure again")
-    remedy = f"give --time-budget {time_budget(enough_s(rest, pace, whole_cell=True), preparation_s)}"
-    raise AtlasError("no case fits into the time budget", where="--time-budget", remedy=remedy)
 
 
 def _is_ordinary(plan: Plan, machine: Machine) -> bool:

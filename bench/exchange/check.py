@@ -28,15 +28,12 @@ from bench.exchange.source_files import RELEASED
 from bench.plans import checkpoints
 from bench.plans.models import BY_CHECKPOINT, BY_LABEL, flop_of_image
 from bench.records import (
-    estimates,
-    operations,
     plausibility,
     proof,
     repeatability,
     walkthrough,
     wording,
 )
-from bench.records.operations import OPERATIONS
 from bench.records.plausibility import Fault
 from bench.records.proof import PROOFS
 from bench.records.record import (
@@ -56,8 +53,6 @@ from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files,
 from bench.records.walkthrough import WALKTHROUGHS
 
 READERS: Mapping[str, Callable[[Path], object]] = {
-    OPERATIONS.name: operations.read_file,
-    estimates.FOLDER: estimates.read,
     WALKTHROUGHS.name: walkthrough.read,
     REPEATABILITY.name: repeatability.read,
     PROOFS.name: proof.read,
@@ -117,11 +112,6 @@ def files(path: Path) -> list[Path]:
     return run_files(path) + [file for file in documents if is_document(file)]
 
 
-COMPUTED = (OPERATIONS.name, estimates.FOLDER)
-"""Documents that follow from models and records: numbers and names, and no words of a machine."""
-
-DOCUMENTS = (".json", ".csv")
-"""What the names of documents end with."""
 
 
 def _strangers(paths: Iterable[Path], checked: Iterable[Path], atlas: Path) -> Iterator[Problem]:
@@ -169,7 +159,7 @@ def check_signatures(paths: Iterable[Path], atlas: Path = RESULTS) -> Iterator[P
 
 def is_document(path: PurePath) -> bool:
     """Return whether a file is a document by its place and name."""
-    return path.parent.name in READERS and path.suffix in DOCUMENTS
+    return path.parent.name in READERS and path.suffix == ".json"
 
 
 def check_document(path: Path, *, now: datetime | None = None) -> Iterator[Problem]:
@@ -183,8 +173,6 @@ def check_document(path: Path, *, now: datetime | None = None) -> Iterator[Probl
     if taken_at and not (taken_at.tzinfo and taken_at <= (now or datetime.now(UTC)) + CLOCK_TOLERANCE):
         what = f"{taken_at} is in the future or has no time zone, so it would be the newest for ever"
         yield Problem(str(path), "taken_at", what, "set the clock of that machine, then make the document again")
-    if path.parent.name in COMPUTED:
-        return
     for field, what, remedy in texts.private(msgspec.to_builtins(document)):
         yield Problem(str(path), field, what, remedy)
 
@@ -233,7 +221,6 @@ class _Known:
     samples: Samples
     image_latencies: plausibility.KnownLatencies
     names: KnownNames
-    counted: Mapping[operations.Source, operations.Operations]
 
     @classmethod
     def of(cls, atlas: Iterable[Path], checked: Iterable[Path]) -> Self:
@@ -255,7 +242,7 @@ class _Known:
                     image_latencies.setdefault(family, []).append(latency)
         for latencies in image_latencies.values():
             latencies.sort()
-        return cls(owners, first, samples, image_latencies, names, operations.read())
+        return cls(owners, first, samples, image_latencies, names)
 
     def faults(self, record: Record, path: Path, line: int) -> Iterator[Fault]:
         """Yield the faults of a record compared with the others. The path is resolved."""
@@ -278,7 +265,7 @@ class _Known:
             yield "measurement", what, _MEASURE_AGAIN
         yield from self.names.faults(record)
         cell = record.cell
-        image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size, self.counted)
+        image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size)
         for fault in plausibility.faults(record, self.image_latencies, image_flop):
             if not _is_marked(record, fault, image_flop):
                 yield fault

@@ -80,15 +80,11 @@ def load(
     turn: AbstractContextManager[None] | None = None,
 ) -> Loaded:
     """Build the module and its batches, and move them to `device` within the context `turn`. Raises whatever
-    transformers raises, such as `OSError`.
-
-    On the meta device there are shapes and no numbers: a large model takes no memory and no time.
-    """
+    transformers raises, such as `OSError`."""
     spec = recipe.spec
     with _without_hub(recipe):
         torch.manual_seed(SEED)
-        with torch.device("meta") if device.type == "meta" else nullcontext():
-            module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
+        module = _from_table(spec) if spec and recipe.weights == "random" else _from_checkpoint(recipe)
         module = module.to(dtype=dtype).eval().requires_grad_(requires_grad=False)
         pixels, accepted = _processed(recipe), inspect.signature(module.forward).parameters
         text = _text(recipe, batch_size) if "input_ids" in accepted else {}

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 
 from bench.measuring.operations import OperationCounter
-from bench.records.operations import CONVOLUTIONS
 from bench.records.record import Peaks, Work
 
 PEAK_S = 0.3
@@ -43,13 +42,12 @@ def work(module: torch.nn.Module, inputs: Mapping[str, Any], compiled_traffic_by
     """Count the work of one eager call by running it. `compiled_traffic_bytes` comes from `inductor_traffic`."""
     with torch.no_grad(), OperationCounter() as counter:
         module(**inputs)
-    operations = counter.operations()
     return Work(
-        flop=float(operations.flop),
-        traffic_bytes=float(operations.bytes),
-        streamed_bytes=float(operations.fusible.bytes),
+        flop=float(counter.flop),
+        traffic_bytes=float(counter.traffic_bytes),
+        streamed_bytes=float(counter.streamed_bytes),
         compiled_traffic_bytes=compiled_traffic_bytes,
-        convolution_flop=float(sum(operations.of(kind).flop for kind in CONVOLUTIONS)),
+        convolution_flop=float(counter.convolution_flop),
     )
 
 

@@ -23,7 +23,6 @@ from bench.parent import at_end_of_parent
 from bench.plans.messages import (
     READY,
     Answer,
-    CountOperations,
     Job,
     Message,
     Phase,
@@ -99,10 +98,6 @@ def _answer(request: Request, send: Send, prepared: Any = None) -> Answer:
             from bench.measuring import dynamo_walkthrough  # noqa: PLC0415 - as above
 
             return WalkthroughTaken(walkthrough=dynamo_walkthrough.run(send))
-        if isinstance(request, CountOperations):
-            from bench.measuring import operations  # noqa: PLC0415 - as above
-
-            return operations.count(request, send)
         assert isinstance(request, Job), "checks of the harness have a worker of their own"
         from bench.measuring.trial import run  # noqa: PLC0415 - as above
 

@@ -15,7 +15,6 @@ import msgspec
 from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
-from bench.records.operations import Operations, Source
 from bench.records.proof import Check, CheckName
 from bench.records.record import Cell, Environment, Measurement, Peaks, Status, Task
 from bench.records.walkthrough import Walkthrough
@@ -129,13 +128,6 @@ class TakeWalkthrough(_Message, frozen=True):
     """Request: record a walkthrough of TorchDynamo."""
 
 
-class CountOperations(_Message, frozen=True):
-    """Request: count the operations of models of timm at an image size, or of the model of a recipe."""
-
-    sources: tuple[Source, ...] = ()
-    recipe: Recipe | None = None
-
-
 class Prove(_Message, frozen=True):
     """Request: make these checks of the harness, in this order, with the model of the job."""
 
@@ -179,15 +171,6 @@ class WalkthroughTaken(_Message, frozen=True):
     walkthrough: Walkthrough
 
 
-class OperationsCounted(_Message, frozen=True):
-    """Answer to `CountOperations`: the counts, the models that could not be built with the reason, and the versions of
-    the libraries."""
-
-    counted: tuple[tuple[Source, Operations], ...]
-    failures: dict[str, str] = {}
-    versions: dict[str, str] = {}
-
-
 class Proved(_Message, frozen=True):
     """Answer to `Prove`, sent after each check, since the next one may end the process: the checks so far."""
 
@@ -202,8 +185,8 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Preflight | Prepare | Job | TakeWalkthrough | CountOperations | Prove
-Answer = Machine | CellOutcome | WalkthroughTaken | OperationsCounted | Proved | Refusal
+Request = Preflight | Prepare | Job | TakeWalkthrough | Prove
+Answer = Machine | CellOutcome | WalkthroughTaken | Proved | Refusal
 Message = Phase | Answer
 Send = Callable[[Message], None]
 """Sends a message to the parent."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.choices import pick
-from bench.records.operations import Operations, Source
 from bench.records.record import Task
 
 SHRUNKEN_LABEL = "{} (shrunken)"
@@ -266,14 +265,12 @@ BY_LABEL: Mapping[str, ModelSpec] = {spec.label: spec for spec in MODELS}
 BY_CHECKPOINT: Mapping[str, ModelSpec] = {spec.checkpoint: spec for spec in MODELS}
 
 
-def flop_of_image(
-    label: str, checkpoint: str, input_size: tuple[int, int] | None, counted: Mapping[Source, Operations]
-) -> float | None:
-    """Return the floating-point operations for one image, from this table or as `counted` before; None if unknown."""
-    if spec := BY_LABEL.get(label):
-        return spec.flop if (spec.checkpoint, spec.input_size) == (checkpoint, input_size or spec.input_size) else None
-    found = counted.get((checkpoint, input_size)) if input_size else None
-    return found.flop if found else None
+def flop_of_image(label: str, checkpoint: str, input_size: tuple[int, int] | None) -> float | None:
+    """Return the floating-point operations for one image, from this table; None for any other model or size."""
+    spec = BY_LABEL.get(label)
+    if spec is None or (spec.checkpoint, spec.input_size) != (checkpoint, input_size or spec.input_size):
+        return None
+    return spec.flop
 
 
 def find(name: str) -> ModelSpec:

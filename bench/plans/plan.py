@@ -235,13 +235,9 @@ def surest(steps: Sequence[Step], durations: DurationEstimates, left_s: float) -
     return None
 
 
-def enough_s(steps: Sequence[Step], durations: DurationEstimates, *, whole_cell: bool = False) -> float:
-    """Return the seconds that are enough for one of the steps (see `DurationEstimates.enough_s`), or for a whole cell:
-    its first process may need all of that, and the others are taken to last as long as expected."""
-    seconds = {step.planned.cell: _enough_s(step, durations) for step in first_of_each_cell(steps)}
-    for step in steps if whole_cell else ():
-        seconds[step.planned.cell] += 0.0 if step.is_first else _seconds(step, durations)
-    return min(seconds.values())
+def enough_s(steps: Sequence[Step], durations: DurationEstimates) -> float:
+    """Return the seconds that are enough for one of the steps (see `DurationEstimates.enough_s`)."""
+    return min(_enough_s(step, durations) for step in first_of_each_cell(steps))
 
 
 def quickest_s(steps: Sequence[Step], durations: DurationEstimates) -> float:

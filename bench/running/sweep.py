@@ -32,7 +32,7 @@ from bench.plans.messages import PEAKS, CellOutcome, Job, Machine, Phase, Refusa
 from bench.plans.models import flop_of_image
 from bench.plans.plan import Plan, Step, compiles_ahead, duration_s, first_of_each_cell, fitting, pending, surest
 from bench.plans.profiles import Profile
-from bench.records import document, operations, plausibility, wording
+from bench.records import document, plausibility, wording
 from bench.records.record import COMPARABLE, DOCTOR, RESULTS, SCHEMA, Cell, Environment, Peaks, Record, Status
 from bench.records.run_file import read
 from bench.running.executors import Executor, WorkerExit
@@ -244,7 +244,7 @@ def _note_stopped(record: Record, reporter: Reporter) -> None:
 def marked_implausible(record: Record) -> Record:
     """Return the record as unstable if no device could have measured it: it stays, and nothing follows from it."""
     cell = record.cell
-    image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size, operations.read())
+    image_flop = flop_of_image(cell.model, cell.checkpoint, cell.input_size)
     fault = next(plausibility.faults(record, {}, image_flop), None)
     if fault is None or record.status not in COMPARABLE:
         return record

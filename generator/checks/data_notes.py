@@ -12,11 +12,9 @@ from datetime import date
 from pathlib import Path
 
 from bench.errors import AtlasError, counted
-from bench.records.estimates import COMMAND as ESTIMATE
 from generator.data.lint import Anomaly, stale
 from generator.data.load import Results
 from generator.data.selection import Rows
-from generator.estimates.answers import compared
 from generator.figures.words import Words
 from generator.languages.catalogs import ROOT
 from generator.languages.language import load_language
@@ -39,10 +37,6 @@ def data_notes(results: Results, today: date, root: Path = ROOT) -> Iterator[str
     for finding in stale(results.newest, today, pinned_torch(root)):
         run, figures = results.by_label[finding.rows[0]]["run"], finding.figures
         yield f"Old run: {run}, {counted(figures['days'], 'day')} old, with torch {figures['torch']}. Measure it again."
-    if results.estimates:
-        fitted, now = results.estimates.comparisons, int(compared(results)["speedup"].notna().sum())
-        if fitted != now:
-            yield f"Old estimates: fitted to {counted(fitted, 'comparison')}, now there are {now:,}. Run {ESTIMATE}."
 
 
 def _named(group: Sequence[Anomaly], rows: Rows) -> str:

@@ -6,8 +6,6 @@ of the model and the data sheet of the device are known, and if it is not larger
 - up to the median of their comparisons of the model, under the conditions nearest to its own: one run is enough;
 - up to their largest: another run must agree, even one of the same contributor;
 - beyond: another contributor must have measured the same.
-
-Where nobody has compared the model, the estimate takes their place, with half and nine tenths of its errors.
 """
 
 from __future__ import annotations
@@ -20,11 +18,7 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 
-from bench.estimates import features
-from bench.estimates.trees import evaluated
 from bench.plans.models import flop_of_image
-from bench.records.estimates import Estimates
-from bench.records.operations import Operations, Source
 from bench.records.plausibility import ceiling_of
 from bench.records.record import TOY, UNEQUAL_BATCHES
 from generator.data.lint import IMPLAUSIBLE_SPEEDUP, Anomaly
@@ -78,8 +72,6 @@ class Limits:
 
 def unconfirmed(
     rows: pd.DataFrame,
-    counted: Mapping[Source, Operations],
-    estimates: Estimates | None = None,
     own_runs: frozenset[str] = frozenset(),
 ) -> Iterator[Anomaly]:
     """Yield the measured comparisons that nothing confirms. Those of `own_runs` are the reader's own. Figures: why."""
@@ -94,9 +86,9 @@ def unconfirmed(
         others = [own[other] for other in by_case[cases[label]]]
         if row["run"] in own_runs or any(_agree(row, other) and _are_two(row, other) for other in others):
             continue
-        why = _unknown(row, counted)
+        why = _unknown(row)
         if not why:
-            limit = found.limits(row) or _estimated(row, counted, estimates) or _usual(rows)
+            limit = found.limits(row) or _usual(rows)
             why = _beyond(row, others, limit)
         if why:
             yield Anomaly("unconfirmed", (label,), {"why": why})
@@ -114,9 +106,9 @@ def _usual(rows: pd.DataFrame) -> Limits:
     return Limits(BOUNDLESS_SPEEDUP if math.isnan(median) else median, BOUNDLESS_SPEEDUP)
 
 
-def _unknown(row: Row, counted: Mapping[Source, Operations]) -> Why | None:
+def _unknown(row: Row) -> Why | None:
     """Return why nobody can judge a row, whatever its speedup."""
-    if not flop_of_image(row["model_label"], row["checkpoint"], _size(row), counted):
+    if not flop_of_image(row["model_label"], row["checkpoint"], _size(row)):
         return "model"
     if ceiling_of(row["device_type"], row["processor"], row["cores"]) is None:
         return "device"
@@ -182,27 +174,3 @@ class Found:
         alike = (np.all([is_other, *(is_same[name] for name in shared)], axis=0) for shared in NEAREST)
         nearest = next(each for each in alike if each.any())
         return Limits(float(np.median(known["speedup"][nearest])), float(known["speedup"][is_other].max()))
-
-
-def _estimated(row: Row, counted: Mapping[Source, Operations], estimates: Estimates | None) -> Limits | None:
-    """Return the limits by the estimate of a model that nobody has compared, in the precision and mode of the
-    estimates; None in others."""
-    size = _size(row)
-    operations = counted.get((row["checkpoint"], size)) if size else None
-    if not estimates or not operations:
-        return None
-    if (row["dtype"], row["compile_mode"]) != (estimates.dtype, estimates.compile_mode):
-        return None
-    per_image = {name: row[name] / row["batch_size"] for name in ("eager_ms", "activations") if row[name]}
-    described = {
-        "device": "",
-        "flop": operations.flop,
-        "activations": operations.activations,
-        "parameters": operations.parameters,
-        "eager_ms": math.nan,
-        "operations": operations,
-    }
-    case = features.of(pd.DataFrame([described | per_image]), tuple(estimates.devices))
-    log_speedup = float(evaluated(estimates.trees, case)[0])
-    accuracy = estimates.of("family" if row["family"] in estimates.families else "features")
-    return Limits(*(math.exp(log_speedup + (reach or 0.0)) for reach in (accuracy.reach_50, accuracy.reach_90)))

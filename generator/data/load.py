@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from bench.estimates import Estimates, estimate
 from bench.exchange.signatures import signers
-from bench.records.estimates import Estimates, newest as newest_estimates
-from bench.records.operations import OPERATIONS, Operations, Source, read as read_operations
 from bench.records.proof import Proof, newest_of_each_device
-from bench.records.record import RESULTS
+from bench.records.record import RESULTS, TOY
 from bench.records.repeatability import Repeatability, newest as newest_repeatability
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
@@ -66,7 +65,6 @@ class Results:
     walkthrough: Walkthrough | None = None  # the newest
     repeatability: Repeatability | None = None  # likewise
     proofs: tuple[Proof, ...] = ()  # the newest of each device
-    estimates: Estimates | None = None  # likewise
     signers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by run, the logins whose key signed it
     folder: Path = RESULTS  # of all of it
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
@@ -112,10 +110,10 @@ class Results:
         return frozenset(device for devices in own for device in devices)
 
     @cached_property
-    def operations(self) -> Mapping[Source, Operations]:
-        """What models do in a forward pass, by model and image size: for estimates alone, so read for the first of
-        them. Raises `AtlasError` for a broken file."""
-        return read_operations(self.folder / OPERATIONS.name)
+    def estimates(self) -> Estimates:
+        """The speedups of models that nobody has compared on a device, from their relatives."""
+        is_asked = (self.newest["workload"] == "throughput") & ~self.newest["flags"].str.contains(TOY)
+        return estimate(self.newest[is_asked])
 
     @cached_property
     def by_label(self) -> JoinedRecords:
@@ -150,7 +148,7 @@ class Results:
     def _unconfirmed(self) -> tuple[Anomaly, ...]:
         """What nothing confirms: of all rows, since former ones may confirm the newest."""
         rows = self._rows(np.arange(len(self.order)), confirmation.COLUMNS)
-        return tuple(confirmation.unconfirmed(rows, self.operations, self.estimates, self.own_runs))
+        return tuple(confirmation.unconfirmed(rows, self.own_runs))
 
     @cached_property
     def problem_groups(self) -> Sequence[tuple[Anomaly, ...]]:
@@ -185,7 +183,6 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
         walkthrough=newest_walkthrough(results),
         repeatability=newest_repeatability(results),
         proofs=newest_of_each_device(results),
-        estimates=newest_estimates(results),
         signers=signers(results),
         folder=results,
         own_runs=own_runs,

@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from bench.estimates import Estimates
 from bench.exchange.importers import huggingface_2023
 from bench.plans.models import MODELS
 from bench.records.families import slugify
@@ -182,7 +183,7 @@ def _malloc_pairs(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def prepare(results: Results) -> None:
     """Choose the rows of all tables at once: the processes that build a language each then have them already."""
-    results.by_label, results.doubts  # noqa: B018  # cached
+    results.by_label, results.doubts, results.estimates  # noqa: B018  # cached
     for choose in (*CHOICES.values(), tables.trusted, tables.slower_rows):
         _places(results, choose)
 
@@ -196,7 +197,7 @@ _OF_ATLAS: Mapping[str, Scope] = {
     **dict.fromkeys(("published_best", "published_worst"), ("origin", "published")),
     "latency": ("workload", "latency"),
     "measured": ("origin", "measured"),
-    "throughput": THROUGHPUT,
+    **dict.fromkeys(("estimates", "estimated_devices", "throughput"), THROUGHPUT),
 }
 """What attributes of ``atlas`` hold: devices and models tell what is read of them, and a row goes by a label that
 something else has given. Others may hold everything."""
@@ -635,6 +636,16 @@ class Atlas(_Known):
         """Whether this project compared anything on another device than a CPU."""
         compared = tables.trusted(self.cells)
         return bool(((compared["origin"] == "measured") & (compared["device_type"] != "cpu")).any())
+
+    @property
+    def estimates(self) -> Estimates:
+        """The speedups of models that nobody has compared on a device, and how far off they are."""
+        return self.results.estimates
+
+    @property
+    def estimated_devices(self) -> list[str]:
+        """The names of the devices that have estimates."""
+        return [self.device[slug].label for slug in self.estimates.devices]
 
     @property
     def has_proved_gpu(self) -> bool:

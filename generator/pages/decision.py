@@ -20,8 +20,6 @@ from generator.data.digits import digits
 from generator.data.load import Results
 from generator.data.names import location
 from generator.data.selection import Row, Rows, records
-from generator.estimates import wording
-from generator.estimates.answers import Answer, answers
 from generator.figures import matrix, tables
 from generator.figures.markup import render
 from generator.figures.sources import source_key, source_of
@@ -102,14 +100,16 @@ def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = Tr
     A column is a list of one value if all rows share it, ``{"of": values, "at": positions}`` if it has texts, and else
     a list. A figure is such a column of values, of each end of its interval if it has one, and of the decimals with
     which it is shown. `models` has the slug, label, checkpoint and class of each model, and `first` the model with
-    which the form starts, for each question. `estimates` has those of models that nobody has compared on the device,
-    and `same` the share below which nobody cares for a difference.
+    which the form starts, for each question. `estimates` has those of models that nobody has compared on the device
+    and of families, and `same` the share below which nobody cares for a difference.
     """
     names = [*_COLUMNS, *(end for ends in _FIGURES.values() for end in ends)]
     rows = records(cells[names].sort_values("model", kind="stable"))
-    estimated = answers(results).get(str(cells["device"].iloc[0]), ()) if with_estimates else ()
-    slugs = list(dict.fromkeys([*(row["model"] for row in rows), *(each.model for each in estimated)]))
-    known = {**_elsewhere(results, {each.model for each in estimated}), **{row["model"]: row for row in rows}}
+    device = str(cells["device"].iloc[0]) if with_estimates else ""
+    estimated = results.estimates.models
+    estimated = estimated[estimated["device"] == device]
+    slugs = list(dict.fromkeys([*(row["model"] for row in rows), *estimated["model"]]))
+    known = {**_elsewhere(results, estimated["model"]), **{row["model"]: row for row in rows}}
     at = {slug: position for position, slug in enumerate(slugs)}
     content = {
         "count": len(rows),
@@ -118,34 +118,40 @@ def _as_json(results: Results, cells: pd.DataFrame, *, with_estimates: bool = Tr
         "columns": {"model": [at[row["model"]] for row in rows], **_columns(results, rows)},
         "figures": {name: [*map(_packed, _figure(rows, name))] for name in _FIGURES},
         "same": SAME,
-        "estimates": [_estimate(each, at[each.model], known[each.model]["task"]) for each in estimated],
+        "estimates": _estimates(results, device, at),
     }
     return compact(content)
 
 
-def _elsewhere(results: Results, models: Iterable[str]) -> Mapping[str, Row]:
+def _elsewhere(results: Results, models: pd.Series) -> Mapping[str, Row]:
     """Return a row of each model, whatever its device."""
     newest = results.newest
-    firsts = newest[newest["model"].isin(list(models)) & ~newest["model"].duplicated()]
-    return {
-        row["model"]: row
-        for row in records(firsts[["model", "model_label", "checkpoint", "digest", "model_type", "task"]])
-    }
+    firsts = newest[newest["model"].isin(models) & ~newest["model"].duplicated()]
+    columns = ["model", "model_label", "checkpoint", "digest", "model_type", "task"]
+    return {row["model"]: row for row in records(firsts[columns])}
 
 
-def _estimate(answer: Answer, model: int, task: str) -> dict[str, Any]:
-    """Return an estimate as the script reads it: reaches are natural logarithms, errors shares."""
-    estimate, accuracy = answer.estimate, answer.estimate.accuracy
+def _estimates(results: Results, device: str, at: Mapping[str, int]) -> dict[str, Any]:
+    """Return the estimates for a device as the script reads them: reaches are natural logarithms, errors shares.
+
+    `at` is the position of each model.
+    """
+    known = results.estimates
+    models, families = (each[each["device"] == device] for each in (known.models, known.families))
     return {
-        "model": model,
-        "task": task,
-        "input_size": answer.input_size,
-        "speedup": rounded(estimate.speedup),
-        "evidence": estimate.evidence,
-        "reach": [accuracy.reach_50, accuracy.reach_90],
-        "error": accuracy.median_error,
-        "tried": accuracy.count,
-        "relatives": [[each.device, each.model, each.input_size, rounded(each.speedup)] for each in answer.relatives],
+        "ways": {
+            way: {"reach": [each.reach_50, each.reach_90], "error": each.median_error, "tried": each.count}
+            for way, each in known.accuracy.items()
+        },
+        "models": [
+            [
+                *(at[each["model"]], each["input_size"], rounded(each["speedup"]), each["way"], each["family"]),
+                # A family has too many relatives to name.
+                [[*case, rounded(speedup)] for *case, speedup in each["relatives"] if each["way"] != "family"],
+            ]
+            for each in models.to_dict("records")
+        ],
+        "families": [[each["family"], rounded(each["speedup"])] for each in families.to_dict("records")],
     }
 
 
@@ -248,9 +254,8 @@ def _all_texts(atlas: Atlas, words: Words, whole: str) -> dict[str, Any]:
     every = words.language.gettext("All models for %(task)s")
     tasks = {task: words.say(every, task=words.task(task)) for task in sorted(cells["task"].unique())}
     failed = {"failed": words.language.gettext("The records could not be loaded.")} if whole else {}
-    estimates = {} if whole else {"estimate": wording.texts(words)}  # the short form answers from records alone
     of_records = {"tasks": {} if whole else tasks, "sources": _sources(atlas, words), "doubts": doubts}
-    return {**texts(words), **estimates, **failed, **of_records}
+    return {**texts(words), "estimate": _estimate_texts(words), **failed, **of_records}
 
 
 def _sources(atlas: Atlas, words: Words) -> dict[str, dict[str, str]]:
@@ -309,9 +314,8 @@ def texts(words: Words) -> dict[str, Any]:
     gettext = words.language.gettext
     no_mode = gettext("Don't compile in this mode")
     estimate = gettext(
-        "Nobody has compared eager and compiled for %(model)s on %(device)s. Expect a speedup of about %(speedup)s: in "
-        "9 out of 10 cases like this one, it lies between %(low)s and %(high)s, and in 5 out of 10 between "
-        "%(near_low)s and %(near_high)s."
+        "Expect a speedup of about %(speedup)s on %(device)s: in 9 out of 10 cases like this one, it lies between "
+        "%(low)s and %(high)s, and in 5 out of 10 between %(near_low)s and %(near_high)s."
     )
     return {
         "outcomes": {
@@ -369,7 +373,9 @@ def texts(words: Words) -> dict[str, Any]:
                 gettext("The data lint marks this record as doubtful, so no recommendation is based on it."),
             ],
             "unknown": [gettext("Unknown"), "%(status)s"],
-            **{outcome: [headline, estimate] for outcome, headline in wording.headlines(words).items()},
+            "estimated-faster": [gettext("Estimate: compiling probably pays off"), estimate],
+            "estimated-slower": [gettext("Estimate: the compiled model is probably slower"), estimate],
+            "estimated-open": [gettext("Estimate: inconclusive"), estimate],
             "not-measured": [
                 gettext("Not measured yet"),
                 gettext("There is no record of %(model)s on %(device)s for this question. Choose a different model."),
@@ -439,4 +445,22 @@ def texts(words: Words) -> dict[str, Any]:
         "copied": gettext("Copied"),
         "link": gettext("Link to this answer"),
         "failed": gettext("The records could not be loaded. The table below has them all."),
+    }
+
+
+def _estimate_texts(words: Words) -> dict[str, Any]:
+    """Return the words for an estimate. Each way to estimate has a sentence."""
+    gettext = words.language.gettext
+    return {
+        "mark": gettext("Estimated, not measured"),
+        "unlisted": gettext("%(family)s: model not listed"),
+        "ways": {
+            "other_size": gettext("This estimate is based on the same model at a different image size on this device:"),
+            "other_device": gettext("This estimate is based on the same model on other devices:"),
+            "family": gettext("This estimate is the median of the %(family)s family on this device."),
+        },
+        "error": gettext("Estimates of this kind had a median error of %(error)s over %(tried)s records."),
+        "relative": gettext("%(model)s, %(size)s, on %(device)s: %(speedup)s"),
+        "measure": gettext("To replace this estimate with a record, measure the model:"),
+        "thin": gettext("Too little is known for an estimate. Measure the model instead:"),
     }

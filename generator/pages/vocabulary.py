@@ -28,20 +28,17 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from bench.errors import AtlasError
-from bench.records.estimates import COMMAND as ESTIMATE, FOLDER as ESTIMATES, Estimates
 from bench.records.families import slugify
-from bench.records.record import RESULTS, Workload
+from bench.records.record import Workload
 from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.data import schema
 from generator.data.digits import RowFigure
 from generator.data.load import Results
-from generator.data.names import short_name
 from generator.data.registry import COORDINATES
 from generator.data.scopes import DIRECTORY, DOCUMENTS, THROUGHPUT, Reads, Scope
 from generator.data.selection import MODES, Row, Rows, is_compared, is_comparison, labels_by, where
 from generator.drawing.curves import CurvesChart
-from generator.estimates import accuracy_tables, own_model
 from generator.figures import causes, charts, matrix, tables
 from generator.figures.charts import Chart
 from generator.figures.markup import Tables, figure
@@ -59,7 +56,6 @@ from generator.pages.site_file import CHARTS, DATA, SiteFile, named_by_content, 
 
 FILES = f"{DATA}/v{schema.VERSION}"
 CELLS = f"{FILES}/compile-atlas"
-ESTIMATOR = "data/estimator.json"
 DECISIONS = f"{DATA}/should-i-compile"
 HELPER = "should-i-compile.md"
 EXPLORER = f"{DATA}/explorer.json"
@@ -86,12 +82,12 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
-_DOCUMENTS = ("walkthrough", "repeatability", "proofs", "estimates")
+_DOCUMENTS = ("walkthrough", "repeatability", "proofs")
 """Those of `Results` that pages name."""
 
 NAMED: Mapping[str, Scope] = {
     **dict.fromkeys(("page", "language"), DIRECTORY),
-    **dict.fromkeys((*_DOCUMENTS, "estimated_devices"), DOCUMENTS),
+    **dict.fromkeys(_DOCUMENTS, DOCUMENTS),
     "gains": THROUGHPUT,
 }
 """What names hold whose calls and attributes are not noted."""
@@ -114,7 +110,6 @@ def vocabulary(
         "atlas": atlas,
         "gains": gains_of(results),
         **documents,
-        "estimated_devices": [*map(short_name, results.estimates.devices)] if results.estimates else [],
         **_filters(language),
         **_Functions(atlas, emit, address).names(reads or Reads({})),
         **glossary_tables(language),
@@ -269,7 +264,6 @@ class _Functions:
         of_documents = {
             *("walkthrough_graphs_table", "walkthrough_breaks_table", "walkthrough_scores_table", "loss_chart"),
             *("repeatability_table", "proofs_tables"),
-            *("estimate_ways_table", "estimate_devices_table", "estimate_families_table"),
         }
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
@@ -279,7 +273,7 @@ class _Functions:
             *("environment_table", "runs_table", "sources_list", "problems_table", "downloads"),
             *("addresses", "citation"),
             *("latency_chart", "change_chart", "batch_chart", "overview_chart", "versions_chart"),
-            *("throughput_chart", "explorer", "decision_helper", "own_model_form", "speedup_matrix"),
+            *("throughput_chart", "explorer", "decision_helper", "speedup_matrix"),
         }
         read = {
             **dict.fromkeys(functions, reads.rows),
@@ -630,34 +624,6 @@ class _Functions:
     def _decisions(self, page: str) -> Mapping[str, str]:
         """Return the address of the records of each device, which go to `emit`. They are made when they are read."""
         return {slug: self._shared(page, _decision_file(self.atlas.results, slug)) for slug in self.atlas.device}
-
-    # Estimates
-
-    def own_model_form(self, page: str) -> str:
-        """A form that estimates the speedup of any model from what it computes; "" without estimates."""
-        estimates = self.atlas.results.estimates
-        if estimates is None:
-            return ""
-        address = self._named_by_content(page, ESTIMATOR, partial(own_model.as_json, estimates))
-        return own_model.form(estimates, address, self.words)
-
-    def estimate_ways_table(self, _page: str) -> str:
-        """How far off each way to estimate is."""
-        return accuracy_tables.ways(self._estimates, self.words)
-
-    def estimate_devices_table(self, _page: str) -> str:
-        """The same for each device."""
-        return accuracy_tables.by_device(self._estimates, self.words)
-
-    def estimate_families_table(self, _page: str) -> str:
-        """The same for each family that was left out."""
-        return accuracy_tables.by_family(self._estimates, self.words)
-
-    @property
-    def _estimates(self) -> Estimates:
-        if self.atlas.results.estimates is None:
-            raise AtlasError("there are no estimates yet", where=str(RESULTS / ESTIMATES), remedy=ESTIMATE)
-        return self.atlas.results.estimates
 
     # Explorer
 

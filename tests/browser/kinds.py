@@ -22,7 +22,6 @@ KINDS = (
     "devices/a100/",
     "models/vit/",
     "methodology/",
-    "estimates/",
     "data/",
     "glossary/",
 )

@@ -14,7 +14,7 @@ from conftest import ROOT
 
 ORDER: Mapping[str, Sequence[str]] = {
     "bench": (
-        *("records", "plans", "statistics", "estimates", "measuring", "running", "fleet", "exchange", "harness"),
+        *("records", "plans", "statistics", "measuring", "running", "fleet", "exchange", "harness"),
         "commands",
     ),
     "generator": (
@@ -24,7 +24,6 @@ ORDER: Mapping[str, Sequence[str]] = {
             "drawing",
             "figures",
             "gains",
-            "estimates",
             "pages",
             "checks",
             "live",

@@ -314,14 +314,11 @@ def test_a_document_at_fault_fails_the_check(clone: Path, mistake: Any) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_new_document_and_more_lines_of_one_are_sound(clone: Path) -> None:
+def test_a_new_document_is_sound(clone: Path) -> None:
     git(clone, "commit", "-q", "--allow-empty", "-m", "a change")
     for path in map(Path, DOCUMENTS):
         (clone / path).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / path, (clone / path).with_stem("new"))
-    counted = next((clone / "bench/results/operations").glob("timm*.csv"))
-    head, line, *rest = counted.read_text().splitlines(keepends=True)
-    counted.write_text("".join([head, line.replace("timm/", "timm/a_"), line, *rest]))
     commit(clone)
     done = check_change(clone)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -14,14 +14,19 @@ export const matching = (options, query) => {
   return found.sort((a, b) => isLater(a) - isLater(b))
 }
 
+// The group, as [value, label, beginning], whose beginning is the longest with which a query begins.
+const groupOf = (groups, query) => groups.filter(([, , beginning]) => plain(query.trim()).startsWith(beginning)).sort(([, , a], [, , b]) => b.length - a.length).slice(0, 1)
+
 // `root` holds the field, the list, a status, and a hidden input that keeps the value and tells its form of a choice.
-// `say` returns the words for a number of options, of which some are shown. Returns what offers other options.
+// `say` returns the words for a number of options, of which some are shown. Returns what offers other options,
+// and groups for what is not among them.
 export const combobox = (root, say) => {
   const field = root.querySelector("[role=combobox]")
   const list = root.querySelector("[role=listbox]")
   const status = root.querySelector("[role=status]")
   const value = root.querySelector("input[type=hidden]")
   let options = []
+  let groups = []
   let found = []
   let active = -1
   let isTyped = false
@@ -40,9 +45,9 @@ export const combobox = (root, say) => {
   }
   const show = query => {
     const all = matching(options, query)
-    found = all.slice(0, MOST)
+    found = [...all.slice(0, MOST), ...groupOf(groups, query)]
     list.replaceChildren(...found.map(item))
-    status.textContent = say(all.length, found.length)
+    status.textContent = say(all.length, Math.min(all.length, MOST))
     list.hidden = !found.length
     field.ariaExpanded = String(!list.hidden)
     mark(query ? Math.min(0, found.length - 1) : found.findIndex(([each]) => each === value.value))
@@ -98,8 +103,9 @@ export const combobox = (root, say) => {
   })
 
   // Offers these options, with a name for the value if it is not among them.
-  return (offered, name) => {
+  return (offered, name, others = []) => {
     options = offered
+    groups = others
     if (!isTyped && list.hidden) field.value = options.find(([each]) => each === value.value)?.[1] ?? name
     else show(isTyped ? field.value : "")
   }

@@ -91,22 +91,19 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
   const fail = () => answer.replaceChildren(p(texts.failed))
 
-  const start = ([{ recommend, ranked, nearest, unpacked, total_s }, { number }, { combobox }, { estimate } = {}]) => {
+  const start = ([{ recommend, ranked, nearest, reaching, unpacked, total_s }, { number }, { combobox }]) => {
     const files = new Map()
     const load = ({ value, dataset }) => {
-      const forget = error => {
-        files.delete(value) // try again
-        throw error
-      }
-      const loading = () => fetch(dataset.records).then(response => response.json()).then(unpacked) // fails on a 404 page
-      if (!files.has(value)) files.set(value, loading().catch(forget))
+      if (!files.has(value)) files.set(value, fetch(dataset.records).then(response => response.json()).then(unpacked))
+      files.get(value).catch(() => files.delete(value)) // as on a 404 page: try again
       return files.get(value)
     }
-    let records = { rows: [], models: new Map() }
+    let records = { rows: [], models: new Map(), families: [] }
     const models = new Map() // of all devices that were chosen
     const use = found => {
       records = found
       for (const [slug, model] of records.models) models.set(slug, model), names.set(slug, model.label)
+      for (const family of records.families) names.set(`family:${family}`, say(texts.estimate.unlisted, { family }).join(""))
       if (!names.has(model.value)) model.value = records.first[question.value]
       update()
     }
@@ -135,15 +132,32 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const line = `python -m bench run --checkpoint ${auto_class ? "" : "timm/"}${checkpoint} --task ${task}`
       return element("pre", { tabIndex: 0 }, element("code", {}, line))
     }
+    const note = (...parts) => element("p", { className: "decision-note" }, ...parts)
+    const facts = (...told) => element("p", { className: "decision-case" }, inARow(told.filter(Boolean)))
+    // An estimate, which looks like no record.
     const guess = row => {
+      const { way, speedup, reach, error, tried, family, relatives } = row.estimate
       const [headline, reason] = words(row)
-      const of = { model: isolated(names.get(row.model)), device: isolated(deviceName()) }
-      const relative = ([slug, model, size, speedup]) => {
-        const address = `#${new URLSearchParams({ question: question.value, device: slug, model, size })}`
-        return [address, { model: names.get(model), size, device: devices.find(({ value }) => value === slug).textContent }, speedup]
+      const times = x => isolated(ratio(x, 2))
+      const [[near_low, near_high], [low, high]] = reach.map(each => reaching(speedup, each).map(times))
+      const link = ([slug, size, its]) => {
+        const href = `${whole ?? ""}#${new URLSearchParams({ question: question.value, device: slug, model: row.model, size })}`
+        const on = devices.find(({ value }) => value === slug).textContent
+        const said = { model: isolated(names.get(row.model)), size: isolated(size), device: isolated(on), speedup: times(its) }
+        return element("li", {}, element("a", { href }, say(texts.estimate.relative, said)))
       }
-      show(headline, ...estimate(row.estimate, reason, of, texts.estimate, row.estimate.relatives.map(relative), command(row.model)))
-      answer.classList.add("estimated") // it looks like no record
+      const ofFamily = element("a", { href: new URL(`../models/families/${family}/`, new URL(whole ?? "", location)) }, isolated(family))
+      const off = { error: isolated(number(error, 1, { style: "percent" })), tried: isolated(number(tried, 0)) }
+      show(
+        headline,
+        element("p", { className: "estimate-mark" }, texts.estimate.mark),
+        p(say(reason, { device: isolated(deviceName()), speedup: times(speedup), low, high, near_low, near_high })),
+        facts(names.get(row.model), deviceName(), row.input_size),
+        note(say(texts.estimate.error, off), " ", say(texts.estimate.ways[way], { family: ofFamily })),
+        ...(relatives.length ? [element("ul", {}, relatives.map(link))] : []),
+        ...(!whole && models.has(row.model) ? [note(texts.estimate.measure), command(row.model)] : []),
+      )
+      answer.classList.add("estimated")
     }
     const single = row => {
       if (row.estimate) return guess(row)
@@ -151,27 +165,17 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const { ready_s, calls: breakEven } = row[cache.value]
       const eager = row.eager_ms?.[0] ?? null
       const compiled = row.compiled_ms?.[0] ?? null
-      const total = (latency_ms, ready) => {
-        const s = total_s(latency_ms, n, ready)
-        return s === null ? null : [s, three(Math.abs(s))]
-      }
-      const isFaster = row.verdict === "faster"
-      const shared = () => ({ speedup: within(row.speedup, ratio), ready_s: exact(ready_s, seconds), break_even: within(breakEven, count) })
-      const ofLatency = () => ({
-        eager_ms: within(row.eager_ms, ms),
-        compiled_ms: within(row.compiled_ms, ms),
-        ...shared(),
-        eager_total: exact(total(eager), seconds),
-        compiled_total: exact(total(compiled, ready_s?.[0] ?? null), seconds),
+      const total = (latency_ms, ready, s = total_s(latency_ms, n, ready)) => exact(s === null ? null : [s, three(Math.abs(s))], seconds)
+      const figures = () => ({
+        ...(isThroughput()
+          ? { eager_images_s: exact(row.eager_images_s, images), compiled_images_s: exact(row.compiled_images_s, images), batch: [isolated(number(row.batch_size, 0))] }
+          : { eager_ms: within(row.eager_ms, ms), compiled_ms: within(row.compiled_ms, ms) }),
+        speedup: within(row.speedup, ratio),
+        ready_s: exact(ready_s, seconds),
+        break_even: within(breakEven, count),
+        ...(!isThroughput() && { eager_total: total(eager), compiled_total: total(compiled, ready_s?.[0] ?? null) }),
+        ...(isThroughput() && row.verdict === "faster" && { saved: total(eager - compiled) }),
       })
-      const ofThroughput = () => ({
-        eager_images_s: exact(row.eager_images_s, images),
-        compiled_images_s: exact(row.compiled_images_s, images),
-        batch: [isolated(number(row.batch_size, 0))],
-        ...shared(),
-        ...(isFaster && { saved: exact(total(eager - compiled), seconds) }),
-      })
-      const figures = isThroughput() ? ofThroughput : ofLatency
       const [headline, reason] = words(row)
       const source = texts.sources[row.source]
       const values = {
@@ -181,18 +185,17 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
         change: row.change ? isolated(percent(row.change)) : "",
         status: texts.statuses[row.status] ?? texts.unknown,
       }
-      const note = (...parts) => element("p", { className: "decision-note" }, ...parts)
       const isNear = !isThroughput() && row.batch_size !== Number(batch.value)
       const near = isNear ? [note(say(texts.nearest, { size: isolated(number(row.batch_size, 0)), batch: isolated(number(Number(batch.value), 0)) }))] : []
-      const facts = [...variant(row), ...(row.input_size ? [row.input_size] : []), source.name]
-      if (whole) return show(headline, ...near, p(say(reason, values)), element("p", { className: "decision-case" }, inARow(facts)))
+      const told = [...variant(row), row.input_size, source.name]
+      if (whole) return show(headline, ...near, p(say(reason, values)), facts(...told))
       const notes = [row.speedup && reason !== "%(status)s" && texts.statuses[row.status], texts.doubts[row.doubt]]
       notes.push(row.speedup && row.origin === "measured" && row.processes === 1 && texts.one_process)
       show(
         headline,
         ...near,
         p(say(reason, values)),
-        element("p", { className: "decision-case" }, inARow([names.get(row.model), deviceName(), ...facts])),
+        facts(names.get(row.model), deviceName(), ...told),
         element("dl", {}, Object.entries(figures()).map(([name, figure]) => element("div", {}, element("dt", {}, texts.figures[name]), element("dd", {}, figure)))),
         ...notes.filter(Boolean).map(text => note(text)),
         note(say(texts.about, { name: isolated(source.name) }), " ", source[question.value]),
@@ -210,8 +213,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
 
     const missing = () => {
       const [headline, reason] = words()
-      const measure = !whole && models.has(model.value) ? [p(texts.estimate.thin), command(model.value)] : []
-      show(headline, p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) })), ...measure)
+      const said = p(say(reason, { model: isolated(names.get(model.value)), device: isolated(deviceName()) }))
+      show(headline, said, ...(!whole && models.has(model.value) ? [p(texts.estimate.thin), command(model.value)] : []))
     }
 
     const table = (found, isOne) => {
@@ -278,11 +281,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const known = new Set(rows.map(row => row.model))
       const isFew = task => names.has(task) && new Set(tasks.get(task).map(row => row.model)).size <= MOST_MODELS
       const slugs = [...[...records.models.keys()].filter(slug => known.has(slug)), ...[...tasks.keys()].filter(isFew)]
-      offerModels(slugs.map(slug => [slug, names.get(slug)]), names.get(model.value))
-    }
-    const offerSizes = rows => {
-      const sizes = [...new Set(rows.map(row => row.batch_size))].filter(Boolean).sort((a, b) => a - b)
-      batch.list.replaceChildren(...sizes.map(value => element("option", { value })))
+      const groups = records.families.map(family => [`family:${family}`, names.get(`family:${family}`), family])
+      offerModels(slugs.map(slug => [slug, names.get(slug)]), names.get(model.value), groups.filter(([slug]) => known.has(slug)))
     }
 
     const update = () => {
@@ -293,7 +293,8 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
       const isOne = !(model.value in texts.tasks)
       const mine = offered.filter(row => [row.model, row.task].includes(model.value))
       const known = isOne ? ofSize(mine) : ofSize([]) && mine
-      offerSizes(known)
+      const sizes = [...new Set(known.map(row => row.batch_size))].filter(Boolean).sort((a, b) => a - b)
+      batch.list.replaceChildren(...sizes.map(value => element("option", { value })))
       if (!whole) cache.parentElement.hidden = isThroughput() && !known.some(row => row.cold.ready_s ?? row.warm.ready_s)
       const invalid = !calls.validity.valid ? calls : !isThroughput() && !batch.validity.valid ? batch : undefined
       for (const each of [calls, batch]) each.ariaInvalid = each === invalid
@@ -353,5 +354,5 @@ for (const root of document.querySelectorAll("[data-decision]:not([data-ready])"
     }
   }
 
-  Promise.all(["recommend", "numbers", "combobox", ...(whole ? [] : ["estimate"])].map(name => import(`./${name}.js`))).then(start).catch(fail)
+  Promise.all(["recommend", "numbers", "combobox"].map(name => import(`./${name}.js`))).then(start).catch(fail)
 }

@@ -18,23 +18,28 @@ export const unpacked = ({ count, models, first, columns, figures, estimates, sa
   }
   const described = models.map(([slug, label, checkpoint, auto_class, task]) => [slug, { label, checkpoint, auto_class, task }])
   const rows = Array.from({ length: count }, (_, at) => row(at))
-  return { rows: [...rows, ...estimates.map(each => estimated(rows, { ...each, same, model: models[each.model][0] })).filter(Boolean)], models: new Map(described), first }
+  const guess = (way, speedup, family, relatives) => ({ ...estimates.ways[way], way, speedup, family, relatives, same })
+  for (const [at, input_size, speedup, way, family, relatives] of estimates.models) {
+    const [model, { task }] = described[at]
+    const estimate = guess(way, speedup, family, relatives)
+    // It stands with the newest row of its model and image size, if there is one.
+    const beside = rows.find(row => row.workload === "throughput" && row.age === 0 && row.model === model && row.input_size === input_size && !row.speedup && row.eager_images_s)
+    if (beside) beside.estimate = estimate
+    else rows.push({ ...UNMEASURED, model, task, input_size, estimate })
+  }
+  for (const [family, speedup] of estimates.families) rows.push({ ...UNMEASURED, model: `family:${family}`, estimate: guess("family", speedup, family, []) })
+  return { rows, models: new Map(described), first, families: estimates.families.map(([family]) => family) }
 }
 
-// An estimate stands with the newest row of its model and image size. Where there is no such row, it is one of its own.
-const estimated = (rows, estimate) => {
-  const { model, task, input_size } = estimate
-  const beside = rows.find(row => row.workload === "throughput" && row.age === 0 && row.model === model && row.input_size === input_size && !row.speedup && row.eager_images_s)
-  if (beside) return void (beside.estimate = estimate)
-  const none = { ready_s: null, calls: null }
-  return { origin: "estimated", workload: "throughput", leads: false, status: "pass", verdict: "unknown", age: 0, batch_size: 0, model, task, input_size, estimate, speedup: null, cold: none, warm: none }
-}
+// The row of an estimate that stands alone.
+const NO_COST = { ready_s: null, calls: null }
+const UNMEASURED = { origin: "estimated", workload: "throughput", leads: false, status: "pass", verdict: "unknown", age: 0, batch_size: 0, task: "", input_size: "", speedup: null, cold: NO_COST, warm: NO_COST }
 
 // The ends of an interval around a speedup, whose reach is in natural logarithms.
 export const reaching = (speedup, reach) => [speedup / Math.exp(reach), speedup * Math.exp(reach)]
 
 // What an estimate says: faster or slower where nine of ten cases are, beyond what counts as the same.
-export const judged = ({ speedup, reach, same }) => {
+const judged = ({ speedup, reach, same }) => {
   const [low, high] = reaching(speedup, reach[1])
   return low > 1 + same ? "estimated-faster" : high < 1 / (1 + same) ? "estimated-slower" : "estimated-open"
 }

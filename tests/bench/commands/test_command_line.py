@@ -99,7 +99,6 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
         (["run", "--processes", "9" * 5000], ["--processes", "from 1 to"]),
         (["run", "--out", "README.md"], ["README.md: is a file, but a folder is needed here", "choose a folder"]),
         (["run", "--out", "README.md/records"], ["is a file, but a folder is needed here"]),
-        (["estimate", "--out", "README.md"], ["README.md: is a file, but a folder is needed here"]),
         (["export", "csv", "--out", "docs"], ["docs: is a folder, but a file is needed here"]),
         (["run", "--checkpoint", "no such thing"], ["neither a local folder nor a Hugging Face Hub ID"]),
         (["run", "--checkpoint", "a/b"], ["--task"]),
@@ -116,7 +115,6 @@ def test_list_shows_all_that_can_be_named(capsys: pytest.CaptureFixture[str]) ->
             ["--name", "is identified by its ID"],
         ),
         (["run", "--checkpoint", "docs", "--task", "object-detection"], ["contains no config.json", "save_pretrained"]),
-        (["describe", "--checkpoint", "a/b", "--digest"], ["'a/b' is not a folder"]),
         (["run", "--bacth-size", "1"], ["--bacth-size", "did you mean --batch-size?", "bench run --help"]),
         (["run", "more"], ["unrecognized arguments: more", "bench run --help"]),
         (["check", "README.md"], ["README.md: is not a run file"]),
@@ -257,23 +255,6 @@ def test_the_end_of_the_budget_says_how_to_go_on(tmp_path: Path, capsys: pytest.
         assert command == [*run, "4m"]
     assert bench(*command) == 0
     assert "BeiT" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("stub")
-def test_the_most_informative_cells_need_a_budget_that_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = ["run", "--most-informative", "--profile", "quick", "--out", str(tmp_path), "--model", "ViT", "BeiT"]
-    assert bench(*run, "--time-budget", "1s") == 2
-    found = re.search(
-        r"no case fits into the time budget\n +remedy: give --time-budget (\d+m)", capsys.readouterr().err
-    )
-    assert found
-    assert bench(*run, "--time-budget", found[1]) == 0
-    assert all(list(read(path)) for path in tmp_path.glob("*.jsonl"))
-    statuses = [bench(*run, "--time-budget", found[1]) for _ in range(2)]
-    assert statuses[-1] == 2
-    assert "everything is measured already" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("stub")

@@ -10,10 +10,7 @@ import msgspec
 import pytest
 from atlas_data import PUBLISHED, measured, measurement, write
 
-from bench.records.estimates import newest as newest_estimates
-from bench.records.operations import read as read_operations
 from bench.records.record import Record
-from generator.data import confirmation
 from generator.data.confirmation import unconfirmed
 from generator.data.load import load
 
@@ -35,7 +32,7 @@ def why(folder: Path, *runs: Sequence[Record], published: bool = True) -> dict[s
         (folder / "p.jsonl").write_bytes(PUBLISHED.read_bytes())
     results = load(write(folder, [record for each in runs for record in each]))
     rows = results.rows
-    return {str(rows.loc[each.rows[0], "run"]): each.figures["why"] for each in unconfirmed(rows, results.operations)}
+    return {str(rows.loc[each.rows[0], "run"]): each.figures["why"] for each in unconfirmed(rows)}
 
 
 def test_one_run_counts_up_to_what_others_have_found(tmp_path: Path) -> None:
@@ -81,23 +78,3 @@ def test_what_nothing_confirms_raises_no_doubt_about_others(tmp_path: Path) -> N
     published = results.rows["origin"] == "published"
     assert len([row for row in results.doubts if published[row]]) == len(honest.doubts)
     assert results.doubts[results.rows.index[~published][0]]
-
-
-def test_the_estimate_judges_a_model_that_nobody_has_compared() -> None:
-    estimates, counted = newest_estimates(), read_operations()
-    assert estimates
-    checkpoint, (height, width) = next(iter(counted))
-    row = {
-        "checkpoint": checkpoint,
-        "input_size": f"{height}×{width}",
-        "family": "unknown",
-        "batch_size": 64,
-        "dtype": estimates.dtype,
-        "compile_mode": estimates.compile_mode,
-        "eager_ms": 20.0,
-        "activations": None,
-    }
-    limits = confirmation._estimated(row, counted, estimates)
-    assert limits
-    assert 0.8 < limits.one_run < limits.several < 5
-    assert confirmation._estimated({**row, "dtype": "float64"}, counted, estimates) is None

@@ -20,8 +20,6 @@ from generator.languages.language import load_language
 from generator.pages import decision
 from generator.pages.atlas import Atlas
 
-SCRIPTS = Path("docs/assets/javascripts")
-MOST_BYTES = 29 * 1024
 MOST_BYTES_OF_A_DEVICE = 100_000
 
 
@@ -125,10 +123,6 @@ def test_the_table_has_a_line_for_every_row(results: Results) -> None:
     assert lines.index.equals(results.newest.index)
     assert list(lines.columns[:4]) == ["model", "change", "break_even_calls", "break_even_warm_calls"]
     assert "interval" in lines.columns
-
-
-def test_the_scripts_stay_small() -> None:
-    assert sum((SCRIPTS / name).stat().st_size for name in ("decision.js", "recommend.js", "combobox.js")) <= MOST_BYTES
 
 
 def test_the_form_begins_with_a_case_that_has_an_answer(tmp_path: Path) -> None:
