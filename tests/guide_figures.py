@@ -102,7 +102,7 @@ def proper_names() -> set[str]:
     )
     results = load()
     found = {row[column] for row in results.by_label for column in columns}
-    documents = (each for each in (results.walkthrough, results.repeatability, *results.proofs) if each)
+    documents = (each for each in (results.walkthrough, *results.selfchecks) if each)
     found.update(short_name(each.environment.device_name) for each in documents)
     return {*load_glossary().keep, *_MONTHS, *found} - {""}
 

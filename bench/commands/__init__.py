@@ -21,7 +21,7 @@ OK, NOTHING_MEASURED, FOUND_FAULTS, REGRESSED, BAD_INPUT, INTERRUPTED = 0, 1, 1,
 """Exit statuses."""
 
 LARGEST_COUNT = 100
-"""The largest number of processes or repeats."""
+"""The largest number of processes."""
 
 Log = Callable[[str], None]
 """Prints one line."""

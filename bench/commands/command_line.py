@@ -28,11 +28,12 @@ from bench.commands import (
     install,
     listing,
     run,
+    selfcheck,
 )
 from bench.errors import AtlasError
 from bench.parent import at_end_of_parent
 
-COMMANDS = (install, run, compare, listing, exchange, harness, doctor)
+COMMANDS = (install, run, compare, listing, exchange, harness, selfcheck, doctor)
 """The modules with commands, in the order of `--help`."""
 
 

@@ -29,13 +29,11 @@ from bench.plans import checkpoints
 from bench.plans.models import BY_CHECKPOINT, BY_LABEL, flop_of_image
 from bench.records import (
     plausibility,
-    proof,
-    repeatability,
+    selfcheck,
     walkthrough,
     wording,
 )
 from bench.records.plausibility import Fault
-from bench.records.proof import PROOFS
 from bench.records.record import (
     COMPILE_MODES,
     DEVICES,
@@ -48,14 +46,13 @@ from bench.records.record import (
     Record,
     Status,
 )
-from bench.records.repeatability import REPEATABILITY
 from bench.records.run_file import COMPRESSED, SUFFIX, decode, lines, run_files, run_of
+from bench.records.selfcheck import SELFCHECKS
 from bench.records.walkthrough import WALKTHROUGHS
 
 READERS: Mapping[str, Callable[[Path], object]] = {
     WALKTHROUGHS.name: walkthrough.read,
-    REPEATABILITY.name: repeatability.read,
-    PROOFS.name: proof.read,
+    SELFCHECKS.name: selfcheck.read,
 }
 """The reader of each kind of document, by the name of its folder."""
 

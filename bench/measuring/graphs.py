@@ -22,7 +22,6 @@ from torch._dynamo.utils import (
     get_compilation_metrics,
     set_compilation_metrics_limit,
 )
-from torch._inductor.utils import clear_caches
 
 from bench.errors import counted
 from bench.records import wording
@@ -40,12 +39,6 @@ def reset() -> None:
     set_compilation_metrics_limit(MOST_FRAMES)
     clear_compilation_metrics()
     counters.clear()
-
-
-def use_caches(variables: Mapping[str, str]) -> None:
-    """Forget what caches hold in memory, and use others from now on, as in a new process. `reset` forgets the rest."""
-    clear_caches()
-    os.environ.update(variables)
 
 
 def compiled_frames() -> int:

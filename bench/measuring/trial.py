@@ -99,7 +99,7 @@ def run(job: Job, send: Send, prepared: Variants | None = None) -> CellOutcome:
         else:
             send(Phase(name="warming up"))
             variants.warm_up_compiled()
-            measurement = _sample(variants, (variants.eager, variants.compiled), send)
+            measurement = sampled(variants, (variants.eager, variants.compiled), send)
     except Exception as error:  # noqa: BLE001 - as above
         failed = _failure(job, error, Status.OOM, size)
     if failed:  # outside of `except`, where the traceback keeps the memory of the failed call alive
@@ -126,7 +126,7 @@ def _with_what_runs(variants: Variants, failed: CellOutcome, send: Send) -> Cell
 # ── Sampling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _sample(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> Measurement:
+def sampled(variants: Variants, subjects: tuple[Subject, ...], send: Send) -> Measurement:
     """Sample the subjects (eager first)."""
     on_cpu = variants.device.type == "cpu"
     expected = expected_rounds(subjects, variants.job.sampling)
@@ -176,7 +176,7 @@ def _alone(variants: Variants, subject: Subject, send: Send) -> Measurement | No
     """Sample one variant alone after compiled failed, in the place of eager. Return None if it fails too."""
     subject.clear_rounds()
     try:
-        return _sample(variants, (subject,), send)
+        return sampled(variants, (subject,), send)
     except Exception:  # noqa: BLE001 - the first failure is the one to report
         return None
 

@@ -15,8 +15,8 @@ import msgspec
 from bench.plans.checkpoints import LocalCheckpoint
 from bench.plans.models import ModelSpec, find
 from bench.plans.profiles import Sampling
-from bench.records.proof import Check, CheckName
 from bench.records.record import Cell, Environment, Measurement, Peaks, Status, Task
+from bench.records.selfcheck import Check
 from bench.records.walkthrough import Walkthrough
 from bench.records.wording import DIAGNOSTICS
 
@@ -128,12 +128,11 @@ class TakeWalkthrough(_Message, frozen=True):
     """Request: record a walkthrough of TorchDynamo."""
 
 
-class Prove(_Message, frozen=True):
-    """Request: make these checks of the harness, in this order, with the model of the job."""
+class CheckSelf(_Message, frozen=True):
+    """Request: compare eager with eager, and if asked to, both variants with torch's Timer and profiler."""
 
     job: Job
-    checks: tuple[CheckName, ...]
-    may_lower_power: bool = False
+    beside_others: bool = False
 
 
 class Machine(_Message, frozen=True):
@@ -171,9 +170,10 @@ class WalkthroughTaken(_Message, frozen=True):
     walkthrough: Walkthrough
 
 
-class Proved(_Message, frozen=True):
-    """Answer to `Prove`, sent after each check, since the next one may end the process: the checks so far."""
+class SelfChecked(_Message, frozen=True):
+    """Answer to `CheckSelf`: the rounds of eager against eager, and the other checks."""
 
+    measurement: Measurement
     checks: tuple[Check, ...] = ()
 
 
@@ -185,8 +185,8 @@ class Refusal(_Message, frozen=True):
     remedy: str = ""
 
 
-Request = Preflight | Prepare | Job | TakeWalkthrough | Prove
-Answer = Machine | CellOutcome | WalkthroughTaken | Proved | Refusal
+Request = Preflight | Prepare | Job | TakeWalkthrough | CheckSelf
+Answer = Machine | CellOutcome | WalkthroughTaken | SelfChecked | Refusal
 Message = Phase | Answer
 Send = Callable[[Message], None]
 """Sends a message to the parent."""

@@ -20,9 +20,8 @@ import pandas as pd
 
 from bench.estimates import Estimates, estimate
 from bench.exchange.signatures import signers
-from bench.records.proof import Proof, newest_of_each_device
 from bench.records.record import RESULTS, TOY
-from bench.records.repeatability import Repeatability, newest as newest_repeatability
+from bench.records.selfcheck import Selfcheck, newest_of_each_device
 from bench.records.walkthrough import Walkthrough, newest as newest_walkthrough
 from generator.cache import CACHE
 from generator.data import confirmation
@@ -63,8 +62,7 @@ class Results:
     runs: tuple[str, ...]  # all of them, sorted
     superseded: int  # rows that are left out, since a newer run has their cell
     walkthrough: Walkthrough | None = None  # the newest
-    repeatability: Repeatability | None = None  # likewise
-    proofs: tuple[Proof, ...] = ()  # the newest of each device
+    selfchecks: tuple[Selfcheck, ...] = ()  # the newest of each device
     signers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by run, the logins whose key signed it
     folder: Path = RESULTS  # of all of it
     own_runs: frozenset[str] = frozenset()  # measured here, and shown first
@@ -181,8 +179,7 @@ def load(results: Path = RESULTS, cache: Path = CACHE, own_runs: frozenset[str] 
     return Results(
         *archive.ask(results, cache, partial(table.read, history=HISTORY)),
         walkthrough=newest_walkthrough(results),
-        repeatability=newest_repeatability(results),
-        proofs=newest_of_each_device(results),
+        selfchecks=newest_of_each_device(results),
         signers=signers(results),
         folder=results,
         own_runs=own_runs,

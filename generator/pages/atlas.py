@@ -648,9 +648,9 @@ class Atlas(_Known):
         return [self.device[slug].label for slug in self.estimates.devices]
 
     @property
-    def has_proved_gpu(self) -> bool:
-        """Whether the harness was checked on another device than a CPU."""
-        return any(proof.device != "cpu" for proof in self.results.proofs)
+    def has_checked_gpu(self) -> bool:
+        """Whether the benchmark was checked on another device than a CPU."""
+        return any(selfcheck.device != "cpu" for selfcheck in self.results.selfchecks)
 
     @cached_property
     def device(self) -> Mapping[str, Device]:

@@ -30,7 +30,6 @@ from markupsafe import Markup, escape
 from bench.errors import AtlasError
 from bench.records.families import slugify
 from bench.records.record import Workload
-from bench.records.repeatability import COMMAND, REPEATABILITY
 from bench.records.walkthrough import WALKTHROUGHS, Walkthrough
 from generator.data import schema
 from generator.data.digits import RowFigure
@@ -49,7 +48,7 @@ from generator.gains.gain_charts import GainCharts
 from generator.gains.gains import Changes, Gains, History
 from generator.languages import typography
 from generator.languages.language import SOURCE, Language, load_language
-from generator.pages import decision, downloads, explorer, harness, walkthrough
+from generator.pages import decision, downloads, explorer, selfcheck, walkthrough
 from generator.pages.atlas import Atlas, Choose, chosen
 from generator.pages.glossary_page import glossary_tables
 from generator.pages.site_file import CHARTS, DATA, SiteFile, named_by_content, relative_address
@@ -82,7 +81,7 @@ OVERLAID = {"origin", "dynamic", "weights"}
 """Coordinates in which one row of a cell takes precedence over another (`tables.version_rows`): which rows are shown
 depends on what is selected of them."""
 
-_DOCUMENTS = ("walkthrough", "repeatability", "proofs")
+_DOCUMENTS = ("walkthrough", "selfchecks")
 """Those of `Results` that pages name."""
 
 NAMED: Mapping[str, Scope] = {
@@ -263,7 +262,7 @@ class _Functions:
         }
         of_documents = {
             *("walkthrough_graphs_table", "walkthrough_breaks_table", "walkthrough_scores_table", "loss_chart"),
-            *("repeatability_table", "proofs_tables"),
+            *("selfcheck_table",),
         }
         functions = {
             *("latency_table", "summary_table", "devices_table", "models_table", "slower_table", "compile_cost_table"),
@@ -670,15 +669,9 @@ class _Functions:
 
     # Methodology
 
-    def repeatability_table(self, _page: str) -> str:
-        """How ways of timing repeat, what they cost, and what they find."""
-        if self.atlas.results.repeatability is None:
-            raise AtlasError("there is no comparison of timing methods yet", where=str(REPEATABILITY), remedy=COMMAND)
-        return harness.repeatability(self.atlas.results.repeatability, self.words)
-
-    def proofs_tables(self, _page: str) -> str:
-        """What has been checked of the harness on each device."""
-        return harness.proofs(self.atlas.results.proofs, self.words)
+    def selfcheck_table(self, _page: str) -> str:
+        """The newest checks of the benchmark itself on each device."""
+        return selfcheck.table(self.atlas.results.selfchecks, self.words)
 
     @property
     def _walkthrough(self) -> Walkthrough:

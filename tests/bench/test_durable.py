@@ -17,7 +17,7 @@ import pytest
 from conftest import in_project, small_project
 from power_cut import Disk
 from test_record import BEIT, VIT
-from test_repeatability import OURS, repeatability
+from test_selfcheck import selfcheck
 from test_sweep import MACHINE, Scripted, Silent, plan, record
 
 from bench import durable
@@ -26,7 +26,7 @@ from bench.exchange import transfer
 from bench.exchange.check import check
 from bench.exchange.source_files import ImportOptions
 from bench.plans.messages import CellOutcome
-from bench.records import document, repeatability as repeatability_document
+from bench.records import document, selfcheck as selfchecks
 from bench.records.record import Measurement, Record, Status, Variant
 from bench.records.run_file import append, encode, read
 from bench.running import resume, sweep
@@ -138,18 +138,18 @@ def test_a_run_goes_on_after_a_power_cut_at_any_moment(
 
 @pytest.mark.parametrize("has_old", [False, True])
 def test_a_document_is_the_new_one_or_the_one_before(folder: Path, has_old: bool) -> None:
-    old, new = repeatability(*OURS[:1]), repeatability(*OURS)
+    old, new = selfcheck(day=1), selfcheck(day=1, model="BeiT")
     if has_old:
-        repeatability_document.write(old, folder / "repeatability")
+        selfchecks.write(old, folder / "selfcheck")
 
     def program(disk: Disk) -> None:
-        repeatability_document.write(new, folder / "repeatability")
+        selfchecks.write(new, folder / "selfcheck")
         disk.acknowledge("written")
 
     left = cut(folder, program)
     for state, acknowledged in left:
-        found = repeatability_document.newest(state)
-        assert found in ([new] if acknowledged else [new, old if has_old else None])
+        found = selfchecks.newest_of_each_device(state)
+        assert found in ([(new,)] if acknowledged else [(new,), (old,) if has_old else ()])
 
 
 def test_imported_files_are_each_new_or_as_they_were(folder: Path) -> None:
@@ -247,11 +247,11 @@ def test_a_full_disk_takes_no_record(small_disk: Path) -> None:
 
 
 def test_a_full_disk_leaves_documents_and_catalogs_as_they_were(small_disk: Path) -> None:
-    path = repeatability_document.write(repeatability(*OURS[:1]), small_disk / "repeatability")
+    path = selfchecks.write(selfcheck(), small_disk / "selfcheck")
     before = path.read_bytes()
     fill(small_disk)
     with pytest.raises(AtlasError, match="cannot be written: No space") as error:
-        repeatability_document.write(repeatability(*OURS * 50), small_disk / "repeatability")
+        selfchecks.write(selfcheck(checks=selfcheck().checks * 500), small_disk / "selfcheck")
     assert "--out" in error.value.remedy
     with pytest.raises(OSError, match="No space"):
         durable.write(path, bytes(20_000))
@@ -280,7 +280,7 @@ def read_only(tmp_path: Path) -> Iterator[Path]:
     place.mkdir()
     mount(place, "size=1m")
     append(place / "run.jsonl", RECORDS)
-    repeatability_document.write(repeatability(*OURS), place / "repeatability")
+    selfchecks.write(selfcheck(), place / "selfcheck")
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
     yield place
     subprocess.run(["umount", "--lazy", str(place)], check=True)
@@ -292,9 +292,9 @@ def test_results_that_cannot_be_written_are_refused_before_anything_is_measured(
         lambda: sweep.run(
             made, MACHINE, resume.find_run(made, MACHINE, read_only, is_ordinary=True), Scripted(), Silent()
         ),
-        lambda: document.check_writable(read_only / "repeatability"),
+        lambda: document.check_writable(read_only / "selfcheck"),
         lambda: document.check_writable(read_only / "walkthroughs"),
-        lambda: repeatability_document.write(repeatability(*OURS), read_only / "repeatability"),
+        lambda: selfchecks.write(selfcheck(), read_only / "selfcheck"),
         lambda: transfer.import_("huggingface-2023", ImportOptions(), read_only),
     ]
     for attempt in attempts:

@@ -32,7 +32,7 @@ READS: dict[str, tuple[str, set[Scope]]] = {
     ),
     "a table of some": ("{{ latency_table(model='a') }}\n", {DIRECTORY, OF_MODEL}),
     "a table of all": ("{{ latency_table() }}\n", {DIRECTORY, EVERYTHING}),
-    "a document": ("{{ proofs | length }}{{ proofs_tables() }}\n", {DIRECTORY, DOCUMENTS}),
+    "a document": ("{{ selfchecks | length }}{{ selfcheck_table() }}\n", {DIRECTORY, DOCUMENTS}),
     "what it has set itself": (
         "{% set rows = atlas.latency.rows %}\n{% if rows %}\n{{ rows | length }}\n{% endif %}\n",
         {("workload", "latency")},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from atlas_data import measured, measurement, write
 from conftest import LANGUAGES
 from guide_figures import real_pages as pages
-from proofs import GPUS, TOLD, every_reason
 
 from bench.records.record import Status
 from generator.checks.message_checks import BIDI_CONTROLS
@@ -120,26 +118,6 @@ def latin_among_arabic(page: str) -> list[str]:
 def test_arabic_names_and_values_are_isolated() -> None:
     for uri, page in pages("ar").items():
         assert latin_among_arabic(page) == [], uri
-
-
-def proved(code: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The methodology page with proofs."""
-    for colours in ("light", "dark"):
-        monkeypatch.setattr(Chart, colours, b'<svg height="1"/>')
-    results = dataclasses.replace(load(), proofs=tuple(every_reason()))
-    return next(str(file.content) for file in render(load_language(code), results) if file.uri == "methodology.md")
-
-
-@pytest.mark.parametrize("code", LANGUAGES)
-def test_proofs_with_every_reason_read_as_the_rest_of_the_page(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    page, english = proved(code, monkeypatch), proved("en", monkeypatch)
-    assert TOLD not in page, "what a program said is English in every language"
-    assert page.count("<table") == pages(code)["methodology.md"].count("<table") + len(GPUS)
-    assert not re.search(r"%\(|>None<|>nan<", page)
-    assert not BIDI_CONTROLS.search(page)
-    assert structure(page)["tables, rows and figures"] == structure(english)["tables, rows and figures"]
-    if code == "ar":
-        assert latin_among_arabic(page) == []
 
 
 def test_pages_are_made_where_every_comparison_is_doubtful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

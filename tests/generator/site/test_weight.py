@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Mapping
 from functools import cache
 from html import unescape
 from pathlib import Path
 
 import pytest
-from conftest import LANGUAGES, BuiltSite, copy_of_project, in_project, weekly
-from proofs import GPUS, every_reason
+from conftest import LANGUAGES, BuiltSite
 
-from bench.records.proof import write
-from generator.data.names import short_name
 from generator.languages.language import load_language
 
 LIMIT = 250 * 1024
@@ -81,27 +77,9 @@ def worker(root: Path, code: str) -> set[Path]:
 def test_every_content_page_is_light(code: str, site: BuiltSite) -> None:
     pages = site.pages(load_language(code).prefix)
     pages.pop("explorer/")
-    assert too_heavy(pages, site, code) == {}
-
-
-def too_heavy(pages: Mapping[str, Path], site: BuiltSite, code: str) -> dict[str, int]:
     root = site.folder / load_language(code).prefix
     weights = {address: sum(map(weight, requests(path, root, code))) for address, path in pages.items()}
-    return {address: total for address, total in weights.items() if total > LIMIT}
-
-
-@weekly  # it builds all pages, for one
-def test_proofs_of_several_gpus_leave_the_methodology_page_light(tmp_path: Path) -> None:
-    project = copy_of_project(tmp_path / "project")
-    for proof in every_reason():
-        write(proof, project / "bench" / "results" / "proofs")
-    done = in_project(project, "mkdocs", "build", "--strict")
-    assert done.returncode == 0, done.stdout + done.stderr
-    site = BuiltSite(project / "site", "")
-    for code in LANGUAGES:
-        page = site.pages(load_language(code).prefix)["methodology/"]
-        assert all(gpu in page.read_text(encoding="utf-8") for gpu in map(short_name, GPUS))
-        assert too_heavy({"methodology/": page}, site, code) == {}
+    assert {address: total for address, total in weights.items() if total > LIMIT} == {}
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

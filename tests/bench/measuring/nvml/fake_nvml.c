@@ -3,8 +3,7 @@
  * Each line holds a device, a question and its answers: "0 name NVIDIA A2". A device is the index of a GPU, or "0.1" for
  * instance 1 of GPU 0 in MIG mode, or "*" for the machine. Of several answers, each call gets the next, and after the
  * last one the first again. A question without a line is not supported, as on a device that lacks it. Handles, buffers
- * and errors are those of NVML's documentation: a UUID must be whole, and processes are asked twice. A power limit may be
- * set where NVML_LIMITS names a file: each one that is set is a line of it.
+ * and errors are those of NVML's documentation: a UUID must be whole, and processes are asked twice.
  */
 
 #include <stdio.h>
@@ -12,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUCCESS, UNINITIALIZED, INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
+enum { SUCCESS, UNINITIALIZED, INVALID_ARGUMENT, NOT_SUPPORTED, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
 enum { MOST = 256, WIDTH = 512 };
 
 struct line { char device[16], question[32], answer[WIDTH]; int next; };
@@ -139,22 +138,6 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(const device *of, unsigned long lo
 
 int nvmlDeviceGetTotalEnergyConsumption(const device *of, unsigned long long *value) {
     return number(of, "energy", value);
-}
-
-int nvmlDeviceGetPowerManagementLimitConstraints(const device *of, unsigned *lowest, unsigned *highest) {
-    int error = small(of, "lowest", lowest);
-    return error ? error : small(of, "usual", highest);
-}
-
-int nvmlDeviceSetPowerManagementLimit(const device *of, unsigned limit) {
-    unsigned lowest, highest;
-    if (nvmlDeviceGetPowerManagementLimitConstraints(of, &lowest, &highest)) return NOT_SUPPORTED;
-    if (limit < lowest || limit > highest) return INVALID_ARGUMENT;
-    FILE *file = getenv("NVML_LIMITS") ? fopen(getenv("NVML_LIMITS"), "a") : NULL;
-    if (!file) return NO_PERMISSION;
-    fprintf(file, "%s %u\n", of, limit);
-    fclose(file);
-    return SUCCESS;
 }
 
 /* The answer lists process ids; "self" is the caller, "parent" what started it, and "none" nobody. */

@@ -1,0 +1,99 @@
+"""Check on a device that the benchmark measures correctly, with the workers of every measurement. Imports no torch."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from bench.errors import AtlasError
+from bench.plans.messages import Answer, CellOutcome, CheckSelf, Job, Recipe, SelfChecked
+from bench.plans.plan import make_plan
+from bench.plans.profiles import QUICK, Profile
+from bench.records.record import Measurement
+from bench.records.selfcheck import BOUND, SCHEMA, Check, Selfcheck
+from bench.running.executors import Executor, caches_below
+from bench.running.preflight import answer_of, preflight, variables_of
+from bench.statistics.cells import speedup
+
+PROFILE = msgspec.structs.replace(QUICK, processes=4)
+"""So many processes compare eager with itself, and the interval is over them, as it is over those of a case."""
+
+
+def check(
+    executor: Executor, device: str | None, recipe: Recipe, tell: Callable[[str], None], profile: Profile = PROFILE
+) -> Selfcheck:
+    """Make all checks on a device, by default the best one. `tell` receives a line for each process.
+
+    A process measures the model with a cold compile cache and another one with a warm cache, as in a run; on CUDA, one
+    more does in the mode reduce-overhead. The others compare eager with eager. Raises `AtlasError` if one of them ends
+    without a measurement.
+    """
+    machine = preflight(executor, device, [recipe], profile)
+
+    def ask(what: str, request: Job | CheckSelf) -> Answer:
+        tell(f"{what} …")
+        job = request if isinstance(request, Job) else request.job
+        variables = variables_of([recipe], keep_memory=profile.keep_memory) | caches_below(Path(job.cache))
+        ended = executor.run(request, variables=variables, timeout_s=profile.timeout_s, on_phase=lambda _: None)
+        return answer_of(ended, f"{what}: the process ended early")
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+
+        def job_in(mode: str) -> Job:
+            changed = msgspec.structs.replace(profile, compile_modes=(mode,))
+            [planned] = make_plan(changed, [recipe], machine.device).planned
+            return Job(cell=planned.cell, recipe=recipe, sampling=profile.sampling, cache=str(Path(folder, mode)))
+
+        job = job_in("default")
+        cold, graphs = _measured(ask("cold cache", job)), _cached_graphs(job)
+        warm = _measured(ask("warm cache", msgspec.structs.replace(job, warm=True)))
+        caches = _caches(cold, warm, _cached_graphs(job) - graphs)
+        replays = Check(name="replays", has_passed=None)
+        if machine.device == "cuda":
+            found = _measured(ask("CUDA graphs", job_in("reduce-overhead"))).graphs
+            count = found.replays if found else None
+            replays = Check(name="replays", has_passed=bool(count), figure=count)
+        twins = [
+            ask(f"eager against eager, process {number + 1}", CheckSelf(job=job, beside_others=number == 0))
+            for number in range(profile.processes)
+        ]
+    sampled = [each for each in twins if isinstance(each, SelfChecked)]
+    return Selfcheck(
+        schema=SCHEMA,
+        taken_at=datetime.now(UTC).replace(microsecond=0),
+        environment=machine.environment,
+        device=machine.device,
+        model=job.cell.model,
+        checks=(_eager_against_eager(sampled), *sampled[0].checks, replays, caches),
+    )
+
+
+def _measured(answer: Answer) -> Measurement:
+    assert isinstance(answer, CellOutcome)
+    if answer.measurement is None or answer.measurement.compiled is None:
+        raise AtlasError(f"the model cannot be measured: {answer.reason}", remedy="python -m bench doctor")
+    return answer.measurement
+
+
+def _eager_against_eager(sampled: Sequence[SelfChecked]) -> Check:
+    """A model compared with itself shows no difference: else the method would find one everywhere."""
+    found = speedup([each.measurement for each in sampled])
+    low, high = (None if math.isnan(end) else end for end in (found.low, found.high))
+    has_passed = found.low <= 1 <= found.high and abs(found.value - 1) <= BOUND
+    return Check(name="eager_against_eager", has_passed=has_passed, figure=found.value, low=low, high=high)
+
+
+def _cached_graphs(job: Job) -> set[Path]:
+    return set(Path(job.cache, "inductor", "fxgraph").glob("*/*/*"))
+
+
+def _caches(cold: Measurement, warm: Measurement, compiled: set[Path]) -> Check:
+    """A process with a warm cache compiles nothing new, and is ready sooner."""
+    cold_s, warm_s = cold.compilation and cold.compilation.cold_s, warm.compilation and warm.compilation.warm_s
+    share = warm_s / cold_s if cold_s and warm_s else None
+    return Check(name="caches", has_passed=bool(share and share < 1 and not compiled), figure=share)
