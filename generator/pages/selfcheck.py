@@ -15,7 +15,7 @@ def table(selfchecks: Sequence[Selfcheck], words: Words) -> str:
     if not selfchecks:
         return ""
     gettext = words.language.gettext
-    headings = gettext("Device"), gettext("What is checked"), gettext("Figure"), gettext("Result")
+    headings = gettext("Device"), gettext("What is checked"), gettext("Value"), gettext("Result")
     head = tuple(
         TableCell(words.say(text), scope="col", classes=classes)
         for text, classes in zip(headings, ("", "", "number", ""), strict=True)
@@ -29,9 +29,9 @@ def _line(selfcheck: Selfcheck, check: Check, words: Words) -> Line:
     device = words.value(short_name(selfcheck.environment.device_name))
     checks = {
         "eager_against_eager": gettext("The speedup of eager against eager: from 0.95 to 1.05, with 1 in its interval"),
-        "timer": gettext("Our latency divided by that of PyTorch's timer: from 0.95 to 1.05"),
+        "timer": gettext("Our latency divided by that of <code>Timer</code>: from 0.95 to 1.05"),
         "busy_time": gettext("The busy time in the profiler divided by our latency: at most 1"),
-        "replays": gettext("Replays of CUDA graphs per call in the mode for low overhead: at least 1"),
+        "replays": gettext("Replays of CUDA graphs per call with <code>reduce-overhead</code>: at least 1"),
         "caches": gettext("The time to ready with a warm cache divided by that with a cold one: less than 1"),
     }
     variants = {"eager": gettext("eager"), "compiled": gettext("compiled")}
@@ -46,7 +46,7 @@ def _line(selfcheck: Selfcheck, check: Check, words: Words) -> Line:
         (
             TableCell(words.noted(device, words.language.date(selfcheck.taken_at))),
             TableCell(question),
-            TableCell(figure, check.figure and repr(check.figure), "number"),
+            TableCell(figure, None if check.figure is None else repr(check.figure), "number"),
             TableCell(words.phrase(results[check.has_passed])),
         )
     )

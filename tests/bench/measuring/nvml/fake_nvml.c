@@ -35,7 +35,7 @@ int nvmlInitWithFlags(unsigned flags) {
 }
 
 const char *nvmlErrorString(int error) {
-    return error == NOT_SUPPORTED ? "Not Supported" : error == NO_PERMISSION ? "Insufficient Permissions" : "error of the transcript";
+    return error == NOT_SUPPORTED ? "Not Supported" : "error of the transcript";
 }
 
 static int find(const device *of, const char *question, struct line **found) {
