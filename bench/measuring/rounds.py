@@ -35,7 +35,6 @@ class Subject:
     warmup_ms: list[float] = field(default_factory=list)
     rounds_ms: list[tuple[float, ...]] = field(default_factory=list)
     lead_ms: list[tuple[float, ...]] = field(default_factory=list)  # of the unsampled calls before each block
-    repeated_s: float = 0.0  # time in calls of discarded rounds
     faults: int = 0
     next_batch: int = 0
 
@@ -52,7 +51,6 @@ class Subject:
         """Discard all rounds, so that the subject can be sampled again."""
         self.rounds_ms.clear()
         self.lead_ms.clear()
-        self.repeated_s = 0.0
         self.faults = 0
 
     def medians_ms(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -127,7 +125,7 @@ def sample(
             if repeats < sampling.max_repeats and seconds < sampling.max_s:
                 repeats += 1
                 for subject in subjects:
-                    subject.repeated_s += sum(subject.rounds_ms.pop() + subject.lead_ms.pop()) / 1e3
+                    del subject.rounds_ms[-1], subject.lead_ms[-1]
                 continue
             disturbed += 1
         for subject in subjects:

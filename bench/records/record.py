@@ -335,13 +335,6 @@ class Telemetry(_Value, frozen=True):
     throttled_rounds: Count = 0  # disturbed rounds that were kept
     unreadable: tuple[Text, ...] = ()  # sensors without a reading
 
-    def share_of(self, reason: str) -> float | None:
-        """Return the share of readings with a throttle reason of the device, such as "power cap", or None if unknown.
-
-        Disturbances by programs are counted by rounds, so they have none.
-        """
-        return self.throttle_reasons.get(reason, 0) / self.throttle_readings if self.throttle_readings else None
-
 
 class Measurement(_Value, frozen=True):
     """What one process measured. Present if at least one variant has samples."""

@@ -9,8 +9,7 @@ from typing import Literal
 import msgspec
 
 from bench.records import document
-from bench.records.document import Amount
-from bench.records.record import RESULTS, Environment, Moment, Name
+from bench.records.record import RESULTS, Amount, Environment, Moment, Name
 from bench.records.run_file import file_slug
 
 SCHEMA = 1

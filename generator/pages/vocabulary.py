@@ -230,7 +230,6 @@ def _counted(language: Language, noun: str, n: float) -> str:
         "published figure": lambda: ngettext("%(count)s published figure", "%(count)s published figures", n),
         "comparison": lambda: ngettext("%(count)s comparison", "%(count)s comparisons", n),
         "CPU core": lambda: ngettext("%(count)s CPU core", "%(count)s CPU cores", n),
-        "interval": lambda: ngettext("%(count)s interval", "%(count)s intervals", n),
         "repeat": lambda: ngettext("%(count)s repeat", "%(count)s repeats", n),
         "call": lambda: ngettext("%(count)s call", "%(count)s calls", n),
         "graph": lambda: ngettext("%(count)s graph", "%(count)s graphs", n),

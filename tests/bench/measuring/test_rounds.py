@@ -180,7 +180,6 @@ def test_throttled_rounds_are_repeated_and_counted_when_there_are_too_many() -> 
     hot = iter([True] * 4 + [False] * 10_000)
     rounds = run(world, variants, Sampling(max_s=5, max_repeats=3), is_disturbed=lambda: next(hot))
     assert rounds[-1].disturbed == 1
-    assert variants[0].repeated_s == pytest.approx(3 * 2 * 0.050, rel=0.2)  # a call before each
     assert len(variants[0].rounds_ms) == len(variants[1].rounds_ms) == rounds[-1].number
 
 
